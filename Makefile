@@ -1,0 +1,43 @@
+# Two commands do everything: `make run` and `make test`. The environment lives in .venv.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: help run test test-slow lint bench docs clean
+
+help:  ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
+
+$(STAMP): pyproject.toml constraints.txt tools/environment.sh
+	@PYTHON="$(PYTHON)" tools/environment.sh $(VENV)
+	@touch $@
+
+run: $(STAMP)  ## environment, install, then the demo
+	@$(BIN)/equipoise demo
+
+test: lint  ## environment, install, lint, types, tests
+	@$(BIN)/python tools/stale_kernels.py
+	$(BIN)/pytest -n auto -m "not slow"
+
+test-slow: $(STAMP)  ## long statistical runs
+	@$(BIN)/python tools/stale_kernels.py
+	$(BIN)/pytest -m slow
+
+lint: $(STAMP)  ## style, types, import direction
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(STAMP)  ## speed, with what it is compared with
+	@$(BIN)/python benchmarks/steps.py
+	@$(BIN)/python benchmarks/startup.py
+
+docs: $(STAMP)  ## pages into site/, offline, warnings are errors
+	$(BIN)/mkdocs build --strict --quiet
+
+clean:  ## remove the environment and everything built
+	rm -rf $(VENV) site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,50 @@
+"""Spend a limited experiment budget so that every model comes out accurate.
+
+>>> import equipoise as eq
+>>> eq.Experiment, eq.Problem, eq.TraceUCB  # doctest: +ELLIPSIS
+(<class '...Experiment'>, <class '...Problem'>, <class '...TraceUCB'>)
+"""
+
+from importlib.metadata import version as _version
+
+from equipoise import errors
+from equipoise.core import theory
+from equipoise.core.assignment import Assignment
+from equipoise.core.estimates import Estimates
+from equipoise.core.experiment import Experiment
+from equipoise.core.fitted import ArmEstimate
+from equipoise.core.planning import Plan, plan
+from equipoise.core.policies import BAS, CHAS, GAFSMax, GFSPMax, Oracle, TraceUCB, Uniform, VarUCB
+from equipoise.core.policy import Policy, parse_policy, register, registered_policies
+from equipoise.core.problem import Problem
+from equipoise.core.widths import noise_bound
+from equipoise.errors import EquipoiseError
+
+__version__ = _version("equipoise")
+
+__all__ = [
+    "BAS",
+    "CHAS",
+    "ArmEstimate",
+    "Assignment",
+    "EquipoiseError",
+    "Estimates",
+    "Experiment",
+    "GAFSMax",
+    "GFSPMax",
+    "Oracle",
+    "Plan",
+    "Policy",
+    "Problem",
+    "TraceUCB",
+    "Uniform",
+    "VarUCB",
+    "__version__",
+    "errors",
+    "noise_bound",
+    "parse_policy",
+    "plan",
+    "register",
+    "registered_policies",
+    "theory",
+]

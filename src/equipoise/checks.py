@@ -1,0 +1,1 @@
+"""Public contract suite for policies."""

@@ -1,0 +1,1 @@
+"""The problem, per-arm least squares, noise bounds, policies and theory."""

@@ -1,0 +1,376 @@
+"""Per-arm least squares, one unit at a time: O(d²) a step, nothing allocated.
+
+An arm owns two d×d factors. While its S is not invertible, the data's factor is triangular (R) and
+``coefs`` holds the rotated outcomes q with R·β = q. Once invertible, factors are V with S⁻¹ = VVᵀ.
+The second factor serves the *design*, which runs ahead of the data by the pending rows: it is
+written when a unit is assigned, and becomes the data's factor when the last pending outcome arrives.
+With outcomes that arrive at once that is a swap, so a step costs one update, not two.
+
+Residuals follow the recurrent form of σ̂² in the appendix of the paper: RSS += e²/h, e = y − xᵀβ̂.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from equipoise.core import factor
+from equipoise.core.compiled import compiled
+from equipoise.core.layout import LOST, PENDING, TOLD, WITHDRAWN, Matrix, State, Vector
+
+# k·Tr(ΣS⁻¹)/d is about the squared condition number of the whitened contexts, whatever their
+# units. Up to 10¹² rounding costs at most 6 of 16 digits. Arms that stay above it after twice the
+# usual start have contexts that are ill-conditioned by nature; then anything short of numerical
+# singularity (10²⁴) is accepted.
+_SANE, _NONSINGULAR = 1e12, 1e24
+
+# The trace is updated by subtraction; it is computed afresh when it has halved or after this many
+# updates, so that its error stays below 10⁻¹³ of itself.
+_TRACE_UPDATES = 64
+
+
+@compiled
+def whiten(whitener: Matrix, x: Vector, z: Vector) -> None:
+    """Write z = L⁻¹x, so that E[zzᵀ] = I when Σ = LLᵀ is given."""
+    dim = x.shape[0]
+    if whitener.shape[0] == 0:
+        for r in range(dim):
+            z[r] = x[r]
+        return
+    for r in range(dim):
+        entry = x[r]
+        for c in range(r):
+            entry -= whitener[r, c] * z[c]
+        z[r] = entry / whitener[r, r]
+
+
+@compiled
+def assign(state: State, i: int, x: Vector) -> int:
+    """Give the next unit, with context x, to arm i; return its row."""
+    row = state.trial[0].step
+    state.trial[0].step += 1
+    for c in range(x.shape[0]):
+        state.contexts[row, c] = x[c]
+    state.rows[row].arm = i
+    state.rows[row].status = PENDING
+    state.rows[row].previous = state.arms[i].last_row
+    state.arms[i].last_row = row
+    z = state.work[0]
+    whiten(state.whitener, x, z)
+    if state.trial[0].learns_moment:
+        _see(state, z)
+    _extend_design(state, i, row, z)
+    return row
+
+
+@compiled
+def observe(state: State, row: int, y: float) -> None:
+    """Take in the outcome of a pending row."""
+    i = state.rows[row].arm
+    state.rows[row].status = TOLD
+    state.outcomes[row] = y
+    z = state.work[0]
+    whiten(state.whitener, state.contexts[row], z)
+    if state.arms[i].data_ready:
+        _learn(state, i, row, z, y)
+    else:
+        _collect(state, i, z, y)
+
+
+@compiled
+def lose(state: State, row: int) -> None:
+    """The outcome of a pending row will never come: take its context out of the design."""
+    arm = state.arms[state.rows[row].arm]
+    state.rows[row].status = LOST
+    arm.count -= 1
+    arm.pending -= 1
+    _forget_design(arm)
+
+
+@compiled
+def withdraw(state: State, row: int) -> None:
+    """Remove a row as if the unit had never been assigned; its place in the budget stays used."""
+    state.rows[row].status = WITHDRAWN
+    if state.trial[0].learns_moment:
+        _recount_contexts(state)
+    rebuild(state, state.rows[row].arm)
+
+
+@compiled
+def clear(state: State) -> None:
+    """Forget every row: the state of a trial that has seen nothing."""
+    state.trial[0].step = 0
+    state.trial[0].seen = 0
+    state.trial[0].mean_variance = 1.0
+    state.seen_factor[:, :] = 0.0
+    for i in range(state.arms.shape[0]):
+        state.arms[i].last_row = -1
+        rebuild(state, i)
+
+
+@compiled
+def rebuild(state: State, i: int) -> None:
+    """Compute arm i anew from its rows, in the order they were assigned."""
+    dim = state.coefs.shape[1]
+    arm = state.arms[i]
+    arm.count = arm.observed = arm.pending = arm.dof = 0
+    arm.data_ready = arm.buffer = 0
+    arm.rss = 0.0
+    arm.noise_variance = 1.0
+    _forget_design(arm)
+    for r in range(dim):
+        state.coefs[i, r] = 0.0
+        for c in range(dim):
+            state.factors[i, 0, r, c] = 0.0
+    z = state.work[0]
+    for row in range(state.trial[0].step):
+        if state.rows[row].arm == i and state.rows[row].status == TOLD:
+            whiten(state.whitener, state.contexts[row], z)
+            _extend_design(state, i, row, z)
+            observe(state, row, state.outcomes[row])
+    for row in range(state.trial[0].step):
+        if state.rows[row].arm == i and state.rows[row].status == PENDING:
+            arm.count += 1
+            arm.pending += 1
+            _forget_design(arm)
+
+
+@compiled
+def settle(state: State) -> None:
+    """Invert every design that waits for it; a second call changes nothing.
+
+    Needed before a choice only when outcomes are pending or were lost: see :func:`is_settled`.
+    """
+    for i in range(state.arms.shape[0]):
+        if _waits(state.arms[i], state.trial[0].dim):
+            _invert_design(state, i)
+
+
+@compiled
+def is_settled(state: State) -> bool:
+    """Whether :func:`settle` would find nothing to do; averages the arms' variances on the way."""
+    total, known = 0.0, 0
+    settled = True
+    for i in range(state.arms.shape[0]):
+        settled = settled and not _waits(state.arms[i], state.trial[0].dim)
+        if state.arms[i].dof > 0:
+            total += state.arms[i].noise_variance
+            known += 1
+    # Nothing known yet: all arms are taken as equally noisy, and the unit does not matter.
+    mean = total / known if known > 0 else 1.0
+    state.trial[0].mean_variance = mean
+    for i in range(state.arms.shape[0]):
+        if state.arms[i].dof == 0:
+            state.arms[i].noise_variance = mean
+    return settled
+
+
+@compiled
+def _waits(arm: Any, dim: int) -> bool:
+    if arm.design_ready or arm.count == arm.design_tried:
+        return False
+    return arm.data_ready != 0 or (arm.pending > 0 and arm.count > dim)
+
+
+@compiled
+def _forget_design(arm: Any) -> None:
+    arm.design_ready = 0
+    arm.design_tried = -1
+    arm.gain_row = -1
+    arm.trace = np.inf
+
+
+@compiled
+def _invert_design(state: State, i: int) -> None:
+    """Design = data plus the rows still pending."""
+    arm = state.arms[i]
+    arm.design_tried = arm.count
+    design = 1 - arm.buffer
+    z, f, g = state.work[0], state.work[1], state.work[2]
+    factor.copy(state.factors, i, arm.buffer, state.factors, i, design)
+    row = arm.last_row
+    while row >= 0:
+        if state.rows[row].status == PENDING:
+            whiten(state.whitener, state.contexts[row], z)
+            if arm.data_ready:
+                h = factor.gain(state.factors, i, design, z, f, g)
+                factor.shrink(state.factors, i, design, design, f, g, h)
+            else:
+                factor.rotate(state.factors[i, design], g, z, 0.0)
+        row = state.rows[row].previous
+    if not arm.data_ready:
+        if not factor.invert_upper(state.factors, i, design, state.scratch):
+            return
+        factor.copy(state.scratch, 0, 0, state.factors, i, design)
+    trace_sum = _trace_sum(state.seen_factor, state.factors, i, design)
+    if arm.data_ready or _is_sane(state.trial[0], trace_sum, arm.count):
+        arm.design_ready = 1
+        _set_trace(arm, state.trial[0], trace_sum)
+
+
+@compiled
+def _see(state: State, z: Vector) -> None:
+    """Let a context enter the learned Σ = RᵀR/t and every trace taken against it."""
+    state.trial[0].seen += 1
+    f = state.work[1]
+    for j in range(state.arms.shape[0]):
+        if state.arms[j].design_ready:
+            state.arms[j].trace_sum += factor.project(state.factors, j, _design(state.arms[j]), z, f)
+            state.arms[j].trace = state.arms[j].trace_sum / state.trial[0].seen
+    for r in range(z.shape[0]):
+        f[r] = z[r]
+    factor.rotate(state.seen_factor, state.work[2], f, 0.0)
+
+
+@compiled
+def _recount_contexts(state: State) -> None:
+    """Learn Σ anew from the rows that are not withdrawn."""
+    z, ignored = state.work[0], state.work[1]
+    state.seen_factor[:, :] = 0.0
+    state.trial[0].seen = 0
+    for row in range(state.trial[0].step):
+        if state.rows[row].status != WITHDRAWN:
+            whiten(state.whitener, state.contexts[row], z)
+            factor.rotate(state.seen_factor, ignored, z, 0.0)
+            state.trial[0].seen += 1
+    for j in range(state.arms.shape[0]):
+        if state.arms[j].design_ready:
+            _refresh_trace(state, j)
+
+
+@compiled
+def _extend_design(state: State, i: int, row: int, z: Vector) -> None:
+    """Count a pending row; if the design is invertible, update its factor and trace."""
+    arm = state.arms[i]
+    arm.count += 1
+    arm.pending += 1
+    if not arm.design_ready:
+        return
+    alone = arm.pending == 1 and arm.data_ready
+    source = arm.buffer if alone else 1 - arm.buffer
+    f, g = state.work[1], state.work[2]
+    h = factor.gain(state.factors, i, source, z, f, g)
+    factor.shrink(state.factors, i, source, 1 - arm.buffer, f, g, h)
+    if alone:
+        # The gain is taken from the data's factor: observe() will need the same numbers.
+        arm.gain_row = row
+        arm.gain_scale = h
+        for r in range(z.shape[0]):
+            state.gains[i, r] = g[r]
+    if state.trial[0].learns_moment:
+        drop = factor.squared_length_through(state.seen_factor, g) / h
+    else:
+        drop = 0.0
+        for r in range(z.shape[0]):
+            drop += g[r] * g[r]
+        drop /= h
+    arm.trace_sum -= drop
+    arm.trace_age += 1
+    if arm.trace_age >= _TRACE_UPDATES or not arm.trace_sum > 0.5 * arm.trace_checked:
+        _refresh_trace(state, i)
+    else:
+        arm.trace = _per_context(state.trial[0], arm.trace_sum)
+
+
+@compiled
+def _learn(state: State, i: int, row: int, z: Vector, y: float) -> None:
+    """Take an outcome into an arm whose data are invertible."""
+    arm = state.arms[i]
+    data = arm.buffer
+    g = state.gains[i]
+    h = arm.gain_scale
+    if arm.pending > 1 or arm.gain_row != row:
+        f = state.work[1]
+        h = factor.gain(state.factors, i, data, z, f, g)
+        if arm.pending > 1:
+            factor.shrink(state.factors, i, data, data, f, g, h)
+    arm.gain_row = -1
+    if arm.pending == 1:
+        arm.buffer = 1 - data
+    residual = y
+    for r in range(z.shape[0]):
+        residual -= z[r] * state.coefs[i, r]
+    step = residual / h
+    for r in range(z.shape[0]):
+        state.coefs[i, r] += g[r] * step
+    arm.rss += residual * step
+    arm.pending -= 1
+    arm.observed += 1
+    arm.dof += 1
+    arm.noise_variance = arm.rss / arm.dof
+
+
+@compiled
+def _collect(state: State, i: int, z: Vector, y: float) -> None:
+    """Take an outcome into an arm whose data are not invertible yet."""
+    arm = state.arms[i]
+    left = factor.rotate(state.factors[i, arm.buffer], state.coefs[i], z, y)
+    arm.rss += left * left
+    arm.pending -= 1
+    arm.observed += 1
+    dim = z.shape[0]
+    if arm.observed <= dim:
+        return
+    invertible = factor.invert_upper(state.factors, i, arm.buffer, state.scratch)
+    trace_sum = _trace_sum(state.seen_factor, state.scratch, 0, 0) if invertible else np.inf
+    if not _is_sane(state.trial[0], trace_sum, arm.observed):
+        if arm.pending == 0:
+            _forget_design(arm)
+        return
+    factor.copy(state.scratch, 0, 0, state.factors, i, arm.buffer)
+    for r in range(dim):
+        entry = 0.0
+        for c in range(r, dim):
+            entry += state.scratch[0, 0, r, c] * state.coefs[i, c]
+        z[r] = entry
+    for r in range(dim):
+        state.coefs[i, r] = z[r]
+    arm.data_ready = 1
+    arm.dof = arm.observed - dim
+    arm.noise_variance = arm.rss / arm.dof
+    if arm.pending == 0:
+        arm.design_ready = 1
+        _set_trace(arm, state.trial[0], trace_sum)
+    elif not arm.design_ready:
+        _forget_design(arm)
+
+
+@compiled
+def _design(arm: Any) -> int:
+    """Which factor of the arm is the design's."""
+    return arm.buffer if arm.pending == 0 else 1 - arm.buffer
+
+
+@compiled
+def _trace_sum(seen_factor: Matrix, factors: factor.Stack, i: int, b: int) -> float:
+    """Tr(MS⁻¹), M the sum over contexts seen; Tr(S⁻¹) where Σ is given, as contexts are whitened."""
+    if seen_factor.shape[0] > 0:
+        return factor.squared_norm_through(seen_factor, factors, i, b)
+    return factor.squared_norm(factors, i, b)
+
+
+@compiled
+def _refresh_trace(state: State, i: int) -> None:
+    trace_sum = _trace_sum(state.seen_factor, state.factors, i, _design(state.arms[i]))
+    _set_trace(state.arms[i], state.trial[0], trace_sum)
+
+
+@compiled
+def _set_trace(arm: Any, trial: Any, trace_sum: float) -> None:
+    arm.trace_sum = trace_sum
+    arm.trace_checked = trace_sum
+    arm.trace_age = 0
+    arm.trace = _per_context(trial, trace_sum)
+
+
+@compiled
+def _per_context(trial: Any, trace_sum: float) -> float:
+    """Tr(MS⁻¹) → Tr(ΣS⁻¹): a learned Σ is M over the contexts seen."""
+    return trace_sum / trial.seen if trial.learns_moment else trace_sum
+
+
+@compiled
+def _is_sane(trial: Any, trace_sum: float, count: int) -> bool:
+    limit = _SANE if count < 2 * (trial.dim + 1) else _NONSINGULAR
+    return _per_context(trial, trace_sum) * count <= limit * trial.dim

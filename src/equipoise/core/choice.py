@@ -1,0 +1,42 @@
+"""Which arm gets the next unit: forced starts first, then the highest score."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from equipoise.core.compiled import call_score, compiled
+from equipoise.core.layout import State, Vector
+
+
+@compiled
+def choose(state: State, score: int, settings: Vector, scores: Vector) -> int:
+    """Write every arm's score and return the arm to pull; the state, which must be settled, is only read.
+
+    ``score`` is the address of a compiled score. Ties go to the arm with fewer pulls, then to the
+    one that comes first in the seed's order. An arm without an invertible S scores infinity where
+    the policy asks for a forced start.
+    """
+    best = 0
+    for i in range(state.arms.shape[0]):
+        if state.trial[0].forced_start and not state.arms[i].design_ready:
+            scores[i] = np.inf
+        else:
+            scores[i] = call_score(score, state.arms[i], state.trial[0], settings)
+        if i > 0 and _goes_first(state.arms, scores, i, best):
+            best = i
+    return best
+
+
+@compiled
+def _goes_first(arms: npt.NDArray[Any], scores: Vector, i: int, j: int) -> bool:
+    # A score that is not a number never wins against one that is.
+    if scores[i] > scores[j] or (scores[j] != scores[j] and scores[i] == scores[i]):
+        return True
+    if scores[i] < scores[j] or scores[i] != scores[i]:
+        return False
+    if arms[i].count != arms[j].count:
+        return arms[i].count < arms[j].count
+    return arms[i].order < arms[j].order

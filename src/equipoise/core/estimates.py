@@ -1,0 +1,164 @@
+"""What has been learned: every arm's model, its intervals and its expected error."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+
+from equipoise.core.fitted import ArmEstimate
+from equipoise.core.intervals import elasticities, variance_inflation
+from equipoise.core.layout import Matrix
+from equipoise.core.objective import combine
+from equipoise.core.problem import Problem
+from equipoise.core.ridge import leave_one_out_ridge, ridge_loss, ridge_solution
+from equipoise.core.tables import html_table, text_table
+from equipoise.core.theory.static import ideal_allocation, static_loss
+from equipoise.errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from equipoise.core.experiment import Experiment
+
+
+class Estimates(Sequence[ArmEstimate]):
+    """The arms' estimates: a sequence in the order of the problem, also indexed by name."""
+
+    def __init__(self, problem: Problem, arms: Sequence[ArmEstimate]) -> None:
+        self.problem = problem
+        self._arms = tuple(arms)
+
+    @overload
+    def __getitem__(self, key: int | str) -> ArmEstimate: ...
+    @overload
+    def __getitem__(self, key: slice) -> tuple[ArmEstimate, ...]: ...
+    def __getitem__(self, key: int | str | slice) -> ArmEstimate | tuple[ArmEstimate, ...]:
+        return self._arms[self.problem.index(key)] if isinstance(key, str) else self._arms[key]
+
+    def __len__(self) -> int:
+        return len(self._arms)
+
+    def __iter__(self) -> Iterator[ArmEstimate]:
+        return iter(self._arms)
+
+    @property
+    def objective(self) -> float:
+        """The problem's objective at the expected errors: the largest one for "max"."""
+        return combine([arm.expected_error for arm in self], self.problem.weights, self.problem.objective)
+
+    @property
+    def oracle_objective(self) -> float:
+        """What the best static allocation of as many units would expect, at the estimated noise.
+
+        Gaussian contexts are assumed, as in Prop. 1. Not a number while a noise variance is unknown.
+        """
+        noise = [arm.noise_variance for arm in self]
+        units = sum(arm.count for arm in self)
+        if not np.all(np.isfinite(noise)) or units < len(self) * (self.problem.dim + 1):
+            return math.nan
+        problem = self.problem
+        ideal = ideal_allocation(
+            noise=noise, dim=problem.dim, budget=units, objective=problem.objective, weights=problem.weights
+        )
+        return static_loss(noise, ideal, problem.dim, problem.objective, problem.weights)
+
+    @property
+    def regret(self) -> float:
+        """``objective`` minus ``oracle_objective``, eq. (9); below zero when contexts fell well."""
+        return self.objective - self.oracle_objective
+
+    def records(self) -> list[dict[str, Any]]:
+        """One plain dictionary an arm; ``pandas.DataFrame(estimates.records())`` makes a table."""
+        return [arm.record() for arm in self]
+
+    def __str__(self) -> str:
+        return text_table(*self._table())
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return html_table(*self._table())
+
+    def _table(self) -> tuple[list[str], list[list[str]]]:
+        header = ["arm", "units", "noise variance", "interval", "expected error", "at most"]
+        rows = []
+        for arm in self:
+            low, high = arm.noise_interval
+            rows.append(
+                [
+                    arm.arm,
+                    str(arm.count),
+                    f"{arm.noise_variance:.4g}",
+                    f"{low:.3g} – {high:.3g}",
+                    f"{arm.expected_error:.4g}",
+                    f"{arm.error_bound:.4g}",
+                ]
+            )
+        return header, rows
+
+
+def estimate_arms(experiment: Experiment, *, ridge: float | str | None, confidence: float) -> Estimates:
+    """Fit every arm of a settled experiment."""
+    problem, state = experiment.problem, experiment._state
+    if not 0.0 < confidence < 1.0:
+        raise InvalidArgument(f"confidence={confidence!r} is not between 0 and 1", hint="e.g. 0.95")
+    penalties = [_penalty(experiment, arm, ridge) for arm in problem.arms]
+    moment = _moment(experiment)
+    lower = problem.whitener()
+    lower = np.eye(problem.dim) if lower is None else lower
+    inflation = variance_inflation(
+        state.arms["dof"], elasticities(state, experiment._score, experiment._settings)
+    )
+    fitted = []
+    for i, name in enumerate(problem.arms):
+        arm = state.arms[i]
+        coef = state.coefs[i]
+        factor = state.factors[i, arm["buffer"]]
+        ready = bool(arm["data_ready"])
+        # In the user's coordinates S = AᵀA and Aβ̂ = q.
+        root = (np.linalg.inv(factor) if ready else factor) @ lower.T
+        target = root @ np.linalg.solve(lower.T, coef) if ready else coef
+        variance = float(arm["noise_variance"]) if arm["dof"] > 0 else math.nan
+        shrunk = ridge_solution(root, target, penalties[i])
+        gram = root.T @ root
+        expected = ridge_loss(moment, gram, variance, shrunk, penalties[i]) if ready else math.inf
+        fitted.append(
+            ArmEstimate(
+                arm=name,
+                coef=shrunk,
+                count=int(arm["count"]),
+                observed=int(arm["observed"]),
+                dof=int(arm["dof"]),
+                noise_variance=variance,
+                inflation=float(inflation[i]),
+                confidence=confidence,
+                expected_error=expected,
+                ridge=penalties[i],
+                least_squares=np.linalg.solve(lower.T, coef) if ready else None,
+                inverse_root=np.linalg.solve(lower.T, factor) if ready else None,
+                gram=gram,
+            )
+        )
+    return Estimates(problem, fitted)
+
+
+def _penalty(experiment: Experiment, arm: str, ridge: float | str | None) -> float:
+    if ridge is None:
+        return 1.0 / experiment.problem.budget
+    if ridge == "leave-one-out":
+        contexts, outcomes = experiment.data(arm)
+        return leave_one_out_ridge(contexts, outcomes)
+    if isinstance(ridge, str) or not 0.0 <= float(ridge) < math.inf:
+        raise InvalidArgument(
+            f"ridge={ridge!r} is neither a number of at least 0 nor 'leave-one-out'", hint="None means 1/n"
+        )
+    return float(ridge)
+
+
+def _moment(experiment: Experiment) -> Matrix:
+    if experiment.problem.moment is not None:
+        return experiment.problem.moment
+    seen = int(experiment._state.trial["seen"][0])
+    factor: Matrix = experiment._state.seen_factor
+    return factor.T @ factor / max(seen, 1)

@@ -1,0 +1,284 @@
+"""An experiment in memory: ask for an arm, tell the outcome, read the estimates."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from equipoise.core import arms as kernel
+from equipoise.core.assignment import Assignment
+from equipoise.core.choice import choose
+from equipoise.core.estimates import Estimates, estimate_arms
+from equipoise.core.layout import LOST, PENDING, TOLD, WITHDRAWN, State, Vector, new_state, with_capacity
+from equipoise.core.objective import variance_exponent
+from equipoise.core.policy import Policy, parse_policy, score_address
+from equipoise.core.problem import Problem
+from equipoise.errors import (
+    AssignmentClosed,
+    AssignmentNotFound,
+    BudgetExhausted,
+    InvalidArgument,
+    InvalidContext,
+    InvalidOutcome,
+    OutcomeConflict,
+)
+
+_FIRST_CAPACITY = 1024
+
+
+class Experiment:
+    """Allocates the units of one problem with one policy.
+
+    The same contexts, outcomes and seed give the same arms, bit for bit. Every method either does
+    its whole work or raises and changes nothing.
+
+    Parameters
+    ----------
+    problem
+        What is to be estimated.
+    policy
+        A policy, or its text form such as ``"trace-ucb:width=0.5"``.
+    seed
+        Decides which arm goes first when scores and pulls tie. The order depends on the names of
+        the arms, not on their places in the list.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import equipoise as eq
+    >>> problem = eq.Problem(arms=["placebo", "drug"], dim=2, budget=20, moment=np.eye(2))
+    >>> experiment = eq.Experiment(problem, policy=eq.TraceUCB(), seed=7)
+    >>> rng = np.random.default_rng(1)
+    >>> while experiment.remaining:
+    ...     x = rng.normal(size=2)
+    ...     assignment = experiment.ask(x)
+    ...     experiment.tell(assignment.id, float(x.sum() + rng.normal()))
+    >>> experiment
+    Experiment(policy='trace-ucb', seed=7, asked=20, told=20, pending=0, remaining=0)
+    """
+
+    def __init__(self, problem: Problem, policy: Policy | str, seed: int = 0) -> None:
+        if not isinstance(problem, Problem):
+            raise InvalidArgument(f"{problem!r} is not a Problem", hint="build one with eq.Problem(...)")
+        self.problem = problem
+        self.policy = parse_policy(policy)
+        self.seed = _checked_seed(seed)
+        self._settings = np.ascontiguousarray(self.policy.settings(problem), dtype=float)
+        self._scores = np.zeros(len(problem.arms))
+        self._score = score_address(self.policy)
+        self._asked = 0
+        self._state = trial_state(
+            problem, self.policy, self.seed, capacity=min(problem.budget, _FIRST_CAPACITY)
+        )
+
+    # The life of a unit
+
+    def ask(self, x: npt.ArrayLike) -> Assignment:
+        """Assign the next unit, whose context is ``x``, to an arm."""
+        context = self._checked_context(x)
+        if self._asked == self.problem.budget:
+            raise BudgetExhausted(
+                f"all {self.problem.budget} units of the budget are assigned",
+                hint="read estimates(), or plan a larger experiment",
+            )
+        if self._asked == len(self._state.outcomes):
+            self._grow()
+        self._settle()
+        i = choose(self._state, self._score, self._settings, self._scores)
+        kernel.assign(self._state, i, context)
+        self._asked += 1
+        return Assignment(self._asked, self.problem.arms[i], self.problem.arms, self._scores.copy())
+
+    def tell(self, id: int, outcome: float) -> None:
+        """Record the outcome of a unit. The same value twice is accepted and ignored."""
+        row = self._row(id)
+        value = _checked_outcome(outcome)
+        status = self._state.rows["status"][row]
+        if status == PENDING:
+            kernel.observe(self._state, row, value)
+        elif status == TOLD:
+            known = float(self._state.outcomes[row])
+            if known != value:
+                raise OutcomeConflict(
+                    f"unit {id} already has outcome {known!r}, not {value!r}",
+                    hint=f"to replace it call correct({id}, {value!r})",
+                )
+        else:
+            raise self._closed(id, status, f"to enter its outcome after all call correct({id}, {value!r})")
+
+    def correct(self, id: int, outcome: float) -> None:
+        """Replace the outcome of a unit, or enter that of a lost one; the arm is computed anew."""
+        row = self._row(id)
+        value = _checked_outcome(outcome)
+        status = self._state.rows["status"][row]
+        if status == WITHDRAWN:
+            raise self._closed(id, status, "withdrawn units stay out")
+        self._state.outcomes[row] = value
+        self._state.rows["status"][row] = TOLD
+        kernel.rebuild(self._state, int(self._state.rows["arm"][row]))
+
+    def lose(self, id: int) -> None:
+        """Declare that a pending outcome will never come. Its place in the budget stays used."""
+        row = self._row(id)
+        status = self._state.rows["status"][row]
+        if status == PENDING:
+            kernel.lose(self._state, row)
+        elif status != LOST:
+            raise self._closed(id, status, f"to remove a unit altogether call withdraw({id})")
+
+    def withdraw(self, id: int) -> None:
+        """Remove a unit, outcome and context, as if it had never been assigned.
+
+        Its place in the budget stays used, and past decisions stay as they were.
+        """
+        row = self._row(id)
+        if self._state.rows["status"][row] != WITHDRAWN:
+            kernel.withdraw(self._state, row)
+
+    # What is known
+
+    def estimates(self, *, ridge: float | str | None = None, confidence: float = 0.95) -> Estimates:
+        """Models of all arms with intervals and errors; see :func:`equipoise.core.estimates`.
+
+        Parameters
+        ----------
+        ridge
+            λ of the final estimates: ``None`` for 1/n, a number, or ``"leave-one-out"`` for one λ
+            an arm.
+        confidence
+            Chance with which each interval covers the truth.
+        """
+        self._settle()
+        return estimate_arms(self, ridge=ridge, confidence=confidence)
+
+    @property
+    def asked(self) -> int:
+        """Units assigned so far."""
+        return self._asked
+
+    @property
+    def remaining(self) -> int:
+        """Units left in the budget."""
+        return self.problem.budget - self._asked
+
+    @property
+    def pending(self) -> list[int]:
+        """Ids of units whose outcome is awaited."""
+        return [int(row) + 1 for row in np.flatnonzero(self._status() == PENDING)]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Units an arm that count: assigned, neither lost nor withdrawn."""
+        return dict(zip(self.problem.arms, self._state.arms["count"].tolist(), strict=True))
+
+    def data(self, arm: str) -> tuple[npt.NDArray[np.float64], Vector]:
+        """Contexts and outcomes known of one arm, in the order of assignment."""
+        i = self.problem.index(arm)
+        used = slice(self._asked)
+        mine = (self._state.rows["arm"][used] == i) & (self._status() == TOLD)
+        return self._state.contexts[used][mine], self._state.outcomes[used][mine]
+
+    def __repr__(self) -> str:
+        told = int(np.count_nonzero(self._status() == TOLD))
+        return (
+            f"Experiment(policy={self.policy.spec!r}, seed={self.seed}, asked={self._asked}, told={told}, "
+            f"pending={len(self.pending)}, remaining={self.remaining})"
+        )
+
+    # Pickling: addresses belong to a process
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_score"}
+
+    def __setstate__(self, values: dict[str, Any]) -> None:
+        vars(self).update(values)
+        self._score = score_address(self.policy)
+
+    # Helpers
+
+    def _settle(self) -> None:
+        if not kernel.is_settled(self._state):
+            kernel.settle(self._state)
+
+    def _grow(self) -> None:
+        capacity = min(self.problem.budget, 2 * len(self._state.outcomes))
+        self._state = with_capacity(self._state, capacity)
+
+    def _status(self) -> npt.NDArray[np.int64]:
+        status: npt.NDArray[np.int64] = self._state.rows["status"][: self._asked]
+        return status
+
+    def _checked_context(self, x: npt.ArrayLike) -> Vector:
+        try:
+            context = np.ascontiguousarray(x, dtype=float)
+        except (TypeError, ValueError):
+            raise InvalidContext("the context is not a list of numbers") from None
+        if context.shape != (self.problem.dim,):
+            raise InvalidContext(
+                f"the context has shape {context.shape}, expected ({self.problem.dim},)",
+                hint="one number per feature, in the order of the problem",
+            )
+        # A finite sum of squares proves every entry finite; the slow check names the culprit.
+        if not math.isfinite(context.dot(context)):
+            bad = np.flatnonzero(~np.isfinite(context))
+            if bad.size:
+                raise InvalidContext(
+                    f"the context has no finite number at position {int(bad[0])}: {context[bad[0]]}",
+                    hint="impute missing features before asking",
+                )
+            raise InvalidContext("the context is too large to square", hint="rescale the features")
+        return context
+
+    def _row(self, id: int) -> int:
+        if isinstance(id, bool) or not isinstance(id, int | np.integer) or not 1 <= id <= self._asked:
+            raise AssignmentNotFound(f"no unit was assigned under id {id!r}", hint="ids come from ask(x).id")
+        return int(id) - 1
+
+    def _closed(self, id: int, status: int, hint: str) -> AssignmentClosed:
+        word = {LOST: "was declared lost", WITHDRAWN: "was withdrawn", TOLD: "already has an outcome"}[status]
+        return AssignmentClosed(f"unit {id} {word}", hint=hint)
+
+
+def trial_state(problem: Problem, policy: Policy, seed: int, *, capacity: int) -> State:
+    """Arrays of a fresh trial of ``policy`` on ``problem``."""
+    return new_state(
+        dim=problem.dim,
+        budget=problem.budget,
+        exponent=variance_exponent(problem.objective),
+        weights=problem.weights,
+        order=tie_order(problem.arms, seed),
+        whitener=problem.whitener(),
+        learns_moment=problem.moment is None,
+        forced_start=type(policy).forced_start,
+        capacity=capacity,
+    )
+
+
+def tie_order(arms: tuple[str, ...], seed: int) -> npt.NDArray[np.int64]:
+    """Place of every arm in the order that the seed and the arms' names draw."""
+    keys = [hashlib.blake2b(f"{seed}\0{arm}".encode(), digest_size=16).digest() for arm in arms]
+    order = np.empty(len(arms), dtype=np.int64)
+    order[sorted(range(len(arms)), key=keys.__getitem__)] = np.arange(len(arms))
+    return order
+
+
+def _checked_outcome(outcome: float) -> float:
+    try:
+        value = float(outcome)
+    except (TypeError, ValueError):
+        value = math.nan
+    if not math.isfinite(value) or isinstance(outcome, str):
+        raise InvalidOutcome(
+            f"outcome {outcome!r} is not a finite number", hint="if it will never be known call lose(id)"
+        )
+    return value
+
+
+def _checked_seed(seed: int) -> int:
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise InvalidArgument(f"seed={seed!r} is not a whole number of at least 0")
+    return int(seed)

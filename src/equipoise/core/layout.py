@@ -1,0 +1,136 @@
+"""Where everything lives: the arrays that one trial reads and writes.
+
+A policy sees two records, ``arm`` and ``trial``. Neither holds a coefficient, so no policy can let
+the estimates steer the allocation, which is what keeps intervals honest.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+Vector = npt.NDArray[np.float64]
+Matrix = npt.NDArray[np.float64]
+
+# One record per arm. "Design" means every context assigned to the arm, outcomes pending included;
+# "data" means the rows whose outcome is known.
+ARM = np.dtype(
+    [
+        ("position", "i8"),  # place of the arm in the problem
+        ("count", "i8"),  # k: units assigned and not lost
+        ("observed", "i8"),  # of these, outcomes known
+        ("pending", "i8"),  # of these, outcomes awaited
+        ("dof", "i8"),  # degrees of freedom of noise_variance, k − d; 0 while unknown
+        ("noise_variance", "f8"),  # σ̂² = RSS/dof; the arms' mean while dof is 0
+        ("trace", "f8"),  # Tr(Σ S⁻¹) of the design
+        ("weight", "f8"),  # w of the objective
+        ("order", "i8"),  # place of the arm when everything else ties
+        ("design_ready", "i8"),  # S of the design is invertible
+        ("design_tried", "i8"),  # count when inverting it was last tried, −1: never
+        ("data_ready", "i8"),  # S of the data is invertible
+        ("rss", "f8"),  # residual sum of squares of the data
+        ("buffer", "i8"),  # which of the arm's two factors belongs to the data
+        ("last_row", "i8"),  # newest row of the arm, −1: none
+        ("gain_row", "i8"),  # the row whose gain is cached, −1: none
+        ("gain_scale", "f8"),  # h of the cached gain
+        ("trace_sum", "f8"),  # Tr(M S⁻¹) before division by the contexts seen
+        ("trace_checked", "f8"),  # trace_sum when it was last computed from the factor
+        ("trace_age", "i8"),  # rank-one updates of trace_sum since then
+    ],
+    align=True,
+)
+
+TRIAL = np.dtype(
+    [
+        ("arms", "i8"),  # m
+        ("dim", "i8"),  # d
+        ("budget", "i8"),  # n
+        ("step", "i8"),  # units assigned so far, lost ones included
+        ("mean_variance", "f8"),  # mean of the arms' σ̂²; 1 while nothing is known
+        ("exponent", "f8"),  # p/(p+1) of the objective, 1 for "max"
+        ("forced_start", "i8"),  # whether arms without an invertible S go first
+        ("learns_moment", "i8"),  # whether Σ is learned from the contexts
+        ("seen", "i8"),  # contexts that entered the learned Σ
+    ],
+    align=True,
+)
+
+ROW = np.dtype([("arm", "i8"), ("status", "i8"), ("previous", "i8")], align=True)
+
+PENDING, TOLD, LOST, WITHDRAWN = range(4)
+
+
+class State(NamedTuple):
+    """All arrays of one trial; compiled functions take it whole."""
+
+    arms: npt.NDArray[Any]  # ARM[m]
+    trial: npt.NDArray[Any]  # TRIAL[1]
+    factors: npt.NDArray[np.float64]  # [m, 2, d, d], see arms.py
+    coefs: Matrix  # [m, d] in whitened coordinates
+    gains: Matrix  # [m, d] cached S⁻¹x of the pending row
+    whitener: Matrix  # L with Σ = LLᵀ, lower; empty when contexts are used as they are
+    seen_factor: Matrix  # R with RᵀR = Σ xxᵀ over contexts seen, upper; empty when Σ is given
+    contexts: Matrix  # [capacity, d] as they came
+    outcomes: Vector  # [capacity]
+    rows: npt.NDArray[Any]  # ROW[capacity]
+    work: Matrix  # [4, d] scratch vectors
+    scratch: npt.NDArray[np.float64]  # [1, 1, d, d] scratch factor
+
+
+def new_state(
+    *,
+    dim: int,
+    budget: int,
+    exponent: float,
+    weights: Vector,
+    order: npt.NDArray[np.int64],
+    whitener: Matrix | None,
+    learns_moment: bool,
+    forced_start: bool,
+    capacity: int,
+) -> State:
+    """Arrays of a trial that has seen nothing yet."""
+    m = len(weights)
+    arms = np.zeros(m, ARM)
+    arms["position"] = np.arange(m)
+    arms["weight"] = weights
+    arms["order"] = order
+    arms["noise_variance"] = 1.0
+    arms["last_row"] = -1
+    arms["gain_row"] = -1
+    arms["design_tried"] = -1
+    arms["trace"] = np.inf
+    arms["trace_sum"] = np.inf
+    trial = np.zeros(1, TRIAL)
+    trial["arms"], trial["dim"], trial["budget"] = m, dim, budget
+    trial["mean_variance"], trial["exponent"] = 1.0, exponent
+    trial["forced_start"], trial["learns_moment"] = forced_start, learns_moment
+    return State(
+        arms=arms,
+        trial=trial,
+        factors=np.zeros((m, 2, dim, dim)),
+        coefs=np.zeros((m, dim)),
+        gains=np.zeros((m, dim)),
+        whitener=np.zeros((0, 0)) if whitener is None else np.ascontiguousarray(whitener),
+        seen_factor=np.zeros((dim, dim) if learns_moment else (0, 0)),
+        contexts=np.zeros((capacity, dim)),
+        outcomes=np.zeros(capacity),
+        rows=np.zeros(capacity, ROW),
+        work=np.zeros((4, dim)),
+        scratch=np.zeros((1, 1, dim, dim)),
+    )
+
+
+def with_capacity(state: State, capacity: int) -> State:
+    """The same trial with room for more rows."""
+    used = int(state.trial["step"][0])
+    contexts = np.zeros((capacity, state.contexts.shape[1]))
+    outcomes, rows = np.zeros(capacity), np.zeros(capacity, ROW)
+    contexts[:used], outcomes[:used], rows[:used] = (
+        state.contexts[:used],
+        state.outcomes[:used],
+        state.rows[:used],
+    )
+    return state._replace(contexts=contexts, outcomes=outcomes, rows=rows)

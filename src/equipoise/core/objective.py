@@ -1,0 +1,54 @@
+"""What is to be made small: the largest of the arms' errors, their mean, or a p-norm between."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from equipoise.core.layout import Vector
+from equipoise.errors import InvalidArgument
+
+Objective = Literal["max", "mean"] | float
+
+
+def norm_order(objective: Objective) -> float:
+    """The p of the p-norm: ∞ for "max", 1 for "mean"."""
+    if objective == "max":
+        return math.inf
+    if objective == "mean":
+        return 1.0
+    try:
+        order = float(objective)
+    except (TypeError, ValueError):
+        order = math.nan
+    if not order >= 1.0:
+        raise InvalidArgument(
+            f"objective {objective!r} is neither 'max', 'mean' nor a number p of at least 1",
+            hint="objective='max' guards the worst arm",
+        )
+    return order
+
+
+def variance_exponent(objective: Objective) -> float:
+    """e = p/(p+1): the best number of pulls grows as (w σ²)^e, so σ² for "max" and σ for "mean"."""
+    order = norm_order(objective)
+    return 1.0 if math.isinf(order) else order / (order + 1.0)
+
+
+def combine(errors: npt.ArrayLike, weights: npt.ArrayLike, objective: Objective) -> float:
+    """The objective's value for given errors per arm; a p-norm is averaged, so "mean" is the mean.
+
+    >>> combine([1.0, 3.0], [1.0, 1.0], "max"), combine([1.0, 3.0], [1.0, 1.0], "mean")
+    (3.0, 2.0)
+    """
+    weighted: Vector = np.asarray(weights, float) * np.asarray(errors, float)
+    order = norm_order(objective)
+    if math.isinf(order):
+        return float(np.max(weighted))
+    scale = float(np.max(weighted))
+    if scale == 0.0 or not math.isfinite(scale):
+        return scale
+    return scale * math.pow(float(np.mean((weighted / scale) ** order)), 1.0 / order)

@@ -1,0 +1,64 @@
+"""Oracle: the optimal static allocation of Prop. 1; it knows the noise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from equipoise.core.layout import Vector
+from equipoise.core.policy import Policy, register
+from equipoise.core.problem import Problem
+from equipoise.core.theory.static import optimal_allocation
+from equipoise.errors import InvalidPolicy
+
+
+@register("oracle")
+@dataclass(frozen=True, kw_only=True)
+class Oracle(Policy):
+    """Give every arm its optimal number of units k*, interleaved evenly.
+
+    Parameters
+    ----------
+    noise
+        Noise variances σ² in the order of the arms. In simulations it may be left out: the lab
+        fills in the truth.
+
+    >>> Oracle(noise=(1.0, 2.0)).spec
+    'oracle:noise=1.0,2.0'
+    """
+
+    noise: tuple[float, ...] | None = None
+
+    forced_start = False
+    contrasts = {"noise": ({"noise": (1.0, 1.0, 4.0)}, {"noise": (4.0, 1.0, 1.0)})}
+
+    def __post_init__(self) -> None:
+        if self.noise is not None:
+            values = self.noise if isinstance(self.noise, Sequence | np.ndarray) else (self.noise,)
+            object.__setattr__(self, "noise", tuple(float(value) for value in values))
+
+    def settings(self, problem: Problem) -> Vector:
+        if self.noise is None:
+            raise InvalidPolicy(
+                "the oracle must be told the noise variances", hint="e.g. Oracle(noise=(1.0, 2.0, 0.5))"
+            )
+        if len(self.noise) != len(problem.arms):
+            raise InvalidPolicy(
+                f"the oracle was told {len(self.noise)} noise variances for {len(problem.arms)} arms"
+            )
+        targets = optimal_allocation(
+            noise=self.noise,
+            dim=problem.dim,
+            budget=problem.budget,
+            objective=problem.objective,
+            weights=problem.weights,
+        )
+        return targets.astype(float)
+
+    @staticmethod
+    def score(arm: Any, trial: Any, settings: Vector) -> float:
+        target = settings[arm.position]
+        return float((target - arm.count) / target)

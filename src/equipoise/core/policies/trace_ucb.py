@@ -1,0 +1,30 @@
+"""Trace-UCB: pull the arm whose error bound is largest (Algorithm 1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from equipoise.core.layout import Vector
+from equipoise.core.policies.bounded import BoundedPolicy
+from equipoise.core.policy import register
+from equipoise.core.widths import noise_bound
+
+
+@register("trace-ucb")
+@dataclass(frozen=True, kw_only=True)
+class TraceUCB(BoundedPolicy):
+    """Score (σ̂² + Δ)·Tr(ΣS⁻¹), eq. (12): noise and context balance together.
+
+    For objectives other than "max" the bound is raised to p/(p+1).
+
+    >>> TraceUCB(width="chi-square", delta=0.1).spec
+    'trace-ucb:width=chi-square:delta=0.1'
+    """
+
+    @staticmethod
+    def score(arm: Any, trial: Any, settings: Vector) -> float:
+        bound = arm.weight * noise_bound(arm, trial, settings)
+        if trial.exponent != 1.0:
+            bound = bound**trial.exponent
+        return bound * arm.trace

@@ -1,0 +1,28 @@
+"""Var-UCB: the same noise bound, blind to the contexts (Remark 2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from equipoise.core.layout import Vector
+from equipoise.core.policies.bounded import BoundedPolicy
+from equipoise.core.policy import register
+from equipoise.core.widths import noise_bound
+
+
+@register("var-ucb")
+@dataclass(frozen=True, kw_only=True)
+class VarUCB(BoundedPolicy):
+    """Score (σ̂² + Δ)/k, eq. (16).
+
+    >>> VarUCB(width=0.5).spec
+    'var-ucb:width=0.5'
+    """
+
+    @staticmethod
+    def score(arm: Any, trial: Any, settings: Vector) -> float:
+        bound = arm.weight * noise_bound(arm, trial, settings)
+        if trial.exponent != 1.0:
+            bound = bound**trial.exponent
+        return bound / arm.count

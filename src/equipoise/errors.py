@@ -1,0 +1,95 @@
+"""Every error a user can meet: what was wrong, and what to do about it."""
+
+from __future__ import annotations
+
+
+class EquipoiseError(Exception):
+    """Root of all errors raised on purpose by this package.
+
+    The message says what was wrong; ``hint`` says what to type next.
+    """
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return self.message if self.hint is None else f"{self.message} ({self.hint})"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (_restore, (type(self), self.message, self.hint))
+
+
+class InvalidProblem(EquipoiseError, ValueError):
+    """The description of the problem contradicts itself."""
+
+
+class DuplicateArm(InvalidProblem):
+    """Two arms share a name."""
+
+
+class BudgetTooSmall(InvalidProblem):
+    """Fewer units than m(d+1): not every arm could be estimated at all."""
+
+
+class InvalidMoment(InvalidProblem):
+    """Σ is not a symmetric positive definite d×d matrix."""
+
+
+class InvalidContext(EquipoiseError, ValueError):
+    """A context of the wrong length, or with values that are not finite numbers."""
+
+
+class InvalidOutcome(EquipoiseError, ValueError):
+    """An outcome that is not a finite number."""
+
+
+class BudgetExhausted(EquipoiseError, RuntimeError):
+    """All units of the budget have been assigned."""
+
+
+class AssignmentNotFound(EquipoiseError, KeyError):
+    """No unit was assigned under that id."""
+
+    __str__ = EquipoiseError.__str__  # KeyError would print the repr
+
+
+class AssignmentClosed(EquipoiseError, ValueError):
+    """The unit cannot change in that way any more."""
+
+
+class OutcomeConflict(AssignmentClosed):
+    """A second, different outcome for the same unit."""
+
+
+class UnknownArm(EquipoiseError, KeyError):
+    """No arm has that name."""
+
+    __str__ = EquipoiseError.__str__
+
+
+class InvalidPolicy(EquipoiseError, ValueError):
+    """A policy that cannot be built or used as asked."""
+
+
+class UnknownPolicy(InvalidPolicy, KeyError):
+    """No policy is registered under that name."""
+
+    __str__ = EquipoiseError.__str__
+
+
+class InvalidArgument(EquipoiseError, ValueError):
+    """An argument outside its range."""
+
+
+class MissingExtra(EquipoiseError, ImportError):
+    """An optional dependency is needed for this."""
+
+
+class CheckFailed(EquipoiseError, AssertionError):
+    """A policy breaks its contract; see :mod:`equipoise.checks`."""
+
+
+def _restore(kind: type[EquipoiseError], message: str, hint: str | None) -> EquipoiseError:
+    return kind(message, hint=hint)
