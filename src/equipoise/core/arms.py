@@ -46,6 +46,15 @@ def whiten(whitener: Matrix, x: Vector, z: Vector) -> None:
 
 
 @compiled
+def is_within(x: Vector, limit: float) -> bool:
+    """Whether every entry is a number smaller than ``limit`` in size."""
+    for c in range(x.shape[0]):
+        if not abs(x[c]) < limit:
+            return False
+    return True
+
+
+@compiled
 def assign(state: State, i: int, x: Vector) -> int:
     """Give the next unit, with context x, to arm i; return its row."""
     row = state.trial[0].step

@@ -28,6 +28,8 @@ from equipoise.errors import (
 )
 
 _FIRST_CAPACITY = 1024
+# Contexts and residuals are squared and summed; beyond this they would overflow.
+_LARGEST = 1e140
 
 
 class Experiment:
@@ -222,15 +224,17 @@ class Experiment:
                 f"the context has shape {context.shape}, expected ({self.problem.dim},)",
                 hint="one number per feature, in the order of the problem",
             )
-        # A finite sum of squares proves every entry finite; the slow check names the culprit.
-        if not math.isfinite(context.dot(context)):
-            bad = np.flatnonzero(~np.isfinite(context))
-            if bad.size:
+        if not kernel.is_within(context, _LARGEST):
+            place = int(np.flatnonzero(~(np.abs(context) < _LARGEST))[0])
+            if np.isfinite(context[place]):
                 raise InvalidContext(
-                    f"the context has no finite number at position {int(bad[0])}: {context[bad[0]]}",
-                    hint="impute missing features before asking",
+                    f"the context is too large to square at position {place}: {context[place]}",
+                    hint="give the feature another unit",
                 )
-            raise InvalidContext("the context is too large to square", hint="rescale the features")
+            raise InvalidContext(
+                f"the context has no finite number at position {place}: {context[place]}",
+                hint="impute missing features before asking",
+            )
         return context
 
     def _row(self, id: int) -> int:
@@ -271,7 +275,7 @@ def _checked_outcome(outcome: float) -> float:
         value = float(outcome)
     except (TypeError, ValueError):
         value = math.nan
-    if not math.isfinite(value) or isinstance(outcome, str):
+    if not abs(value) < _LARGEST or isinstance(outcome, str):
         raise InvalidOutcome(
             f"outcome {outcome!r} is not a finite number", hint="if it will never be known call lose(id)"
         )

@@ -16,16 +16,12 @@ oracle, whose scores ignore σ̂², keep the exact t interval.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from equipoise.core.compiled import call_score, compiled
-from equipoise.core.layout import Vector
-
-if TYPE_CHECKING:
-    from equipoise.core.layout import State
+from equipoise.core.layout import State, Vector
 
 _FIRST_ORDER, _SECOND_ORDER = 2.0, 10.0
 _NUDGE = 1e-4
@@ -39,11 +35,32 @@ def variance_inflation(dof: npt.ArrayLike, elasticity: npt.ArrayLike) -> Vector:
     return np.asarray(1.0 + np.asarray(elasticity, float) * correction)
 
 
+@compiled
 def elasticities(state: State, score: int, settings: Vector) -> Vector:
     """ε of every arm: d log(dof) / d log(σ̂²) along a level line of the policy's score."""
-    result = np.zeros(len(state.arms))
-    for i in range(len(state.arms)):
-        result[i] = _elasticity(state, score, settings, i)
+    result = np.zeros(state.arms.shape[0])
+    probe = state.arms.copy()
+    for i in range(state.arms.shape[0]):
+        dof = state.arms[i].dof
+        if dof < 1 or not state.arms[i].design_ready:
+            continue
+        here = call_score(score, state.arms[i], state.trial[0], settings)
+        probe[i].noise_variance = state.arms[i].noise_variance * (1.0 + _NUDGE)
+        noisier = call_score(score, probe[i], state.trial[0], settings)
+        probe[i].noise_variance = state.arms[i].noise_variance
+        # One more typical pull: Tr(ΣS⁻¹) falls about as 1/(k − d).
+        probe[i].count += 1
+        probe[i].dof += 1
+        probe[i].trace *= dof / (dof + 1)
+        richer = call_score(score, probe[i], state.trial[0], settings)
+        if noisier == here:  # also when both are infinite: a forced pull ignores σ̂²
+            continue
+        if 0.0 < richer < here < noisier < np.inf:
+            rise = np.log(noisier / here) / np.log1p(_NUDGE)
+            fall = np.log(here / richer) / np.log1p(1.0 / dof)
+            result[i] = min(rise / fall, _LARGEST_ELASTICITY)
+        else:
+            result[i] = 1.0
     return result
 
 
@@ -69,30 +86,3 @@ def variance_upper_bound(variance: float, dof: int, confidence: float) -> float:
     from scipy.special import chdtri
 
     return float(dof * variance / chdtri(dof, confidence)) if dof > 0 else math.inf
-
-
-def _elasticity(state: State, score: int, settings: Vector, i: int) -> float:
-    dof = int(state.arms["dof"][i])
-    if dof < 1 or not state.arms["design_ready"][i]:
-        return 0.0
-    here = _score_of(state.arms, state.trial, score, settings, i)
-    noisier, richer = state.arms[i : i + 1].copy(), state.arms[i : i + 1].copy()
-    noisier["noise_variance"] *= 1.0 + _NUDGE
-    # One more typical pull: Tr(ΣS⁻¹) falls about as 1/(k − d).
-    richer["count"] += 1
-    richer["dof"] += 1
-    richer["trace"] *= dof / (dof + 1)
-    to_noise = _score_of(noisier, state.trial, score, settings, 0)
-    to_pulls = _score_of(richer, state.trial, score, settings, 0)
-    if to_noise == here:  # also when both are infinite: a forced pull ignores σ̂²
-        return 0.0
-    if not (0.0 < to_pulls < here < to_noise < math.inf):
-        return 1.0
-    rise = math.log(to_noise / here) / math.log1p(_NUDGE)
-    fall = math.log(here / to_pulls) / math.log1p(1.0 / dof)
-    return min(rise / fall, _LARGEST_ELASTICITY)
-
-
-@compiled
-def _score_of(arms: npt.NDArray[Any], trial: npt.NDArray[Any], score: int, settings: Vector, i: int) -> float:
-    return call_score(score, arms[i], trial[0], settings)

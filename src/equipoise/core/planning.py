@@ -14,8 +14,8 @@ from equipoise.core.layout import Vector
 from equipoise.core.objective import Objective
 from equipoise.core.tables import html_table, text_table
 from equipoise.core.theory.static import (
+    best_allocation,
     checked_noise,
-    optimal_allocation,
     static_loss,
     uniform_allocation,
 )
@@ -151,7 +151,7 @@ def plan(
     def counts(policy: str, variances: Vector, budget: int) -> npt.NDArray[np.int64]:
         if policy == "uniform":
             return uniform_allocation(len(variances), budget)
-        return optimal_allocation(
+        return best_allocation(
             noise=variances, dim=dim, budget=budget, objective=objective, weights=importance
         )
 

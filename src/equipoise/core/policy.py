@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, ClassVar, TypeVar, overload
 
@@ -59,6 +59,14 @@ class Policy:
     def score(arm: Any, trial: Any, settings: Vector) -> float:
         """How urgently the arm needs the next unit."""
         raise NotImplementedError
+
+    def reordered(self, order: Sequence[int]) -> Policy:
+        """The same policy for a problem whose arms are listed in another order."""
+        return self
+
+    def rescaled(self, factor: float) -> Policy:
+        """The same policy for outcomes multiplied by ``factor``; unit-free policies are their own."""
+        return self
 
     @property
     def spec(self) -> str:

@@ -15,6 +15,7 @@ from equipoise.core import arms as kernel
 from equipoise.core.choice import choose
 from equipoise.core.compiled import compiled
 from equipoise.core.experiment import trial_state
+from equipoise.core.intervals import elasticities
 from equipoise.core.layout import Matrix, State, Vector
 from equipoise.core.policy import Policy, score_address
 from equipoise.core.problem import Problem
@@ -37,6 +38,7 @@ class TrialBatch:
     variances: Matrix  # [trial, arm] σ̂²
     dof: npt.NDArray[np.int64]  # [trial, arm]
     coefs: Stack  # [trial, arm, d] OLS, whitened coordinates
+    elasticities: Matrix  # [trial, arm] of pulls to σ̂², see core/intervals.py
     factors: Stack  # [trial, arm, d, d] V with S⁻¹ = VVᵀ, whitened coordinates
 
     def errors(self, ridge: float | None = None) -> Matrix:
@@ -73,6 +75,7 @@ def run_trials(
         variances=np.zeros((trials, m)),
         dof=np.zeros((trials, m), np.int64),
         coefs=np.zeros((trials, m, d)),
+        elasticities=np.zeros((trials, m)),
         factors=np.zeros((trials, m, d, d)),
     )
     deviations = np.sqrt(variances)[:, None]
@@ -85,6 +88,7 @@ def run_trials(
         batch.variances[trial] = state.arms["noise_variance"]
         batch.dof[trial] = state.arms["dof"]
         batch.coefs[trial] = state.coefs
+        batch.elasticities[trial] = elasticities(state, score, settings)
         batch.factors[trial] = state.factors[np.arange(m), data]
     return batch
 

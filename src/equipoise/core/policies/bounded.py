@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
+from typing import Self
 
 from equipoise.core.layout import Vector
 from equipoise.core.policy import Policy
@@ -34,6 +36,9 @@ class BoundedPolicy(Policy):
         "bound": ({"width": "theory", "bound": 1e-3}, {"width": "theory", "bound": 10.0}),
         "delta": ({"width": "chi-square"}, {"width": "chi-square", "delta": 0.9}),
     }
+
+    def rescaled(self, factor: float) -> Self:
+        return self if self.bound is None else dataclasses.replace(self, bound=self.bound * factor**2)
 
     def __post_init__(self) -> None:
         self._width()

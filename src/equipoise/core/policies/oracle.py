@@ -11,8 +11,8 @@ import numpy as np
 from equipoise.core.layout import Vector
 from equipoise.core.policy import Policy, register
 from equipoise.core.problem import Problem
-from equipoise.core.theory.static import optimal_allocation
-from equipoise.errors import InvalidPolicy
+from equipoise.core.theory.static import checked_noise, optimal_allocation
+from equipoise.errors import InvalidArgument, InvalidPolicy
 
 
 @register("oracle")
@@ -37,8 +37,7 @@ class Oracle(Policy):
 
     def __post_init__(self) -> None:
         if self.noise is not None:
-            values = self.noise if isinstance(self.noise, Sequence | np.ndarray) else (self.noise,)
-            object.__setattr__(self, "noise", tuple(float(value) for value in values))
+            object.__setattr__(self, "noise", _variances(self.noise))
 
     def settings(self, problem: Problem) -> Vector:
         if self.noise is None:
@@ -55,10 +54,22 @@ class Oracle(Policy):
             budget=problem.budget,
             objective=problem.objective,
             weights=problem.weights,
+            # By name, so that the order in which arms are listed does not matter.
+            tie_break=np.argsort(np.argsort(problem.arms)),
         )
         return targets.astype(float)
+
+    def reordered(self, order: Sequence[int]) -> Oracle:
+        return self if self.noise is None else Oracle(noise=tuple(self.noise[i] for i in order))
 
     @staticmethod
     def score(arm: Any, trial: Any, settings: Vector) -> float:
         target = settings[arm.position]
         return float((target - arm.count) / target)
+
+
+def _variances(noise: object) -> tuple[float, ...]:
+    try:
+        return tuple(checked_noise(noise).tolist())  # type: ignore[arg-type]
+    except InvalidArgument as error:
+        raise InvalidPolicy(error.message, hint=error.hint) from None

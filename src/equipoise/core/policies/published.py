@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 from equipoise.core.policy import Policy
 from equipoise.core.problem import Problem
@@ -36,6 +37,9 @@ class PublishedWidthPolicy(Policy):
         "delta": ({"width": 0.05}, {"width": 0.05, "delta": 0.9}),
     }
     recommended_power: ClassVar[float]
+
+    def rescaled(self, factor: float) -> Self:
+        return self if self.bound is None else dataclasses.replace(self, bound=self.bound * factor**2)
 
     def __post_init__(self) -> None:
         theory = self.width == "theory"

@@ -14,6 +14,7 @@ from equipoise.core.theory.regret import (
     smallest_share,
 )
 from equipoise.core.theory.static import (
+    best_allocation,
     ideal_allocation,
     optimal_allocation,
     optimal_loss,
@@ -26,6 +27,7 @@ from equipoise.core.theory.static import (
 )
 
 __all__ = [
+    "best_allocation",
     "high_probability_loss",
     "ideal_allocation",
     "mean_square_norm_bound",

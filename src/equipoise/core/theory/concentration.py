@@ -45,4 +45,6 @@ def mean_square_norm_bound(*, pulls: int, dim: int, delta: float) -> float:
     """d + 8·log(1/δ)·√(d/t): bounds the mean ‖x‖² of t ≥ d+1 white contexts (appendix corollary)."""
     if pulls < dim + 1:
         raise InvalidArgument(f"the bound needs t ≥ d + 1 = {dim + 1} contexts, not {pulls}")
+    if not 0.0 < delta < 1.0:
+        raise InvalidArgument(f"delta={delta!r} is not between 0 and 1")
     return dim + 8.0 * math.log(1.0 / delta) * math.sqrt(dim / pulls)

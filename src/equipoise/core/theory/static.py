@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import heapq
 import math
 
 import numpy as np
 import numpy.typing as npt
 
 from equipoise.core.layout import Vector
-from equipoise.core.objective import Objective, combine, variance_exponent
+from equipoise.core.objective import Objective, combine, norm_order, variance_exponent
 from equipoise.errors import InvalidArgument
 
 Counts = npt.NDArray[np.int64]
+
+# Units an arm that best_allocation() places one by one.
+_UNROUNDED = 8
 
 
 def checked_noise(noise: npt.ArrayLike) -> Vector:
@@ -70,7 +74,7 @@ def ideal_allocation(
             f"a budget of {budget} is below m(d+1) = {len(shares) * (dim + 1)}",
             hint="no allocation can estimate every arm",
         )
-    return shares * spare + dim + 1
+    return np.asarray(shares * spare + dim + 1)
 
 
 def optimal_allocation(
@@ -80,8 +84,11 @@ def optimal_allocation(
     budget: int,
     objective: Objective = "max",
     weights: npt.ArrayLike = 1.0,
+    tie_break: npt.ArrayLike | None = None,
 ) -> Counts:
     """k* of Prop. 1 in whole units by largest remainder; sums to n, never below d+1.
+
+    Equal remainders go to the arms listed first, or to those with the lowest ``tie_break``.
 
     >>> optimal_allocation(noise=[1.0, 3.0], dim=2, budget=30).tolist()
     [9, 21]
@@ -89,8 +96,49 @@ def optimal_allocation(
     ideal = ideal_allocation(noise=noise, dim=dim, budget=budget, objective=objective, weights=weights)
     counts = np.floor(ideal + 1e-9).astype(np.int64)
     missing = budget - int(counts.sum())
-    # Stable: equal remainders go to the arms listed first.
-    counts[np.argsort(-(ideal - counts), kind="stable")[:missing]] += 1
+    priority = np.arange(len(counts)) if tie_break is None else np.asarray(tie_break)
+    counts[np.lexsort((priority, counts - ideal))[:missing]] += 1
+    return counts
+
+
+def best_allocation(
+    *,
+    noise: npt.ArrayLike,
+    dim: int,
+    budget: int,
+    objective: Objective = "max",
+    weights: npt.ArrayLike = 1.0,
+) -> Counts:
+    """The split into whole units with the smallest static loss.
+
+    Largest remainders can leave a mild arm at d+1 units, where its expected error is infinite; here
+    the last units go, one by one, where the loss falls most.
+
+    >>> best_allocation(noise=[0.01, 3.0], dim=2, budget=30).tolist()
+    [4, 26]
+    """
+    ideal = ideal_allocation(noise=noise, dim=dim, budget=budget, objective=objective, weights=weights)
+    counts = np.maximum(np.floor(ideal) - _UNROUNDED, dim + 1).astype(np.int64)
+    needs = dim * checked_noise(noise) * np.asarray(weights, float)
+    order = norm_order(objective)
+
+    def urgency(i: int) -> float:
+        """How much the next unit of arm i matters, largest first."""
+        spare = float(counts[i] - dim - 1)
+        if needs[i] == 0.0:
+            return 0.0
+        if spare == 0.0:
+            return math.inf
+        now = float(needs[i]) / spare
+        # now^p − next^p, as its p-th root so that large p do not underflow
+        return now if math.isinf(order) else now * (1.0 - (spare / (spare + 1.0)) ** order) ** (1.0 / order)
+
+    queue = [(-urgency(i), i) for i in range(len(counts))]
+    heapq.heapify(queue)
+    for _ in range(budget - int(counts.sum())):
+        _, i = queue[0]
+        counts[i] += 1
+        heapq.heapreplace(queue, (-urgency(i), i))
     return counts
 
 

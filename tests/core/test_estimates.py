@@ -1,0 +1,216 @@
+"""Estimates: ridge, intervals, predictions, and how they show themselves."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import equipoise as eq
+from equipoise.core.intervals import elasticities, variance_inflation
+from equipoise.errors import InvalidArgument, InvalidContext, UnknownArm
+
+SKEWED = np.array([[2.0, 0.3, 0.0], [0.3, 1.0, -0.2], [0.0, -0.2, 0.5]])
+
+
+def trained(policy="trace-ucb", moment=SKEWED, units=120, budget=150, seed=0, **options):
+    problem = eq.Problem(["a", "b"], 3, budget, moment, **options)
+    experiment = eq.Experiment(problem, policy, seed=1)
+    rng = np.random.default_rng(seed)
+    truth = {"a": np.array([1.0, -2.0, 0.5]), "b": np.array([0.0, 1.0, 3.0])}
+    for _ in range(units):
+        x = rng.normal(size=3) + np.array([1.0, 0.0, 0.0])
+        assignment = experiment.ask(x)
+        experiment.tell(assignment.id, float(x @ truth[assignment.arm] + rng.normal()))
+    return experiment
+
+
+@pytest.mark.parametrize("moment", [None, np.eye(3), SKEWED], ids=["learned", "white", "skewed"])
+@pytest.mark.parametrize("ridge", [None, 0.0, 0.7, 40.0])
+def test_ridge_is_the_closed_form(ridge, moment):
+    experiment = trained(moment=moment)
+    for arm in experiment.estimates(ridge=ridge):
+        contexts, outcomes = experiment.data(arm.arm)
+        penalty = 1 / 150 if ridge is None else ridge
+        assert arm.ridge == penalty
+        gram = contexts.T @ contexts
+        expected = np.linalg.solve(gram + penalty * np.eye(3), contexts.T @ outcomes)
+        np.testing.assert_allclose(arm.coef, expected, rtol=1e-10)
+        np.testing.assert_allclose(arm.gram, gram, rtol=1e-10, atol=1e-10)
+        sigma = experiment.problem.moment
+        if sigma is None:
+            seen = experiment._state.contexts[:120]
+            sigma = seen.T @ seen / 120
+        w = np.linalg.inv(gram + penalty * np.eye(3))
+        inner = arm.noise_variance * gram + penalty**2 * np.outer(arm.coef, arm.coef)
+        assert arm.expected_error == pytest.approx(np.trace(sigma @ w @ inner @ w), rel=1e-9)
+
+
+def test_leave_one_out_is_leaving_one_out():
+    experiment = trained()
+    for arm in experiment.estimates(ridge="leave-one-out"):
+        contexts, outcomes = experiment.data(arm.arm)
+
+        def error(penalty, contexts=contexts, outcomes=outcomes):
+            total = 0.0
+            for j in range(len(outcomes)):
+                rest, values = np.delete(contexts, j, 0), np.delete(outcomes, j)
+                coef = np.linalg.solve(rest.T @ rest + penalty * np.eye(3), rest.T @ values)
+                total += (outcomes[j] - contexts[j] @ coef) ** 2
+            return total / len(outcomes)
+
+        best = error(arm.ridge)
+        for factor in (0.2, 0.8, 1.25, 5.0):
+            assert best <= error(arm.ridge * factor) + 1e-12
+
+
+def test_uniform_allocation_keeps_the_exact_t_interval():
+    experiment = trained("uniform")
+    for arm in experiment.estimates(confidence=0.9):
+        contexts, outcomes = experiment.data(arm.arm)
+        inverse = np.linalg.inv(contexts.T @ contexts)
+        coef = inverse @ contexts.T @ outcomes
+        variance = np.sum((outcomes - contexts @ coef) ** 2) / (len(outcomes) - 3)
+        half = stats.t.ppf(0.95, len(outcomes) - 3) * np.sqrt(variance * np.diag(inverse))
+        np.testing.assert_allclose(arm.intervals, np.column_stack([coef - half, coef + half]), rtol=1e-9)
+        low, high = arm.noise_interval
+        dof = len(outcomes) - 3
+        assert low == pytest.approx(dof * variance / stats.chi2.ppf(0.95, dof))
+        assert high == pytest.approx(dof * variance / stats.chi2.ppf(0.05, dof))
+        assert arm.error_bound == pytest.approx(arm.expected_error * dof / stats.chi2.ppf(0.1, dof), rel=1e-6)
+        x = np.array([0.5, -1.0, 2.0])
+        for of, extra in (("mean", 0.0), ("outcome", 1.0)):
+            spread = stats.t.ppf(0.95, dof) * np.sqrt(variance * (x @ inverse @ x + extra))
+            np.testing.assert_allclose(
+                arm.predict_interval(x, of=of), [[x @ coef - spread, x @ coef + spread]]
+            )
+
+
+def test_adaptive_allocation_widens_intervals():
+    experiment = trained()
+    estimates = experiment.estimates()
+    adaptive = elasticities(experiment._state, experiment._score, experiment._settings)
+    # ε = s/(1 + (1−s)/2) with s = σ̂²/(σ̂² + Δ), up to a finite difference in dof
+    arms, mean = experiment._state.arms, experiment._state.trial["mean_variance"][0]
+    share = arms["noise_variance"] / (arms["noise_variance"] + mean / np.sqrt(arms["dof"]))
+    np.testing.assert_allclose(adaptive, share / (1 + (1 - share) / 2), rtol=0.02)
+    static = trained("uniform")
+    assert not elasticities(static._state, static._score, static._settings).any()
+    for arm, elasticity in zip(estimates, adaptive, strict=True):
+        assert arm.inflation == pytest.approx(1 + elasticity * (2 / arm.dof + 10 / arm.dof**2))
+
+
+def test_variance_inflation_at_no_degree_of_freedom():
+    assert variance_inflation([0, 1, 1000], [0.0, 0.0, 0.0]).tolist() == [1.0, 1.0, 1.0]
+    assert np.all(np.diff(variance_inflation([1, 2, 5, 100], [1.0] * 4)) < 0)
+
+
+@pytest.mark.parametrize("units", [0, 1, 5, 8])
+def test_estimates_before_anything_is_determined(units):
+    estimates = trained(units=units).estimates()
+    for arm in estimates:
+        assert np.all(np.isfinite(arm.coef))
+        if arm.observed <= 3:
+            assert math.isnan(arm.noise_variance)
+            assert arm.noise_interval == (0.0, math.inf)
+            assert arm.expected_error == arm.error_bound == math.inf
+            assert np.isinf(arm.intervals).all()
+            assert np.isinf(arm.predict_interval([1.0, 2.0, 3.0])).all()
+    if units < 8:
+        assert math.isnan(estimates.regret)
+    assert "nan" in str(estimates) or units == 8
+
+
+def test_regressor_of_scikit_learn_style():
+    arm = trained().estimates()["a"]
+    X = np.arange(12.0).reshape(4, 3)
+    np.testing.assert_allclose(arm.predict(X), X @ arm.coef_)
+    np.testing.assert_allclose(arm.predict([1.0, 2.0, 3.0]), [1.0, 2.0, 3.0] @ arm.coef)
+    assert arm.intercept_ == 0.0
+    assert arm.n_features_in_ == 3
+    assert arm.predict_interval(X).shape == (4, 2)
+    with pytest.raises(InvalidContext, match="shape"):
+        arm.predict(np.ones((2, 4)))
+    with pytest.raises(InvalidArgument, match="'outcome' or 'mean'"):
+        arm.predict_interval(X, of="median")
+
+
+def test_sequence_and_tables():
+    estimates = trained().estimates()
+    assert len(estimates) == 2
+    assert estimates["b"] is estimates[1]
+    assert estimates[:1] == (estimates[0],)
+    with pytest.raises(UnknownArm, match="the arms are a, b"):
+        estimates["c"]
+    records = estimates.records()
+    assert [record["arm"] for record in records] == ["a", "b"]
+    assert len(records[0]["coef"]) == 3
+    assert "noise variance" in str(estimates)
+    assert "<table>" in estimates._repr_html_()
+    assert "<table>" in estimates[0]._repr_html_()
+    assert "95 % interval" in str(estimates[0])
+
+
+def test_names_are_escaped_in_html():
+    experiment = eq.Experiment(eq.Problem(["<b>", "c"], 1, 10), "uniform")
+    assert "<b>" not in experiment.estimates()._repr_html_().replace("<tbody>", "")
+
+
+@pytest.mark.parametrize("objective", ["max", "mean", 3.0])
+def test_objective_and_regret(objective):
+    estimates = trained(objective=objective, weights={"a": 2.0}).estimates()
+    errors = np.array([2.0, 1.0]) * [arm.expected_error for arm in estimates]
+    order = {"max": np.inf, "mean": 1.0}.get(objective, objective)
+    expected = errors.max() if np.isinf(order) else np.mean(errors**order) ** (1 / order)
+    assert estimates.objective == pytest.approx(expected)
+    assert estimates.regret == pytest.approx(estimates.objective - estimates.oracle_objective)
+    # The oracle is the best of all splits of the same units.
+    noise = [arm.noise_variance for arm in estimates]
+    splits = [eq.theory.static_loss(noise, [k, 120 - k], 3, objective, [2.0, 1.0]) for k in range(5, 116)]
+    assert estimates.oracle_objective <= min(splits) * (1 + 1e-9)
+    assert estimates.oracle_objective == pytest.approx(min(splits), rel=0.02)
+
+
+@pytest.mark.parametrize("ridge", [-1.0, math.inf, math.nan, "loo", "0.1"])
+def test_bad_ridge(ridge):
+    with pytest.raises(InvalidArgument, match="ridge"):
+        trained().estimates(ridge=ridge)
+
+
+@pytest.mark.parametrize("confidence", [0.0, 1.0, 95, -1])
+def test_bad_confidence(confidence):
+    with pytest.raises(InvalidArgument, match="confidence"):
+        trained().estimates(confidence=confidence)
+
+
+class TestEllipsoid:
+    def test_formula(self):
+        arm = trained().estimates(ridge=0.5)["a"]
+        ellipsoid = arm.ellipsoid(deviation=1.5, norm=4.0, delta=0.1)
+        shape = arm.gram + 0.5 * np.eye(3)
+        ratio = math.sqrt(np.linalg.det(shape) / 0.5**3)
+        assert ellipsoid.radius == pytest.approx(
+            1.5 * math.sqrt(2 * math.log(ratio / 0.1)) + math.sqrt(0.5) * 4
+        )
+        assert ellipsoid.contains(arm.coef)
+        assert not ellipsoid.contains(arm.coef + 100)
+        low, high = ellipsoid.intervals().T
+        assert np.all(low < arm.coef)
+        assert np.all(arm.coef < high)
+
+    def test_covers_far_more_often_than_promised(self):
+        truth = np.array([1.0, -2.0, 0.5])
+        hits = [
+            trained(seed=seed).estimates()["a"].ellipsoid(deviation=1.0, norm=3.0).contains(truth)
+            for seed in range(60)
+        ]
+        # The bound is conservative; 95 % promised, fewer than 54 of 60 has chance 2·10⁻².
+        assert sum(hits) >= 54
+
+    @pytest.mark.parametrize("arguments", [{"deviation": 0}, {"norm": -1}, {"delta": 2}])
+    def test_refuses(self, arguments):
+        values = {"deviation": 1.0, "norm": 1.0, **arguments}
+        with pytest.raises(InvalidArgument):
+            trained().estimates()["a"].ellipsoid(**values)

@@ -1,0 +1,98 @@
+"""Planning: budgets by closed form."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import equipoise as eq
+from equipoise import theory
+from equipoise.errors import InvalidArgument
+
+UNEQUAL = [0.01, 0.02, 0.75, 1, 2, 2, 3]
+
+
+def test_closed_form_for_the_worst_arm():
+    plan = eq.plan(noise=UNEQUAL, dim=10, target=0.5)
+    # Uniform: d·σ²_max/(k−d−1) ≤ target for every arm.
+    assert plan["uniform"].budget == 7 * (math.ceil(10 * 3 / 0.5) + 11)
+    # Optimal: what each arm needs, rounded up.
+    assert plan["oracle"].counts == tuple(math.ceil(10 * s / 0.5) + 11 for s in UNEQUAL)
+    assert plan.saving == plan["uniform"].budget - plan["oracle"].budget
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    noise=st.lists(st.floats(1e-2, 1e2), min_size=1, max_size=5),
+    dim=st.integers(1, 8),
+    target=st.floats(1e-2, 10.0),
+    objective=st.sampled_from(["max", "mean", 2.0]),
+)
+def test_budgets_reach_the_target_and_no_smaller_one_does(noise, dim, target, objective):
+    plan = eq.plan(noise=noise, dim=dim, target=target, objective=objective)
+    for planned in plan.budgets:
+        loss = theory.static_loss(noise, planned.counts, dim, objective)
+        assert loss <= target
+        assert planned.expected_error == loss
+        assert sum(planned.counts) == planned.budget
+        if planned.budget > len(noise) * (dim + 1):
+            fewer = planned.budget - 1
+            counts = (
+                theory.uniform_allocation(len(noise), fewer)
+                if planned.policy == "uniform"
+                else theory.best_allocation(noise=noise, dim=dim, budget=fewer, objective=objective)
+            )
+            assert theory.static_loss(noise, counts, dim, objective) > target
+    assert plan.saving >= 0
+
+
+def test_guesses_give_a_range():
+    plan = eq.plan(noise=[1.0, (0.5, 8.0)], dim=4, target=0.2)
+    assert plan.noise == (1.0, 2.0)
+    low, high = plan["oracle"].budget_range
+    assert low < plan["oracle"].budget < high
+    assert low == eq.plan(noise=[1.0, 0.5], dim=4, target=0.2)["oracle"].budget
+    assert high == eq.plan(noise=[1.0, 8.0], dim=4, target=0.2)["oracle"].budget
+    assert "if noise is low – high" in str(plan)
+    assert "low – high" not in str(eq.plan(noise=[1.0, 2.0], dim=4, target=0.2))
+    assert "<table>" in plan._repr_html_()
+
+
+def test_weights_and_zero_noise():
+    plain, weighted = (eq.plan(noise=[1.0, 0.0], dim=2, target=0.1, weights=w) for w in (1.0, [4.0, 1.0]))
+    assert weighted["oracle"].budget > plain["oracle"].budget
+    assert plain["oracle"].counts[1] == 3
+
+
+def test_record():
+    record = eq.plan(noise=np.array([1.0, 2.0]), dim=2, target=0.5).record()
+    assert set(record["policies"]) == {"oracle", "uniform"}
+    assert record["noise"] == [1.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"noise": [-1.0]}, "not a list of variances"),
+        ({"noise": [(2.0, 1.0)]}, "low end is above"),
+        ({"noise": []}, "not a list of variances"),
+        ({"dim": 0}, "dim=0"),
+        ({"target": 0.0}, "target=0.0"),
+        ({"target": math.nan}, "target=nan"),
+        ({"target": 1e-15}, "more than 10¹²"),
+        ({"objective": "min"}, "objective"),
+        ({"weights": [0.0, 1.0]}, "positive"),
+    ],
+)
+def test_refuses(change, message):
+    with pytest.raises(InvalidArgument, match=message):
+        eq.plan(**{"noise": [1.0, 2.0], "dim": 3, "target": 0.5, **change})
+
+
+def test_unplanned_policy():
+    with pytest.raises(InvalidArgument, match="planned: oracle, uniform"):
+        eq.plan(noise=[1.0], dim=1, target=1.0)["trace-ucb"]
