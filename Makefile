@@ -36,7 +36,7 @@ bench: $(STAMP)  ## speed, with what it is compared with
 	@$(BIN)/python benchmarks/startup.py
 
 docs: $(STAMP)  ## pages into site/, offline, warnings are errors
-	$(BIN)/mkdocs build --strict --quiet
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 clean:  ## remove the environment and everything built
 	rm -rf $(VENV) site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

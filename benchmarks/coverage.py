@@ -42,7 +42,8 @@ def main() -> None:
                 rows.append([name, str(budget), f"`{spec}`", *cells])
     caption = (
         f"Percent of coefficients inside their 95 % interval; m = {ARMS}, d = {DIM}, "
-        f"{options.trials:,} trials, seed {options.seed}, equipoise {eq.__version__}. Printed by `python benchmarks/coverage.py`."
+        f"{options.trials:,} trials, seed {options.seed}, equipoise {eq.__version__}. "
+        "Printed by `python benchmarks/coverage.py`."
     )
     header = ["scenario", "n", "policy", "plain t", "by arm", "corrected", "by arm"]
     show(markdown(header, rows, caption), options.write)

@@ -34,7 +34,7 @@ def main() -> None:
     for budget in (115, 350):
         for name, noise in SCENARIOS.items():
             for spec in SPECS:
-                policy = eq.Oracle(noise=noise) if spec == "oracle" else eq.parse_policy(spec)
+                policy = eq.parse_policy(spec)
                 batch = run_trials(problem(budget), policy, noise, trials=options.trials, seed=options.seed)
                 value, stderr = batch.expected_max()
                 median = float(np.median(batch.errors().max(axis=1)))

@@ -19,7 +19,8 @@ from equipoise.core.layout import State
 @compiled
 def feed(state: State, contexts: np.ndarray, outcomes: np.ndarray) -> None:
     for t in range(contexts.shape[0]):
-        kernel.observe(state, kernel.assign(state, 0, contexts[t]), outcomes[t])
+        state.contexts[t] = contexts[t]
+        kernel.observe(state, kernel.assign(state, 0), outcomes[t])
 
 
 def one_arm(contexts, outcomes, moment):

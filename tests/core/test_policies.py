@@ -144,7 +144,7 @@ def test_chi_square_width_is_the_exact_quantile():
     problem = eq.Problem(2, 3, 50)
     settings = eq.TraceUCB(width="chi-square", delta=0.1).settings(problem)
     for dof in (1, 2, 17, 50):
-        assert settings[1 + dof] == pytest.approx(dof / stats.chi2.ppf(0.1, dof), rel=1e-12)
+        assert settings[2 + dof] == pytest.approx(dof / stats.chi2.ppf(0.1, dof), rel=1e-12)
 
 
 @pytest.mark.parametrize(("objective", "order"), [("mean", 1.0), (2.0, 2.0), (9.0, 9.0), ("max", math.inf)])
@@ -277,7 +277,7 @@ class Bonus(eq.Policy):
     contrasts = {"bonus": ({}, {"bonus": 9.0})}
 
     def settings(self, problem):
-        return np.array([self.bonus, 0.0])
+        return np.array([self.bonus, 0.0, 0.0])
 
     @staticmethod
     def score(arm, trial, settings):

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from equipoise.core import factor
-from equipoise.core.compiled import compiled
+from equipoise.core.compiled import compiled, inlined
 from equipoise.core.layout import LOST, PENDING, TOLD, WITHDRAWN, Matrix, State, Vector
 
 # k·Tr(ΣS⁻¹)/d is about the squared condition number of the whitened contexts, whatever their
@@ -30,16 +30,16 @@ _SANE, _NONSINGULAR = 1e12, 1e24
 _TRACE_UPDATES = 64
 
 
-@compiled
-def whiten(whitener: Matrix, x: Vector, z: Vector) -> None:
+@inlined
+def whiten(whitener: Matrix, contexts: Matrix, row: int, z: Vector) -> None:
     """Write z = L⁻¹x, so that E[zzᵀ] = I when Σ = LLᵀ is given."""
-    dim = x.shape[0]
+    dim = z.shape[0]
     if whitener.shape[0] == 0:
         for r in range(dim):
-            z[r] = x[r]
+            z[r] = contexts[row, r]
         return
     for r in range(dim):
-        entry = x[r]
+        entry = contexts[row, r]
         for c in range(r):
             entry -= whitener[r, c] * z[c]
         z[r] = entry / whitener[r, r]
@@ -54,37 +54,33 @@ def is_within(x: Vector, limit: float) -> bool:
     return True
 
 
-@compiled
-def assign(state: State, i: int, x: Vector) -> int:
-    """Give the next unit, with context x, to arm i; return its row."""
+@inlined
+def assign(state: State, i: int) -> int:
+    """Give the next unit, whose context stands in the next free row, to arm i; return the row."""
     row = state.trial[0].step
     state.trial[0].step += 1
-    for c in range(x.shape[0]):
-        state.contexts[row, c] = x[c]
     state.rows[row].arm = i
     state.rows[row].status = PENDING
     state.rows[row].previous = state.arms[i].last_row
     state.arms[i].last_row = row
-    z = state.work[0]
-    whiten(state.whitener, x, z)
+    whiten(state.whitener, state.contexts, row, state.z)
     if state.trial[0].learns_moment:
-        _see(state, z)
-    _extend_design(state, i, row, z)
+        _see(state)
+    _extend_design(state, i, row)
     return row
 
 
-@compiled
+@inlined
 def observe(state: State, row: int, y: float) -> None:
     """Take in the outcome of a pending row."""
     i = state.rows[row].arm
     state.rows[row].status = TOLD
     state.outcomes[row] = y
-    z = state.work[0]
-    whiten(state.whitener, state.contexts[row], z)
+    whiten(state.whitener, state.contexts, row, state.z)
     if state.arms[i].data_ready:
-        _learn(state, i, row, z, y)
+        _learn(state, i, row, y)
     else:
-        _collect(state, i, z, y)
+        _collect(state, i, y)
 
 
 @compiled
@@ -126,17 +122,16 @@ def rebuild(state: State, i: int) -> None:
     arm.count = arm.observed = arm.pending = arm.dof = 0
     arm.data_ready = arm.buffer = 0
     arm.rss = 0.0
-    arm.noise_variance = 1.0
+    arm.noise_variance = arm.inverse_root_dof = 1.0
     _forget_design(arm)
     for r in range(dim):
         state.coefs[i, r] = 0.0
         for c in range(dim):
             state.factors[i, 0, r, c] = 0.0
-    z = state.work[0]
     for row in range(state.trial[0].step):
         if state.rows[row].arm == i and state.rows[row].status == TOLD:
-            whiten(state.whitener, state.contexts[row], z)
-            _extend_design(state, i, row, z)
+            whiten(state.whitener, state.contexts, row, state.z)
+            _extend_design(state, i, row)
             observe(state, row, state.outcomes[row])
     for row in range(state.trial[0].step):
         if state.rows[row].arm == i and state.rows[row].status == PENDING:
@@ -156,7 +151,7 @@ def settle(state: State) -> None:
             _invert_design(state, i)
 
 
-@compiled
+@inlined
 def is_settled(state: State) -> bool:
     """Whether :func:`settle` would find nothing to do; averages the arms' variances on the way."""
     total, known = 0.0, 0
@@ -175,7 +170,7 @@ def is_settled(state: State) -> bool:
     return settled
 
 
-@compiled
+@inlined
 def _waits(arm: Any, dim: int) -> bool:
     if arm.design_ready or arm.count == arm.design_tried:
         return False
@@ -196,12 +191,12 @@ def _invert_design(state: State, i: int) -> None:
     arm = state.arms[i]
     arm.design_tried = arm.count
     design = 1 - arm.buffer
-    z, f, g = state.work[0], state.work[1], state.work[2]
+    z, f, g = state.z, state.f, state.g
     factor.copy(state.factors, i, arm.buffer, state.factors, i, design)
     row = arm.last_row
     while row >= 0:
         if state.rows[row].status == PENDING:
-            whiten(state.whitener, state.contexts[row], z)
+            whiten(state.whitener, state.contexts, row, state.z)
             if arm.data_ready:
                 h = factor.gain(state.factors, i, design, z, f, g)
                 factor.shrink(state.factors, i, design, design, f, g, h)
@@ -219,38 +214,37 @@ def _invert_design(state: State, i: int) -> None:
 
 
 @compiled
-def _see(state: State, z: Vector) -> None:
-    """Let a context enter the learned Σ = RᵀR/t and every trace taken against it."""
+def _see(state: State) -> None:
+    """Let the context z enter the learned Σ = RᵀR/t and every trace taken against it."""
     state.trial[0].seen += 1
-    f = state.work[1]
     for j in range(state.arms.shape[0]):
         if state.arms[j].design_ready:
-            state.arms[j].trace_sum += factor.project(state.factors, j, _design(state.arms[j]), z, f)
+            spread = factor.project(state.factors, j, _design(state.arms[j]), state.z, state.f)
+            state.arms[j].trace_sum += spread
             state.arms[j].trace = state.arms[j].trace_sum / state.trial[0].seen
-    for r in range(z.shape[0]):
-        f[r] = z[r]
-    factor.rotate(state.seen_factor, state.work[2], f, 0.0)
+    for r in range(state.z.shape[0]):
+        state.f[r] = state.z[r]
+    factor.rotate(state.seen_factor, state.g, state.f, 0.0)
 
 
 @compiled
 def _recount_contexts(state: State) -> None:
     """Learn Σ anew from the rows that are not withdrawn."""
-    z, ignored = state.work[0], state.work[1]
     state.seen_factor[:, :] = 0.0
     state.trial[0].seen = 0
     for row in range(state.trial[0].step):
         if state.rows[row].status != WITHDRAWN:
-            whiten(state.whitener, state.contexts[row], z)
-            factor.rotate(state.seen_factor, ignored, z, 0.0)
+            whiten(state.whitener, state.contexts, row, state.z)
+            factor.rotate(state.seen_factor, state.g, state.z, 0.0)
             state.trial[0].seen += 1
     for j in range(state.arms.shape[0]):
         if state.arms[j].design_ready:
             _refresh_trace(state, j)
 
 
-@compiled
-def _extend_design(state: State, i: int, row: int, z: Vector) -> None:
-    """Count a pending row; if the design is invertible, update its factor and trace."""
+@inlined
+def _extend_design(state: State, i: int, row: int) -> None:
+    """Count a pending row with context z; if the design is invertible, update its factor and trace."""
     arm = state.arms[i]
     arm.count += 1
     arm.pending += 1
@@ -258,20 +252,20 @@ def _extend_design(state: State, i: int, row: int, z: Vector) -> None:
         return
     alone = arm.pending == 1 and arm.data_ready
     source = arm.buffer if alone else 1 - arm.buffer
-    f, g = state.work[1], state.work[2]
-    h = factor.gain(state.factors, i, source, z, f, g)
+    f, g = state.f, state.g
+    h = factor.gain(state.factors, i, source, state.z, f, g)
     factor.shrink(state.factors, i, source, 1 - arm.buffer, f, g, h)
     if alone:
         # The gain is taken from the data's factor: observe() will need the same numbers.
         arm.gain_row = row
         arm.gain_scale = h
-        for r in range(z.shape[0]):
+        for r in range(g.shape[0]):
             state.gains[i, r] = g[r]
     if state.trial[0].learns_moment:
         drop = factor.squared_length_through(state.seen_factor, g) / h
     else:
         drop = 0.0
-        for r in range(z.shape[0]):
+        for r in range(g.shape[0]):
             drop += g[r] * g[r]
         drop /= h
     arm.trace_sum -= drop
@@ -282,38 +276,41 @@ def _extend_design(state: State, i: int, row: int, z: Vector) -> None:
         arm.trace = _per_context(state.trial[0], arm.trace_sum)
 
 
-@compiled
-def _learn(state: State, i: int, row: int, z: Vector, y: float) -> None:
-    """Take an outcome into an arm whose data are invertible."""
+@inlined
+def _learn(state: State, i: int, row: int, y: float) -> None:
+    """Take an outcome, of context z, into an arm whose data are invertible."""
     arm = state.arms[i]
     data = arm.buffer
-    g = state.gains[i]
+    dim = state.z.shape[0]
     h = arm.gain_scale
     if arm.pending > 1 or arm.gain_row != row:
-        f = state.work[1]
-        h = factor.gain(state.factors, i, data, z, f, g)
+        h = factor.gain(state.factors, i, data, state.z, state.f, state.g)
+        for r in range(dim):
+            state.gains[i, r] = state.g[r]
         if arm.pending > 1:
-            factor.shrink(state.factors, i, data, data, f, g, h)
+            factor.shrink(state.factors, i, data, data, state.f, state.g, h)
     arm.gain_row = -1
     if arm.pending == 1:
         arm.buffer = 1 - data
     residual = y
-    for r in range(z.shape[0]):
-        residual -= z[r] * state.coefs[i, r]
+    for r in range(dim):
+        residual -= state.z[r] * state.coefs[i, r]
     step = residual / h
-    for r in range(z.shape[0]):
-        state.coefs[i, r] += g[r] * step
+    for r in range(dim):
+        state.coefs[i, r] += state.gains[i, r] * step
     arm.rss += residual * step
     arm.pending -= 1
     arm.observed += 1
     arm.dof += 1
     arm.noise_variance = arm.rss / arm.dof
+    arm.inverse_root_dof = 1.0 / np.sqrt(arm.dof)
 
 
 @compiled
-def _collect(state: State, i: int, z: Vector, y: float) -> None:
-    """Take an outcome into an arm whose data are not invertible yet."""
+def _collect(state: State, i: int, y: float) -> None:
+    """Take an outcome, of context z, into an arm whose data are not invertible yet."""
     arm = state.arms[i]
+    z = state.z
     left = factor.rotate(state.factors[i, arm.buffer], state.coefs[i], z, y)
     arm.rss += left * left
     arm.pending -= 1
@@ -338,6 +335,7 @@ def _collect(state: State, i: int, z: Vector, y: float) -> None:
     arm.data_ready = 1
     arm.dof = arm.observed - dim
     arm.noise_variance = arm.rss / arm.dof
+    arm.inverse_root_dof = 1.0 / np.sqrt(arm.dof)
     if arm.pending == 0:
         arm.design_ready = 1
         _set_trace(arm, state.trial[0], trace_sum)
@@ -345,7 +343,7 @@ def _collect(state: State, i: int, z: Vector, y: float) -> None:
         _forget_design(arm)
 
 
-@compiled
+@inlined
 def _design(arm: Any) -> int:
     """Which factor of the arm is the design's."""
     return arm.buffer if arm.pending == 0 else 1 - arm.buffer
@@ -373,7 +371,7 @@ def _set_trace(arm: Any, trial: Any, trace_sum: float) -> None:
     arm.trace = _per_context(trial, trace_sum)
 
 
-@compiled
+@inlined
 def _per_context(trial: Any, trace_sum: float) -> float:
     """Tr(MS⁻¹) → Tr(ΣS⁻¹): a learned Σ is M over the contexts seen."""
     return trace_sum / trial.seen if trial.learns_moment else trace_sum

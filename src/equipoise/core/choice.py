@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from equipoise.core.compiled import call_score, compiled
+from equipoise.core.compiled import call_score, inlined
 from equipoise.core.layout import State, Vector
 
 
-@compiled
+@inlined
 def choose(state: State, score: int, settings: Vector, scores: Vector) -> int:
     """Write every arm's score and return the arm to pull; the state, which must be settled, is only read.
 
@@ -30,7 +30,7 @@ def choose(state: State, score: int, settings: Vector, scores: Vector) -> int:
     return best
 
 
-@compiled
+@inlined
 def _goes_first(arms: npt.NDArray[Any], scores: Vector, i: int, j: int) -> bool:
     # A score that is not a number never wins against one that is.
     if scores[i] > scores[j] or (scores[j] != scores[j] and scores[i] == scores[i]):

@@ -12,6 +12,7 @@ from typing import Any, TypeVar, cast
 import numba
 from numba import types
 from numba.extending import intrinsic
+from numba.np.arrayobj import make_array
 
 from equipoise.core.layout import ARM, TRIAL
 
@@ -19,16 +20,23 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 # No fastmath: another summation order would flip a decision now and then.
 # error_model="numpy": a division by zero gives inf or nan, never an exception in the middle of a trial.
-_OPTIONS: Any = {"nogil": True, "error_model": "numpy", "fastmath": False}
+# _nrt=False: kernels cannot allocate, which also spares them all counting of references.
+_OPTIONS: Any = {"nogil": True, "error_model": "numpy", "fastmath": False, "_nrt": False}
 
+# Settings go as a bare pointer: an array's descriptor would be written and read back on every call.
 _SCORE_SIGNATURE = types.float64(
-    numba.from_dtype(ARM), numba.from_dtype(TRIAL), types.Array(types.float64, 1, "C")
+    numba.from_dtype(ARM), numba.from_dtype(TRIAL), types.CPointer(types.float64)
 )
 
 
 def compiled(function: F) -> F:
     """Compile on first call, without the GIL, cached on disk."""
     return cast(F, numba.njit(cache=True, **_OPTIONS)(function))
+
+
+def inlined(function: F) -> F:
+    """The same for the steps of every decision: callers take the code in, so no call is made."""
+    return cast(F, numba.njit(cache=True, forceinline=True, **_OPTIONS)(function))
 
 
 def compile_score(function: Callable[..., float]) -> Any:
@@ -49,12 +57,12 @@ def _call(typing_context, address, arm, trial, settings):  # type: ignore[no-unt
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
         from llvmlite import ir
 
-        function_type = ir.FunctionType(
-            context.get_value_type(types.float64),
-            [context.get_value_type(kind) for kind in signature.args[1:]],
-        )
+        data = make_array(signature.args[3])(context, builder, arguments[3]).data
+        values = [arguments[1], arguments[2], data]
+        result = context.get_value_type(types.float64)
+        function_type = ir.FunctionType(result, [value.type for value in values])
         pointer = builder.inttoptr(arguments[0], function_type.as_pointer())
-        return builder.call(pointer, arguments[1:])
+        return builder.call(pointer, values)
 
     return signature, generate
 

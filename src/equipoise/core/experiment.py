@@ -91,7 +91,8 @@ class Experiment:
             self._grow()
         self._settle()
         i = choose(self._state, self._score, self._settings, self._scores)
-        kernel.assign(self._state, i, context)
+        self._state.contexts[self._asked] = context
+        kernel.assign(self._state, i)
         self._asked += 1
         return Assignment(self._asked, self.problem.arms[i], self.problem.arms, self._scores.copy())
 
@@ -275,7 +276,9 @@ def _checked_outcome(outcome: float) -> float:
         value = float(outcome)
     except (TypeError, ValueError):
         value = math.nan
-    if not abs(value) < _LARGEST or isinstance(outcome, str):
+    if math.isfinite(value) and not abs(value) < _LARGEST:
+        raise InvalidOutcome(f"outcome {outcome!r} is too large to square", hint="give it another unit")
+    if not math.isfinite(value) or isinstance(outcome, str):
         raise InvalidOutcome(
             f"outcome {outcome!r} is not a finite number", hint="if it will never be known call lose(id)"
         )

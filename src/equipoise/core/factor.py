@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from equipoise.core.compiled import compiled
+from equipoise.core.compiled import compiled, inlined
 from equipoise.core.layout import Matrix, Vector
 
 # Rounding leaves a pivot of about 10⁻¹⁶·√k of its column's length where columns are dependent;
@@ -27,7 +27,7 @@ _DEPENDENT = 1e-13
 Stack = npt.NDArray[np.float64]  # [m, 2, d, d]
 
 
-@compiled
+@inlined
 def gain(factors: Stack, i: int, b: int, z: Vector, f: Vector, g: Vector) -> float:
     """Write f = Vᵀz and g = S⁻¹z; return h = 1 + zᵀS⁻¹z."""
     dim = z.shape[0]
@@ -47,7 +47,7 @@ def gain(factors: Stack, i: int, b: int, z: Vector, f: Vector, g: Vector) -> flo
     return h
 
 
-@compiled
+@inlined
 def project(factors: Stack, i: int, b: int, z: Vector, f: Vector) -> float:
     """Write f = Vᵀz; return zᵀS⁻¹z = fᵀf."""
     dim = z.shape[0]
@@ -63,7 +63,7 @@ def project(factors: Stack, i: int, b: int, z: Vector, f: Vector) -> float:
     return total
 
 
-@compiled
+@inlined
 def shrink(factors: Stack, i: int, b: int, target: int, f: Vector, g: Vector, h: float) -> None:
     """Write V − g fᵀ/(h + √h) into ``factors[i, target]``; ``target`` may be ``b``."""
     dim = f.shape[0]

@@ -16,6 +16,7 @@ oracle, whose scores ignore σ̂², keep the exact t interval.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -35,32 +36,10 @@ def variance_inflation(dof: npt.ArrayLike, elasticity: npt.ArrayLike) -> Vector:
     return np.asarray(1.0 + np.asarray(elasticity, float) * correction)
 
 
-@compiled
 def elasticities(state: State, score: int, settings: Vector) -> Vector:
     """ε of every arm: d log(dof) / d log(σ̂²) along a level line of the policy's score."""
-    result = np.zeros(state.arms.shape[0])
-    probe = state.arms.copy()
-    for i in range(state.arms.shape[0]):
-        dof = state.arms[i].dof
-        if dof < 1 or not state.arms[i].design_ready:
-            continue
-        here = call_score(score, state.arms[i], state.trial[0], settings)
-        probe[i].noise_variance = state.arms[i].noise_variance * (1.0 + _NUDGE)
-        noisier = call_score(score, probe[i], state.trial[0], settings)
-        probe[i].noise_variance = state.arms[i].noise_variance
-        # One more typical pull: Tr(ΣS⁻¹) falls about as 1/(k − d).
-        probe[i].count += 1
-        probe[i].dof += 1
-        probe[i].trace *= dof / (dof + 1)
-        richer = call_score(score, probe[i], state.trial[0], settings)
-        if noisier == here:  # also when both are infinite: a forced pull ignores σ̂²
-            continue
-        if 0.0 < richer < here < noisier < np.inf:
-            rise = np.log(noisier / here) / np.log1p(_NUDGE)
-            fall = np.log(here / richer) / np.log1p(1.0 / dof)
-            result[i] = min(rise / fall, _LARGEST_ELASTICITY)
-        else:
-            result[i] = 1.0
+    result = np.zeros(len(state.arms))
+    _elasticities(state.arms, state.arms.copy(), state.trial.copy(), score, settings, result)
     return result
 
 
@@ -86,3 +65,43 @@ def variance_upper_bound(variance: float, dof: int, confidence: float) -> float:
     from scipy.special import chdtri
 
     return float(dof * variance / chdtri(dof, confidence)) if dof > 0 else math.inf
+
+
+@compiled
+def _elasticities(
+    arms: npt.NDArray[Any],
+    probe: npt.NDArray[Any],
+    trial: npt.NDArray[Any],
+    score: int,
+    settings: Vector,
+    result: Vector,
+) -> None:
+    # Policies with forced phases ignore σ̂² at some steps: the next ones are looked at, too.
+    for _ in range(2 * arms.shape[0] + 1):
+        for i in range(arms.shape[0]):
+            if arms[i].dof > 0 and arms[i].design_ready:
+                result[i] = max(result[i], _elasticity(arms[i], probe[i], trial[0], score, settings))
+        trial[0].step += 1
+
+
+@compiled
+def _elasticity(arm: Any, probe: Any, trial: Any, score: int, settings: Vector) -> float:
+    here = call_score(score, arm, trial, settings)
+    probe.noise_variance = arm.noise_variance * (1.0 + _NUDGE)
+    noisier = call_score(score, probe, trial, settings)
+    probe.noise_variance = arm.noise_variance
+    # One more typical pull: Tr(ΣS⁻¹) falls about as 1/(k − d).
+    probe.count = arm.count + 1
+    probe.dof = arm.dof + 1
+    probe.inverse_root_dof = 1.0 / np.sqrt(probe.dof)
+    probe.trace = arm.trace * arm.dof / probe.dof
+    richer = call_score(score, probe, trial, settings)
+    probe.count, probe.dof = arm.count, arm.dof
+    probe.inverse_root_dof, probe.trace = arm.inverse_root_dof, arm.trace
+    if noisier == here:  # also when both are infinite: a forced pull ignores σ̂²
+        return 0.0
+    if not (0.0 < richer < here < noisier < np.inf):
+        return 1.0
+    rise = np.log(noisier / here) / np.log1p(_NUDGE)
+    fall = np.log(here / richer) / np.log1p(1.0 / arm.dof)
+    return min(rise / fall, _LARGEST_ELASTICITY)

@@ -23,6 +23,7 @@ ARM = np.dtype(
         ("observed", "i8"),  # of these, outcomes known
         ("pending", "i8"),  # of these, outcomes awaited
         ("dof", "i8"),  # degrees of freedom of noise_variance, k − d; 0 while unknown
+        ("inverse_root_dof", "f8"),  # 1/√dof, 1 while dof is 0
         ("noise_variance", "f8"),  # σ̂² = RSS/dof; the arms' mean while dof is 0
         ("trace", "f8"),  # Tr(Σ S⁻¹) of the design
         ("weight", "f8"),  # w of the objective
@@ -75,7 +76,9 @@ class State(NamedTuple):
     contexts: Matrix  # [capacity, d] as they came
     outcomes: Vector  # [capacity]
     rows: npt.NDArray[Any]  # ROW[capacity]
-    work: Matrix  # [4, d] scratch vectors
+    z: Vector  # [d] scratch: the whitened context at hand
+    f: Vector  # [d] scratch, see factor.py
+    g: Vector  # [d] scratch, see factor.py
     scratch: npt.NDArray[np.float64]  # [1, 1, d, d] scratch factor
 
 
@@ -98,6 +101,7 @@ def new_state(
     arms["weight"] = weights
     arms["order"] = order
     arms["noise_variance"] = 1.0
+    arms["inverse_root_dof"] = 1.0
     arms["last_row"] = -1
     arms["gain_row"] = -1
     arms["design_tried"] = -1
@@ -118,7 +122,9 @@ def new_state(
         contexts=np.zeros((capacity, dim)),
         outcomes=np.zeros(capacity),
         rows=np.zeros(capacity, ROW),
-        work=np.zeros((4, dim)),
+        z=np.zeros(dim),
+        f=np.zeros(dim),
+        g=np.zeros(dim),
         scratch=np.zeros((1, 1, dim, dim)),
     )
 

@@ -64,6 +64,10 @@ class Policy:
         """The same policy for a problem whose arms are listed in another order."""
         return self
 
+    def informed(self, noise: Sequence[float]) -> Policy:
+        """The same policy told the true noise variances; only policies that know them care."""
+        return self
+
     def rescaled(self, factor: float) -> Policy:
         """The same policy for outcomes multiplied by ``factor``; unit-free policies are their own."""
         return self

@@ -189,7 +189,10 @@ def _valid_moment(moment: npt.ArrayLike, dim: int) -> Matrix:
             "moment is not positive definite: a diagonal entry is not positive",
             hint="a feature that is always zero must be left out",
         )
-    correlation = matrix / scale / scale[:, None]
+    with np.errstate(over="ignore"):
+        correlation = matrix / scale / scale[:, None]
+    if not np.all(np.abs(correlation) <= 1.0 + _SYMMETRY_TOLERANCE):
+        raise InvalidMoment("moment is not positive definite: an entry exceeds its diagonal's geometric mean")
     if np.max(np.abs(correlation - correlation.T)) > _SYMMETRY_TOLERANCE:
         raise InvalidMoment("moment is not symmetric", hint="pass (moment + moment.T) / 2 if that is meant")
     if np.min(np.linalg.eigvalsh(correlation)) < dim * _PIVOT_TOLERANCE:
@@ -197,6 +200,6 @@ def _valid_moment(moment: npt.ArrayLike, dim: int) -> Matrix:
             "moment is not positive definite: some combination of features never varies",
             hint="drop redundant features, or pass moment=None to learn it",
         )
-    symmetric: Matrix = np.ascontiguousarray((matrix + matrix.T) / 2)
+    symmetric: Matrix = np.ascontiguousarray(matrix / 2 + matrix.T / 2)
     symmetric.setflags(write=False)
     return symmetric

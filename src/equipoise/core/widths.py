@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from equipoise.core.compiled import compiled
+from equipoise.core.compiled import inlined
 from equipoise.core.layout import Vector
 from equipoise.core.problem import Problem
 from equipoise.errors import InvalidPolicy
@@ -52,18 +52,18 @@ class Width:
         self._check_delta()
 
     def pack(self, problem: Problem) -> Vector:
-        """Settings that :func:`noise_bound` reads: [a, c, own(1), own(2), …]."""
+        """Settings that :func:`noise_bound` reads: [a, c, n, own(1), …, own(n)], n = 0 where own is always 1."""
         delta = _DEFAULT_DELTA if self.delta is None else self.delta
         if self.width == "theory":
             assert self.bound is not None
             constant = theory_constant(self.bound, len(problem.arms), problem.budget, delta)
-            return np.array([0.0, constant])
+            return np.array([0.0, constant, 0.0])
         if self.width == "chi-square":
             from scipy.special import chdtri
 
             dof = np.arange(1, problem.budget + 1, dtype=float)
-            return np.concatenate([[0.0, 0.0], dof / chdtri(dof, 1.0 - delta)])
-        return np.array([CALIBRATED * float(self.width), 0.0])
+            return np.concatenate([[0.0, 0.0, float(len(dof))], dof / chdtri(dof, 1.0 - delta)])
+        return np.array([CALIBRATED * float(self.width), 0.0, 0.0])
 
     def _check_bound(self) -> None:
         if self.width == "theory":
@@ -94,14 +94,13 @@ def theory_constant(bound: float, arms: int, budget: int, delta: float) -> float
     return 8.0 * bound * math.log(2.0 * arms * budget / delta)
 
 
-@compiled
+@inlined
 def noise_bound(arm: Any, trial: Any, settings: Vector) -> float:
     """σ̂² + Δ of one arm."""
-    dof = max(arm.dof, 1)
     own = arm.noise_variance
-    if settings.shape[0] > 2:
-        own *= settings[1 + min(dof, settings.shape[0] - 2)]
-    return own + (settings[0] * trial.mean_variance + settings[1]) / np.sqrt(dof)
+    if settings[2] > 0.0:
+        own *= settings[2 + min(max(arm.dof, 1), int(settings[2]))]
+    return own + (settings[0] * trial.mean_variance + settings[1]) * arm.inverse_root_dof
 
 
 def _is_number(value: object) -> bool:

@@ -64,6 +64,7 @@ def run_trials(
 ) -> TrialBatch:
     """Run ``policy`` on white Gaussian contexts with the given noise variances."""
     variances = checked_noise(noise)
+    policy = policy.informed(variances.tolist())
     m, d, n = len(problem.arms), problem.dim, problem.budget
     state = trial_state(problem, policy, seed, capacity=n)
     settings = np.ascontiguousarray(policy.settings(problem), dtype=float)
@@ -101,8 +102,10 @@ def _run(
     for t in range(contexts.shape[0]):
         if not kernel.is_settled(state):
             kernel.settle(state)
+        for c in range(contexts.shape[1]):
+            state.contexts[t, c] = contexts[t, c]
         i = choose(state, score, settings, scores)
-        row = kernel.assign(state, i, contexts[t])
+        row = kernel.assign(state, i)
         kernel.observe(state, row, shocks[i, state.arms[i].count - 1])
 
 

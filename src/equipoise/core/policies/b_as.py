@@ -41,7 +41,7 @@ class BAS(PublishedWidthPolicy):
     @staticmethod
     def score(arm: Any, trial: Any, settings: Vector) -> float:
         width = settings[0] * np.sqrt(trial.mean_variance) + settings[1]
-        deviation = np.sqrt(arm.noise_variance) + width / np.sqrt(max(arm.dof, 1))
+        deviation = np.sqrt(arm.noise_variance) + width * arm.inverse_root_dof
         bound = arm.weight * deviation * deviation
         if trial.exponent != 1.0:
             bound = bound**trial.exponent

@@ -32,7 +32,7 @@ class CHAS(PublishedWidthPolicy):
 
     def settings(self, problem: Problem) -> Vector:
         factor = 5.0 * math.sqrt(math.log(1.0 / self.chosen_delta(problem)) / 2.0)
-        return factor * np.array(self.scales())
+        return factor * np.array([*self.scales(), 0.0])
 
     @staticmethod
     def score(arm: Any, trial: Any, settings: Vector) -> float:

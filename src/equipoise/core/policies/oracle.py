@@ -62,6 +62,9 @@ class Oracle(Policy):
     def reordered(self, order: Sequence[int]) -> Oracle:
         return self if self.noise is None else Oracle(noise=tuple(self.noise[i] for i in order))
 
+    def informed(self, noise: Sequence[float]) -> Oracle:
+        return Oracle(noise=tuple(noise)) if self.noise is None else self
+
     @staticmethod
     def score(arm: Any, trial: Any, settings: Vector) -> float:
         target = settings[arm.position]

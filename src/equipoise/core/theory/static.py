@@ -94,7 +94,7 @@ def optimal_allocation(
     [9, 21]
     """
     ideal = ideal_allocation(noise=noise, dim=dim, budget=budget, objective=objective, weights=weights)
-    counts = np.floor(ideal + 1e-9).astype(np.int64)
+    counts: Counts = np.floor(ideal + 1e-9).astype(np.int64)
     missing = budget - int(counts.sum())
     priority = np.arange(len(counts)) if tie_break is None else np.asarray(tie_break)
     counts[np.lexsort((priority, counts - ideal))[:missing]] += 1
@@ -118,7 +118,7 @@ def best_allocation(
     [4, 26]
     """
     ideal = ideal_allocation(noise=noise, dim=dim, budget=budget, objective=objective, weights=weights)
-    counts = np.maximum(np.floor(ideal) - _UNROUNDED, dim + 1).astype(np.int64)
+    counts: Counts = np.maximum(np.floor(ideal) - _UNROUNDED, dim + 1).astype(np.int64)
     needs = dim * checked_noise(noise) * np.asarray(weights, float)
     order = norm_order(objective)
 

@@ -1,0 +1,83 @@
+"""The pages name what exists, and everything that must be named is named."""
+
+import importlib
+import inspect
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import equipoise as eq
+from equipoise.core.layout import ARM, TRIAL
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PAGES = sorted(DOCS.glob("*.md"))
+PACKAGE = ROOT / "src" / "equipoise"
+
+ERRORS = [name for name, kind in vars(eq.errors).items() if inspect.isclass(kind)]
+POLICIES = [
+    name
+    for name, kind in eq.registered_policies().items()
+    if kind.__module__.startswith("equipoise.") and not name.startswith("doctest-")
+]
+
+
+def read(page: str) -> str:
+    return (DOCS / page).read_text()
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_every_error_is_explained(name):
+    assert f"`{name}`" in read("errors.md")
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_every_policy_has_a_section(name):
+    assert f"\n## `{name}`\n" in read("policies.md")
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in eq.__all__ if name not in ("__version__", "errors", "theory")]
+)
+def test_every_public_name_is_in_the_reference(name):
+    # The root of all errors stands with the other errors.
+    assert f"::: equipoise.{name}\n" in read("reference.md") or name in ERRORS
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_named_files_exist(page):
+    named = re.findall(r"`([\w/]+\.py)`", page.read_text())
+    missing = [path for path in named if not (PACKAGE / path).exists() and not (ROOT / path).exists()]
+    assert missing == []
+
+
+def test_mathematics_names_files():
+    # Guards the test above against a pattern that finds nothing.
+    assert len(re.findall(r"`core/[\w/]+\.py`", read("mathematics.md"))) > 10
+
+
+def test_fields_of_records_exist():
+    fields = re.findall(r"^\| `(arm|trial)\.(\w+)` \|", read("policies.md"), re.MULTILINE)
+    assert fields
+    assert [f for record, f in fields if f not in {"arm": ARM, "trial": TRIAL}[record].names] == []
+
+
+def test_tolerances_are_those_of_the_code():
+    rows = re.findall(r"^\| `([\w/]+)\.py` \| `(\w+)` \| (\S+) \|", read("numerics.md"), re.MULTILINE)
+    assert rows
+    for path, name, value in rows:
+        module = importlib.import_module("equipoise." + path.replace("/", "."))
+        assert np.isclose(getattr(module, name), float(value), rtol=1e-12, atol=0), name
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_page_is_in_the_navigation(page):
+    assert f": {page.name}\n" in (ROOT / "mkdocs.yml").read_text()
+
+
+@pytest.mark.parametrize("table", ["widths", "coverage"])
+def test_tables_of_the_benchmarks_are_included(table):
+    assert f'--8<-- "docs/tables/{table}.md"' in "".join(page.read_text() for page in PAGES)
+    assert (DOCS / "tables" / f"{table}.md").exists()
