@@ -1,1 +1,12 @@
-"""c"""
+"""The command line: every command parses, calls the library and prints."""
+
+from equipoise.cli.group import CommandGroup
+
+main = CommandGroup(
+    "equipoise",
+    commands=("plan", "policies", "demo"),
+    help="Spend a limited experiment budget so that every model comes out accurate.",
+)
+"""Entry point of the ``equipoise`` command."""
+
+__all__ = ["main"]

@@ -52,7 +52,7 @@ class Width:
         self._check_delta()
 
     def pack(self, problem: Problem) -> Vector:
-        """Settings that :func:`noise_bound` reads: [a, c, n, own(1), …, own(n)], n = 0 where own is always 1."""
+        """Settings that :func:`noise_bound` reads: [a, c, n, own(1), …, own(n)]; n = 0 if own is 1."""
         delta = _DEFAULT_DELTA if self.delta is None else self.delta
         if self.width == "theory":
             assert self.bound is not None
