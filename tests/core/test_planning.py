@@ -52,7 +52,7 @@ def test_budgets_reach_the_target_and_no_smaller_one_does(noise, dim, target, ob
 
 def test_guesses_give_a_range():
     plan = eq.plan(noise=[1.0, (0.5, 8.0)], dim=4, target=0.2)
-    assert plan.noise == (1.0, 2.0)
+    assert plan.noise == pytest.approx((1.0, 2.0))
     low, high = plan["oracle"].budget_range
     assert low < plan["oracle"].budget < high
     assert low == eq.plan(noise=[1.0, 0.5], dim=4, target=0.2)["oracle"].budget
@@ -72,6 +72,9 @@ def test_record():
     record = eq.plan(noise=np.array([1.0, 2.0]), dim=2, target=0.5).record()
     assert set(record["policies"]) == {"oracle", "uniform"}
     assert record["noise"] == [1.0, 2.0]
+    assert record["noise_range"] == [[1.0, 1.0], [2.0, 2.0]]
+    assert record["weights"] == [1.0, 1.0]
+    assert eq.plan(noise=[(1e200, 1e300)], dim=2, target=1e298).noise == pytest.approx((1e250,))
 
 
 @pytest.mark.parametrize(
@@ -80,6 +83,8 @@ def test_record():
         ({"noise": [-1.0]}, "not a list of variances"),
         ({"noise": [(2.0, 1.0)]}, "low end is above"),
         ({"noise": []}, "not a list of variances"),
+        ({"noise": [(0.0, 4.0)]}, "starts at 0"),
+        ({"weights": [1.0, 2.0, 3.0]}, "3 weights for 2 arms"),
         ({"dim": 0}, "dim=0"),
         ({"target": 0.0}, "target=0.0"),
         ({"target": math.nan}, "target=nan"),

@@ -47,6 +47,9 @@ class Plan:
     target: float
     noise: tuple[float, ...]
     """Noise variances planned for; the geometric middle of a guessed range."""
+    noise_range: tuple[tuple[float, float], ...]
+    """Guessed ends of every arm's noise variance; twice the same number where it was given."""
+    weights: tuple[float, ...]
     dim: int
     objective: Objective
     budgets: tuple[PlannedBudget, ...]
@@ -70,6 +73,8 @@ class Plan:
         return {
             "target": self.target,
             "noise": list(self.noise),
+            "noise_range": [list(ends) for ends in self.noise_range],
+            "weights": list(self.weights),
             "dim": self.dim,
             "objective": self.objective,
             "saving": self.saving,
@@ -144,7 +149,13 @@ def plan(
         raise InvalidArgument(f"dim={dim!r} is not a positive whole number")
     if not 0.0 < float(target) < math.inf:
         raise InvalidArgument(f"target={target!r} is not a positive number", hint="a squared error, e.g. 0.1")
-    importance = np.broadcast_to(np.asarray(weights, float), middles.shape)
+    importance = np.asarray(weights, float)
+    if importance.shape not in ((), middles.shape):
+        raise InvalidArgument(
+            f"{importance.size} weights for {middles.size} arms",
+            hint="give one weight an arm, or one for all",
+        )
+    importance = np.broadcast_to(importance, middles.shape)
     if not np.all((importance > 0) & np.isfinite(importance)):
         raise InvalidArgument(f"weights {weights!r} are not positive numbers")
 
@@ -178,6 +189,8 @@ def plan(
     return Plan(
         target=float(target),
         noise=tuple(middles.tolist()),
+        noise_range=tuple(zip(lows.tolist(), highs.tolist(), strict=True)),
+        weights=tuple(importance.tolist()),
         dim=int(dim),
         objective=objective,
         budgets=tuple(budgets),
@@ -208,8 +221,13 @@ def _guesses(noise: Sequence[Guess] | npt.NDArray[np.float64]) -> tuple[Vector, 
     highs = checked_noise([high for _, high in pairs])
     if np.any(lows > highs):
         raise InvalidArgument(f"noise {noise!r} has a guess whose low end is above its high end")
+    if np.any((lows == 0.0) & (highs > 0.0)):
+        raise InvalidArgument(
+            f"noise {noise!r} has a guess that starts at 0",
+            hint="the middle of a guess is geometric: give a low end above 0",
+        )
     # Squared errors scale with variances, so the middle of a guess is the geometric one.
-    middles = np.where(lows == highs, lows, np.sqrt(lows * highs))
+    middles = np.where(lows == highs, lows, np.sqrt(lows) * np.sqrt(highs))
     return lows, middles, highs
 
 

@@ -1,0 +1,89 @@
+"""The command group: finds commands by name, and is the one place where errors meet the user."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+import click
+
+from equipoise.errors import EquipoiseError
+
+_WRONG_INPUT = 2
+_INTERRUPTED = 130  # 128 + SIGINT, as shells report it
+
+
+class CommandGroup(click.Group):
+    """Commands that live one a file, imported when they are needed.
+
+    The command ``plan`` is the object ``command`` of :mod:`equipoise.cli.plan`. Those files import
+    NumPy and the library inside their functions, so that help and typing errors answer at once.
+    """
+
+    def __init__(self, name: str, *, commands: Sequence[str], help: str) -> None:
+        super().__init__(
+            name,
+            help=help,
+            callback=_show_help,
+            invoke_without_command=True,
+            context_settings={"help_option_names": ["-h", "--help"]},
+        )
+        self._names = tuple(commands)
+        click.version_option(package_name="equipoise", prog_name=name, message="%(prog)s %(version)s")(self)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """In the order of a first visit, not of the alphabet."""
+        return list(self._names)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the command's file."""
+        if cmd_name not in self._names:
+            return None
+        command: click.Command = importlib.import_module(f"equipoise.cli.{cmd_name}").command
+        return command
+
+    def main(self, *args: Any, **extra: Any) -> Any:
+        """Run and exit: 0 if all went well, 2 for wrong input, 130 after Ctrl-C.
+
+        A closed pipe ends with 1 and without a word; that is click's doing.
+        """
+        _tolerate_narrow_encodings()
+        extra["standalone_mode"] = False
+        try:
+            result = super().main(*args, **extra)
+        except EquipoiseError as error:
+            _fail(error.message, error.hint)
+        except click.ClickException as error:
+            _fail(error.format_message(), _usage_hint(error))
+        except click.Abort:  # what click makes of Ctrl-C
+            sys.exit(_INTERRUPTED)
+        # Without standalone mode click returns the status that --help and --version exit with.
+        sys.exit(result if isinstance(result, int) else 0)
+
+
+@click.pass_context
+def _show_help(ctx: click.Context) -> None:
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+
+
+def _fail(message: str, hint: str | None) -> NoReturn:
+    click.echo(f"{click.style('Error:', fg='red', bold=True)} {message}", err=True)
+    if hint is not None:
+        click.echo(f"{click.style('Hint:', bold=True)} {hint}", err=True)
+    sys.exit(_WRONG_INPUT)
+
+
+def _usage_hint(error: click.ClickException) -> str | None:
+    if isinstance(error, click.UsageError) and error.ctx is not None:
+        return f"'{error.ctx.command_path} --help' says what can be typed"
+    return None
+
+
+def _tolerate_narrow_encodings() -> None:
+    # A pipe may be ASCII or cp1252, which have no σ; a question mark is better than a traceback.
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")

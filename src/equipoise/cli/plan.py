@@ -1,0 +1,145 @@
+"""``equipoise plan``: the budget that a target error needs."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import click
+
+from equipoise.cli.terminal import new_table, output, print_table
+from equipoise.cli.values import (
+    parse_noise,
+    parse_objective,
+    parse_weights,
+    positive_number,
+    typed,
+    whole_number,
+)
+from equipoise.errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from equipoise.core.objective import Objective
+    from equipoise.core.planning import Guess, Plan
+
+
+@click.command("plan", short_help="The budget that a target error needs.")
+@click.option(
+    "--noise",
+    callback=typed(parse_noise),
+    metavar="V,V,…",
+    required=True,
+    help="Noise variance of every arm, separated by commas; low-high is a guess, e.g. 0.5,1,1-4.",
+)
+@click.option(
+    "--dim",
+    callback=typed(whole_number("--dim", "10", least=1)),
+    metavar="D",
+    required=True,
+    help="Number of features in a context.",
+)
+@click.option(
+    "--target",
+    callback=typed(positive_number("--target", "0.1")),
+    metavar="E",
+    required=True,
+    help="Expected squared error that is good enough, in squared units of the outcome.",
+)
+@click.option(
+    "--objective",
+    callback=typed(parse_objective),
+    metavar="max|mean|P",
+    default="max",
+    show_default=True,
+    help="What must reach the target: the worst arm, the mean, or the P-norm of the arms' errors.",
+)
+@click.option(
+    "--weights",
+    callback=typed(parse_weights),
+    metavar="W,W,…",
+    help="Importance of every arm; its error counts that many times.  [default: 1 each]",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def command(
+    noise: list[Guess],
+    dim: int,
+    target: float,
+    objective: Objective,
+    weights: list[float] | None,
+    as_json: bool,
+) -> None:
+    """How many units a target error needs, with the optimal allocation and with a uniform one.
+
+    \b
+    Example:
+      equipoise plan --noise 0.5,1,1-4 --dim 5 --target 0.1
+    """
+    import equipoise as eq
+
+    if weights is not None and len(weights) != len(noise):
+        raise InvalidArgument(
+            f"--weights has {len(weights)} numbers for {len(noise)} arms in --noise",
+            hint="type one weight an arm",
+        )
+    plan = eq.plan(
+        noise=noise,
+        dim=dim,
+        target=target,
+        objective=objective,
+        weights=1.0 if weights is None else weights,
+    )
+    if as_json:
+        click.echo(json.dumps({"version": eq.__version__, **plan.record()}, indent=2, allow_nan=False))
+        return
+    print_table(_table(plan), title=_title(plan))
+    output().print(_saving(plan))
+    if _guessed(plan):
+        output().print("A guessed variance is planned for at the geometric middle of its range.")
+
+
+def _title(plan: Plan) -> str:
+    if isinstance(plan.objective, str):
+        goal = {"max": "the worst arm", "mean": "the mean of the arms"}[plan.objective]
+    else:
+        goal = f"the {plan.objective:g}-norm of the arms"
+    return (
+        f"Units for an expected squared error of {plan.target:g} ({goal}): "
+        f"{len(plan.noise)} arms, {plan.dim} features"
+    )
+
+
+def _table(plan: Plan) -> Table:
+    guessed = _guessed(plan)
+    table = new_table(
+        "allocation",
+        "units",
+        *(["if noise is low – high"] if guessed else []),
+        "expected error",
+        "units an arm",
+    )
+    for planned in plan.budgets:
+        low, high = planned.budget_range
+        table.add_row(
+            planned.policy,
+            str(planned.budget),
+            *([f"{low} – {high}"] if guessed else []),
+            f"{planned.expected_error:.4g}",
+            " ".join(map(str, planned.counts)),
+        )
+    return table
+
+
+def _saving(plan: Plan) -> str:
+    optimal, uniform = plan["oracle"].budget, plan["uniform"].budget
+    if plan.saving <= 0:
+        return f"Both allocations need {optimal} units: there is nothing to save here."
+    return (
+        f"The optimal allocation (oracle) needs {optimal} units, a uniform one {uniform}: "
+        f"it saves {plan.saving} units ({100 * plan.saving / uniform:.0f} %)."
+    )
+
+
+def _guessed(plan: Plan) -> bool:
+    return any(low != high for low, high in (planned.budget_range for planned in plan.budgets))

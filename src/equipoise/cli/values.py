@@ -1,0 +1,133 @@
+"""Values as they are typed: text in, numbers out, or an error that says what to type instead."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from equipoise.errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from equipoise.core.objective import Objective
+    from equipoise.core.planning import Guess
+
+_NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+# The hyphen of 1e-3 belongs to its number, so 1e-3-1e-2 can only be read in one way.
+_GUESS = re.compile(rf"({_NUMBER})(?:\s*[-–]\s*({_NUMBER}))?")
+
+
+def typed(parse: Callable[[str], Any]) -> Callable[[click.Context, click.Parameter, str | None], Any]:
+    """Callback of an option whose text goes through ``parse``, a function that raises on wrong text.
+
+    A callback, not a type: click swallows the hint of an error that is raised by a type.
+    """
+    return lambda ctx, option, text: None if text is None else parse(text.strip())
+
+
+def parse_noise(text: str) -> list[Guess]:
+    """Noise variances: numbers, or guesses written low-high.
+
+    >>> parse_noise("0.5, 1, 1e-3-4")
+    [0.5, 1.0, (0.001, 4.0)]
+    """
+    return [_guess(entry, text) for entry in _entries("--noise", text, "0.5,1,1-4")]
+
+
+def parse_weights(text: str) -> list[float]:
+    """Positive numbers, one an arm."""
+    weights = []
+    for entry in _entries("--weights", text, "1,2,1"):
+        weight = _number(entry)
+        if not 0.0 < weight < math.inf:
+            raise InvalidArgument(
+                f"{entry!r} in --weights {text} is not a positive number",
+                hint="type one weight an arm, e.g. --weights 1,2,1",
+            )
+        weights.append(weight)
+    return weights
+
+
+def parse_objective(text: str) -> Objective:
+    """``max``, ``mean`` or the p of a p-norm."""
+    if text == "max":
+        return "max"
+    if text == "mean":
+        return "mean"
+    order = _number(text)
+    if not 1.0 <= order < math.inf:
+        raise InvalidArgument(
+            f"--objective {text} is neither max, mean nor a number of at least 1",
+            hint="type --objective max (the worst arm), mean, or p of a p-norm, e.g. --objective 2",
+        )
+    return order
+
+
+def positive_number(option: str, example: str) -> Callable[[str], float]:
+    """Parser of a number above zero."""
+
+    def parse(text: str) -> float:
+        number = _number(text)
+        if not 0.0 < number < math.inf:
+            raise InvalidArgument(
+                f"{option} {text} is not a positive number", hint=f"e.g. {option} {example}"
+            )
+        return number
+
+    return parse
+
+
+def whole_number(option: str, example: str, *, least: int, most: int | None = None) -> Callable[[str], int]:
+    """Parser of a whole number between two limits."""
+    limits = f"of at least {least}" if most is None else f"from {least} to {most}"
+
+    def parse(text: str) -> int:
+        if not re.fullmatch(r"[+-]?\d{1,40}", text):
+            raise InvalidArgument(f"{option} {text} is not a whole number", hint=f"e.g. {option} {example}")
+        number = int(text)
+        if number < least or (most is not None and number > most):
+            raise InvalidArgument(
+                f"{option} {text} is not a whole number {limits}", hint=f"e.g. {option} {example}"
+            )
+        return number
+
+    return parse
+
+
+def _entries(option: str, text: str, example: str) -> list[str]:
+    entries = [entry.strip() for entry in text.split(",")]
+    if not all(entries):
+        raise InvalidArgument(
+            f"{option} {text!r} has an empty entry",
+            hint=f"type one value an arm, separated by commas, e.g. {option} {example}",
+        )
+    return entries
+
+
+def _guess(entry: str, text: str) -> Guess:
+    match = _GUESS.fullmatch(entry)
+    if match is None:
+        raise InvalidArgument(
+            f"{entry!r} in --noise {text} is neither a variance nor a range",
+            hint="type numbers of at least 0, or low-high for a guess, e.g. --noise 0.5,1,1-4",
+        )
+    low = float(match[1])
+    high = low if match[2] is None else float(match[2])
+    if math.isinf(low) or math.isinf(high):
+        raise InvalidArgument(
+            f"{entry!r} in --noise {text} is too large a number", hint="type variances below 1e300"
+        )
+    if low > high:
+        raise InvalidArgument(
+            f"the range {entry!r} in --noise {text} starts above its end",
+            hint=f"type the lower end first: {match[2]}-{match[1]}",
+        )
+    return low if match[2] is None else (low, high)
+
+
+def _number(text: str) -> float:
+    # float() alone would also take "1_0", "nan" and "infinity".
+    return float(text) if re.fullmatch(rf"[+-]?{_NUMBER}", text) else math.nan
