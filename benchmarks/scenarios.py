@@ -5,16 +5,14 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-import numpy as np
-
 import equipoise as eq
 
 DIM, ARMS = 10, 7
 SCENARIOS = {"equal": (1.0,) * ARMS, "unequal": (0.01, 0.02, 0.75, 1.0, 2.0, 2.0, 3.0)}
 
 
-def problem(budget: int) -> eq.Problem:
-    return eq.Problem(ARMS, DIM, budget, np.eye(DIM))
+def scenario(name: str, budget: int) -> eq.Scenario:
+    return eq.GaussianScenario(noise=SCENARIOS[name], dim=DIM, budget=budget)
 
 
 def markdown(header: list[str], rows: list[list[str]], caption: str) -> str:

@@ -5,11 +5,8 @@ python benchmarks/widths.py --write docs/tables/widths.md
 
 from __future__ import annotations
 
-import numpy as np
-
 import equipoise as eq
-from equipoise.lab import run_trials
-from scenarios import ARMS, DIM, SCENARIOS, arguments, markdown, problem, show
+from scenarios import ARMS, DIM, SCENARIOS, arguments, markdown, scenario, show
 
 SPECS = [
     "uniform",
@@ -32,15 +29,13 @@ def main() -> None:
     options = arguments(__doc__, trials=10_000)
     rows = []
     for budget in (115, 350):
-        for name, noise in SCENARIOS.items():
-            for spec in SPECS:
-                policy = eq.parse_policy(spec)
-                batch = run_trials(problem(budget), policy, noise, trials=options.trials, seed=options.seed)
-                value, stderr = batch.expected_max()
-                median = float(np.median(batch.errors().max(axis=1)))
-                pulls = " ".join(f"{mean:.0f}" for mean in batch.counts.mean(axis=0))
-                loss = f"{value:.3f} ± {stderr:.3f}"
-                rows.append([name, str(budget), f"`{spec}`", pulls, loss, f"{median:.3f}"])
+        for name in SCENARIOS:
+            result = eq.simulate(scenario(name, budget), SPECS, trials=options.trials, seed=options.seed)
+            for spec, policy in result.policies.items():
+                pulls = " ".join(f"{pull.value:.0f}" for pull in policy.pulls())
+                losses = [policy.expected_max(), policy.median_max()]
+                cells = [f"{loss.value:.3f} ± {loss.stderr:.3f}" for loss in losses]
+                rows.append([name, str(budget), f"`{spec}`", pulls, *cells])
     caption = (
         f"m = {ARMS}, d = {DIM}, ridge λ = 1/n, {options.trials:,} trials, seed {options.seed}, "
         f"equipoise {eq.__version__}. Printed by `python benchmarks/widths.py`."

@@ -7,8 +7,9 @@ copy does.
 
 from pathlib import Path
 
-package = Path(__file__).parent.parent / "src" / "equipoise"
-newest = max(source.stat().st_mtime for source in package.rglob("*.py"))
-for index in package.rglob("__pycache__/*.nb[ic]"):
-    if index.stat().st_mtime < newest:
-        index.unlink()
+root = Path(__file__).parent.parent
+newest = max(source.stat().st_mtime for source in (root / "src").rglob("*.py"))
+for folder in ("src", "tests", "benchmarks"):
+    for kernel in (root / folder).rglob("__pycache__/*.nb[ic]"):
+        if kernel.stat().st_mtime < newest:
+            kernel.unlink()

@@ -19,6 +19,7 @@ from equipoise.core.policy import Policy, parse_policy, register, registered_pol
 from equipoise.core.problem import Problem
 from equipoise.core.widths import noise_bound
 from equipoise.errors import EquipoiseError
+from equipoise.lab import GaussianScenario, Scenario, SimulationResult, simulate
 
 __version__ = _version("equipoise")
 
@@ -32,10 +33,13 @@ __all__ = [
     "Experiment",
     "GAFSMax",
     "GFSPMax",
+    "GaussianScenario",
     "Oracle",
     "Plan",
     "Policy",
     "Problem",
+    "Scenario",
+    "SimulationResult",
     "TraceUCB",
     "Uniform",
     "VarUCB",
@@ -46,5 +50,6 @@ __all__ = [
     "plan",
     "register",
     "registered_policies",
+    "simulate",
     "theory",
 ]

@@ -83,6 +83,26 @@ class InvalidArgument(EquipoiseError, ValueError):
     """An argument outside its range."""
 
 
+class InvalidScenario(EquipoiseError, ValueError):
+    """A simulated world that contradicts itself."""
+
+
+class CheckpointMismatch(EquipoiseError, ValueError):
+    """A checkpoint of another version, scenario, seed or set of policies."""
+
+
+class OutputNotWritable(EquipoiseError, OSError):
+    """A folder or file that cannot be written."""
+
+    __str__ = EquipoiseError.__str__
+
+
+class ClusterUnreachable(EquipoiseError, ConnectionError):
+    """No scheduler answers at that address."""
+
+    __str__ = EquipoiseError.__str__
+
+
 class MissingExtra(EquipoiseError, ImportError):
     """An optional dependency is needed for this."""
 

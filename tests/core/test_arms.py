@@ -19,7 +19,8 @@ from equipoise.core.layout import State
 @compiled
 def feed(state: State, contexts: np.ndarray, outcomes: np.ndarray) -> None:
     for t in range(contexts.shape[0]):
-        state.contexts[t] = contexts[t]
+        for c in range(contexts.shape[1]):
+            state.contexts[t, c] = contexts[t, c]
         kernel.observe(state, kernel.assign(state, 0), outcomes[t])
 
 

@@ -6,127 +6,180 @@ import numpy as np
 import pytest
 
 import equipoise as eq
-from equipoise.lab import run_trials
-from equipoise.lab.trials import _stream
+from equipoise.lab import Delay, OneHotContexts, StudentContexts, StudentNoise
+from equipoise.lab.trials import new_bench, new_ledger, run_trials
 
 UNEQUAL = (0.01, 0.02, 0.75, 1.0, 2.0, 2.0, 3.0)
 EQUAL = (1.0,) * 7
-SPECS = [
-    name if name != "oracle" else "oracle:noise=0.01,0.02,0.75,1,2,2,3"
-    for name, kind in eq.registered_policies().items()
-    if kind.__module__.startswith("equipoise.")
-]
+SPECS = [name for name, kind in eq.registered_policies().items() if kind.__module__.startswith("equipoise.")]
 
 
-def problem(dim=10, budget=350, arms=7, moment=None):
-    return eq.Problem(arms, dim, budget, np.eye(dim) if moment is None else moment)
+def one_trial(scenario, policy, seed, trial):
+    """A bench that has just run one trial, and its ledger."""
+    bench, ledger = new_bench(scenario, policy, seed), new_ledger(1, len(scenario.noise))
+    run_trials(bench, trial, ledger)
+    return bench, ledger
 
 
-@pytest.mark.parametrize("learned", [False, True])
+def repeated(scenario, policy, seed, bench):
+    """The same contexts and outcomes, fed to an Experiment unit by unit; arms must agree at once."""
+    state = bench.state
+    experiment = eq.Experiment(scenario.problem(), policy.informed(scenario.noise), seed=seed)
+    for t in range(scenario.budget):
+        assignment = experiment.ask(state.contexts[t])
+        assert experiment.problem.index(assignment.arm) == state.rows["arm"][t], f"unit {t + 1}"
+        experiment.tell(assignment.id, state.outcomes[t])
+    return experiment
+
+
+VARIATIONS = {
+    "plain": {},
+    "learned moment": {"moment": "learned"},
+    "correlated, weighted, mean": {
+        "covariance": "ar1:0.8",
+        "objective": "mean",
+        "weights": (1.0, 2.0, 1.0, 1.0, 0.5, 1.0, 1.0),
+    },
+    "wrong moment": {"moment": np.diag([1.0, 5.0, 0.1, 1.0]), "objective": 3.0},
+    "heavy tails": {"noise_shape": StudentNoise(dof=4), "heteroscedasticity": 2.0, "intercept": True},
+}
+
+
+@pytest.mark.parametrize("variation", VARIATIONS)
 @pytest.mark.parametrize("spec", SPECS)
-def test_the_same_bits_as_experiment(spec, learned):
+def test_the_same_bits_as_experiment(spec, variation):
     """Same contexts and outcomes: the same arms and the same estimates, bit for bit."""
-    setting = eq.Problem(7, 4, 120, None if learned else np.eye(4), objective=2.0, weights={"arm-3": 2.0})
+    scenario = eq.GaussianScenario(noise=UNEQUAL, dim=4, budget=120, **VARIATIONS[variation])
     policy = eq.parse_policy(spec)
-    batch = run_trials(setting, policy, UNEQUAL, trials=3, seed=11)
-    for trial in range(3):
-        contexts = _stream(11, trial, 0).standard_normal((120, 4))
-        shocks = np.sqrt(UNEQUAL)[:, None] * _stream(11, trial, 1).standard_normal((7, 120))
-        experiment = eq.Experiment(setting, policy, seed=11)
-        for x in contexts:
-            assignment = experiment.ask(x)
-            i = setting.index(assignment.arm)
-            experiment.tell(assignment.id, shocks[i, experiment.counts[assignment.arm] - 1])
-        assert batch.counts[trial].tolist() == list(experiment.counts.values())
-        np.testing.assert_array_equal(batch.coefs[trial], experiment._state.coefs)
-        np.testing.assert_array_equal(batch.variances[trial], experiment._state.arms["noise_variance"])
+    bench, ledger = one_trial(scenario, policy, seed=11, trial=5)
+    experiment = repeated(scenario, policy, 11, bench)
+    assert ledger.counts[0].tolist() == list(experiment.counts.values())
+    np.testing.assert_array_equal(bench.state.coefs, experiment._state.coefs)
+    np.testing.assert_array_equal(
+        bench.state.arms["noise_variance"], experiment._state.arms["noise_variance"]
+    )
+    estimates = experiment.estimates()
+    moment, truth = scenario.true_moment(), bench.world.coefs
+    for i, arm in enumerate(estimates):
+        gap = arm.coef - truth[i]
+        assert ledger.errors[0, i] == pytest.approx(gap @ moment @ gap, rel=1e-8)
+        low, high = arm.intervals.T
+        inside = np.mean((low <= truth[i]) & (truth[i] <= high))
+        assert ledger.coverage[0, i] == pytest.approx(inside)
 
 
-def test_a_trial_does_not_depend_on_its_batch():
-    few = run_trials(problem(), eq.TraceUCB(), UNEQUAL, trials=2, seed=4)
-    many = run_trials(problem(), eq.TraceUCB(), UNEQUAL, trials=5, seed=4)
-    np.testing.assert_array_equal(few.coefs, many.coefs[:2])
-    assert not np.array_equal(many.coefs[0], many.coefs[1])
+@pytest.mark.parametrize("spec", ["trace-ucb", "var-ucb", "uniform"])
+def test_late_and_lost_outcomes_are_those_of_experiment(spec):
+    scenario = eq.GaussianScenario(noise=UNEQUAL, dim=3, budget=150, delay=Delay(mean=12), lost=0.2)
+    policy = eq.parse_policy(spec)
+    bench, ledger = one_trial(scenario, policy, seed=3, trial=2)
+    state = bench.state
+    experiment = eq.Experiment(scenario.problem(), policy, seed=3)
+    for t in range(int(bench.due.max()) + 1):
+        if t < 150:
+            assignment = experiment.ask(state.contexts[t])
+            assert experiment.problem.index(assignment.arm) == state.rows["arm"][t]
+        for row in np.flatnonzero(bench.due == t):
+            if state.rows["status"][row] == 2:
+                experiment.lose(int(row) + 1)
+            else:
+                experiment.tell(int(row) + 1, state.outcomes[row])
+    assert experiment.pending == []
+    lost = int(np.count_nonzero(state.rows["status"] == 2))
+    assert ledger.counts.sum() == 150 - lost
+    assert 10 < lost < 55
+    np.testing.assert_array_equal(state.coefs, experiment._state.coefs)
 
 
-@pytest.mark.parametrize(
-    ("policy", "noise"), [("uniform", UNEQUAL), ("oracle:noise=0.01,0.02,0.75,1,2,2,3", UNEQUAL)]
-)
-def test_static_losses_match_the_closed_form(policy, noise):
-    # d·σ²/(k−d−1). 7 arms at 5 standard errors: fails by chance less than once in 10⁵ seeds.
-    batch = run_trials(problem(dim=5), eq.parse_policy(policy), noise, trials=4_000, seed=2)
-    errors = batch.errors(ridge=0.0)
-    expected = eq.theory.static_losses(noise, batch.counts[0], dim=5)
-    assert np.all(batch.counts == batch.counts[0])
-    stderr = errors.std(axis=0, ddof=1) / np.sqrt(len(errors))
-    # Arms at k = d+1 pulls would have an infinite mean; none here has.
-    assert np.all(np.abs(errors.mean(axis=0) - expected) < 5 * stderr)
+@pytest.mark.parametrize("contexts", [OneHotContexts(), StudentContexts(dof=3.0)], ids=["one-hot", "heavy"])
+def test_unusual_contexts_run_to_the_end(contexts):
+    scenario = eq.Scenario(noise=(1.0, 2.0, 0.0), dim=5, budget=200, contexts=contexts)
+    result = eq.simulate(scenario, ["trace-ucb", "uniform"], trials=20, seed=1)
+    for policy in result.policies.values():
+        assert np.all(np.isfinite(policy.errors))
+        assert np.all(policy.ledger.counts.sum(axis=1) == 200)
+
+
+@pytest.mark.parametrize("policy", ["uniform", "oracle"])
+def test_static_losses_match_the_closed_form(policy):
+    # d·σ²/(k−d−1), exact for OLS and any covariance. 7 arms at 5 standard errors: fails by chance
+    # less than once in 10⁵ seeds.
+    scenario = eq.GaussianScenario(noise=UNEQUAL, dim=5, budget=350, covariance="ar1:0.7", ridge=0.0)
+    result = eq.simulate(scenario, [policy], trials=5_000, seed=2)[policy]
+    expected = eq.theory.static_losses(UNEQUAL, result.ledger.counts[0], dim=5)
+    assert np.all(result.ledger.counts == result.ledger.counts[0])
+    stderr = result.errors.std(axis=0, ddof=1) / np.sqrt(result.trials)
+    assert np.all(np.abs(result.errors.mean(axis=0) - expected) < 5 * stderr)
 
 
 def test_noise_variance_is_unbiased_under_static_allocation():
     # 7 arms at 5 standard errors: fails by chance less than once in 10⁵ seeds.
-    batch = run_trials(problem(), eq.Uniform(), UNEQUAL, trials=2_000, seed=3)
-    stderr = batch.variances.std(axis=0, ddof=1) / np.sqrt(2_000)
-    assert np.all(np.abs(batch.variances.mean(axis=0) - UNEQUAL) < 5 * stderr)
+    scenario = eq.GaussianScenario(noise=UNEQUAL, dim=10, budget=350)
+    bench, ledger = new_bench(scenario, eq.Uniform(), 3), new_ledger(1, 7)
+    variances = np.empty((1_000, 7))
+    for trial in range(1_000):
+        run_trials(bench, trial, ledger)
+        variances[trial] = bench.state.arms["noise_variance"]
+    stderr = variances.std(axis=0, ddof=1) / np.sqrt(1_000)
+    assert np.all(np.abs(variances.mean(axis=0) - UNEQUAL) < 5 * stderr)
 
 
 def test_adaptive_allocation_beats_uniform_and_theory_width_does_not():
-    # DESIGN's figures for the unequal scenario: uniform 0.784, oracle 0.326, theory 0.742.
-    setting = problem()
-    losses = {
-        spec: run_trials(setting, eq.parse_policy(spec), UNEQUAL, trials=2_000, seed=5).expected_max()
-        for spec in (
-            "uniform",
-            "oracle:noise=0.01,0.02,0.75,1,2,2,3",
-            "trace-ucb",
-            "trace-ucb:width=theory:bound=3",
-        )
-    }
-    uniform, oracle, default, theory = losses.values()
-    assert uniform[0] == pytest.approx(0.769, abs=6 * uniform[1])  # d·σ²/(k−d−1) at k = 50
-    assert oracle[0] == pytest.approx(eq.theory.optimal_loss(UNEQUAL, 10, 350), abs=6 * oracle[1] + 0.01)
-    assert oracle[0] < default[0] < 1.25 * oracle[0]
-    assert theory[0] > 0.9 * uniform[0]
-
-
-def coverage(noise, budget, trials, seed, policy="trace-ucb", dim=10):
-    """Share of coefficients inside their 95 % intervals, by arm, through Experiment's own estimates."""
-    setting = problem(dim=dim, budget=budget, arms=len(noise))
-    hits = np.zeros(len(noise))
-    variance_hits = np.zeros(len(noise))
-    for trial in range(trials):
-        contexts = _stream(seed, trial, 0).standard_normal((budget, dim))
-        shocks = np.sqrt(noise)[:, None] * _stream(seed, trial, 1).standard_normal((len(noise), budget))
-        experiment = eq.Experiment(setting, policy, seed=seed)
-        pulls = dict.fromkeys(setting.arms, 0)
-        for x in contexts:
-            assignment = experiment.ask(x)
-            i = setting.index(assignment.arm)
-            experiment.tell(assignment.id, shocks[i, pulls[assignment.arm]])
-            pulls[assignment.arm] += 1
-        for i, arm in enumerate(experiment.estimates()):
-            low, high = arm.intervals.T
-            hits[i] += np.mean((low <= 0) & (high >= 0))
-            low, high = arm.noise_interval
-            variance_hits[i] += low <= noise[i] <= high
-    return 100 * hits / trials, 100 * variance_hits / trials
+    scenario = eq.GaussianScenario(noise=UNEQUAL, dim=10, budget=350)
+    theory = "trace-ucb:width=theory:bound=3:delta=0.05"
+    result = eq.simulate(scenario, ["uniform", "oracle", "trace-ucb", theory], trials=4_000, seed=5)
+    uniform, oracle, default, wide = (policy.expected_max() for policy in result.policies.values())
+    # 6 standard errors: fails by chance less than once in 10⁸ seeds. λ = 1/n moves the loss by far less.
+    assert uniform.value == pytest.approx(30 / 39, abs=6 * uniform.stderr)
+    assert oracle.value == pytest.approx(
+        eq.theory.optimal_loss(UNEQUAL, 10, 350), abs=6 * oracle.stderr + 0.01
+    )
+    assert oracle.value < default.value < 1.25 * oracle.value
+    assert wide.value > 0.9 * uniform.value
+    assert result.difference("trace-ucb", "uniform").value < -0.3
 
 
 @pytest.mark.parametrize("budget", [115, 350])
 @pytest.mark.parametrize("noise", [EQUAL, UNEQUAL], ids=["equal", "unequal"])
 def test_intervals_cover_after_adaptive_allocation(noise, budget):
-    # 70 coefficients a trial, correlated within an arm: a standard error of 0.25 points at 400
-    # trials, so 94.5–96.5 is widened by 4 of them here; make test-slow holds the narrow band.
-    covered, _ = coverage(noise, budget, trials=400, seed=6)
-    assert 93.5 <= covered.mean() <= 97.5
+    # The promised band; its ends are more than 6 standard errors (0.06 points) from what is expected.
+    scenario = eq.GaussianScenario(noise=noise, dim=10, budget=budget)
+    result = eq.simulate(scenario, ["trace-ucb"], trials=6_000, seed=7)["trace-ucb"]
+    assert 0.945 <= result.coverage().value <= 0.965
+    by_arm = result.ledger.coverage.mean(axis=0)
+    assert np.all((by_arm > 0.94) & (by_arm < 0.965))
+    assert result.coverage(corrected=False).value < result.coverage().value
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("budget", [115, 350])
 @pytest.mark.parametrize("noise", [EQUAL, UNEQUAL], ids=["equal", "unequal"])
-def test_intervals_cover_in_the_promised_band(noise, budget):
-    # Standard error 0.05 points at 10,000 trials.
-    covered, variance_covered = coverage(noise, budget, trials=10_000, seed=7)
-    assert 94.5 <= covered.mean() <= 96.5
-    assert np.all((covered > 94.0) & (covered < 96.5))
-    assert np.all(variance_covered > 92.0)
+def test_intervals_cover_in_a_long_run(noise, budget):
+    scenario = eq.GaussianScenario(noise=noise, dim=10, budget=budget)
+    result = eq.simulate(scenario, ["trace-ucb"], trials=60_000, seed=8)["trace-ucb"]
+    assert 0.945 <= result.coverage().value <= 0.965
+    by_arm = result.ledger.coverage.mean(axis=0)
+    assert np.all((by_arm > 0.942) & (by_arm < 0.962))
+
+
+@eq.register("test-lab-own")
+def own_score(arm, trial, settings):
+    """A plain Python policy from outside the package."""
+    return arm.noise_variance * arm.trace + trial.mean_variance / arm.count
+
+
+def test_a_users_policy_runs_compiled():
+    scenario = eq.GaussianScenario(noise=UNEQUAL, dim=4, budget=120)
+    policy = eq.parse_policy("test-lab-own")
+    bench, _ = one_trial(scenario, policy, seed=1, trial=0)
+    repeated(scenario, policy, 1, bench)
+
+
+def test_small_budgets():
+    scenario = eq.GaussianScenario(noise=UNEQUAL, dim=10, budget=60)
+    result = eq.simulate(scenario, ["uniform", "oracle"], trials=50, seed=1)
+    for policy in result.policies.values():
+        assert np.all(policy.ledger.counts.sum(axis=1) == 60)
+        assert np.all(np.isfinite(policy.errors))
+    with pytest.raises(eq.errors.BudgetTooSmall, match="only uniform and oracle"):
+        eq.simulate(scenario, ["uniform", "trace-ucb"], trials=50)

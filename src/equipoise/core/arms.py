@@ -111,23 +111,14 @@ def clear(state: State) -> None:
     state.seen_factor[:, :] = 0.0
     for i in range(state.arms.shape[0]):
         state.arms[i].last_row = -1
-        rebuild(state, i)
+        _forget_rows(state, i)
 
 
 @compiled
 def rebuild(state: State, i: int) -> None:
     """Compute arm i anew from its rows, in the order they were assigned."""
-    dim = state.coefs.shape[1]
     arm = state.arms[i]
-    arm.count = arm.observed = arm.pending = arm.dof = 0
-    arm.data_ready = arm.buffer = 0
-    arm.rss = 0.0
-    arm.noise_variance = arm.inverse_root_dof = 1.0
-    _forget_design(arm)
-    for r in range(dim):
-        state.coefs[i, r] = 0.0
-        for c in range(dim):
-            state.factors[i, 0, r, c] = 0.0
+    _forget_rows(state, i)
     for row in range(state.trial[0].step):
         if state.rows[row].arm == i and state.rows[row].status == TOLD:
             whiten(state.whitener, state.contexts, row, state.z)
@@ -168,6 +159,21 @@ def is_settled(state: State) -> bool:
         if state.arms[i].dof == 0:
             state.arms[i].noise_variance = mean
     return settled
+
+
+@compiled
+def _forget_rows(state: State, i: int) -> None:
+    dim = state.coefs.shape[1]
+    arm = state.arms[i]
+    arm.count = arm.observed = arm.pending = arm.dof = 0
+    arm.data_ready = arm.buffer = 0
+    arm.rss = 0.0
+    arm.noise_variance = arm.inverse_root_dof = 1.0
+    _forget_design(arm)
+    for r in range(dim):
+        state.coefs[i, r] = 0.0
+        for c in range(dim):
+            state.factors[i, 0, r, c] = 0.0
 
 
 @inlined
@@ -282,13 +288,9 @@ def _learn(state: State, i: int, row: int, y: float) -> None:
     arm = state.arms[i]
     data = arm.buffer
     dim = state.z.shape[0]
-    h = arm.gain_scale
     if arm.pending > 1 or arm.gain_row != row:
-        h = factor.gain(state.factors, i, data, state.z, state.f, state.g)
-        for r in range(dim):
-            state.gains[i, r] = state.g[r]
-        if arm.pending > 1:
-            factor.shrink(state.factors, i, data, data, state.f, state.g, h)
+        _gain_anew(state, i)
+    h = arm.gain_scale
     arm.gain_row = -1
     if arm.pending == 1:
         arm.buffer = 1 - data
@@ -304,6 +306,18 @@ def _learn(state: State, i: int, row: int, y: float) -> None:
     arm.dof += 1
     arm.noise_variance = arm.rss / arm.dof
     arm.inverse_root_dof = 1.0 / np.sqrt(arm.dof)
+
+
+@compiled
+def _gain_anew(state: State, i: int) -> None:
+    """The gain of context z against the data; if more outcomes are pending, the data move on alone."""
+    arm = state.arms[i]
+    data = arm.buffer
+    arm.gain_scale = factor.gain(state.factors, i, data, state.z, state.f, state.g)
+    for r in range(state.g.shape[0]):
+        state.gains[i, r] = state.g[r]
+    if arm.pending > 1:
+        factor.shrink(state.factors, i, data, data, state.f, state.g, arm.gain_scale)
 
 
 @compiled

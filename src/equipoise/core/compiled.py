@@ -35,8 +35,11 @@ def compiled(function: F) -> F:
 
 
 def inlined(function: F) -> F:
-    """The same for the steps of every decision: callers take the code in, so no call is made."""
-    return cast(F, numba.njit(cache=True, forceinline=True, **_OPTIONS)(function))
+    """The same for the steps of every decision: callers take the code in before it is typed.
+
+    A call would pass a hundred words of array descriptors, which costs more than most steps.
+    """
+    return cast(F, numba.njit(cache=True, inline="always", **_OPTIONS)(function))
 
 
 def compile_score(function: Callable[..., float]) -> Any:

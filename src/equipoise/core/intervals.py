@@ -76,11 +76,15 @@ def _elasticities(
     settings: Vector,
     result: Vector,
 ) -> None:
-    # Policies with forced phases ignore σ̂² at some steps: the next ones are looked at, too.
+    # Policies with forced phases ignore σ̂² at some steps: then the next ones are looked at, too.
+    adaptive = False
     for _ in range(2 * arms.shape[0] + 1):
         for i in range(arms.shape[0]):
             if arms[i].dof > 0 and arms[i].design_ready:
-                result[i] = max(result[i], _elasticity(arms[i], probe[i], trial[0], score, settings))
+                result[i] = _elasticity(arms[i], probe[i], trial[0], score, settings)
+                adaptive = adaptive or result[i] > 0.0
+        if adaptive:
+            return
         trial[0].step += 1
 
 

@@ -46,6 +46,8 @@ class Problem:
         ``"max"``, ``"mean"``, or a number p ≥ 1 for the p-norm of the arms' errors.
     weights
         Importance w of some arms, ``{name: w}``; errors are multiplied by it. Others weigh 1.
+    allow_small_budget
+        Accept a budget below m(d+1), where only static allocations make sense.
 
     Examples
     --------
@@ -69,13 +71,15 @@ class Problem:
         moment: npt.ArrayLike | None = None,
         objective: Objective = "max",
         weights: Mapping[str, float] | None = None,
+        *,
+        allow_small_budget: bool = False,
     ) -> None:
         names = _arm_names(arms)
         dim = _positive_integer("dim", dim)
         budget = _positive_integer("budget", budget)
         norm_order(objective)
         least = len(names) * (dim + 1)
-        if budget < least:
+        if budget < least and not allow_small_budget:
             raise BudgetTooSmall(
                 f"a budget of {budget} cannot estimate {len(names)} arms in {dim} dimensions: "
                 f"every arm needs at least d + 1 = {dim + 1} units",

@@ -1,5 +1,34 @@
-"""Simulated trials, compiled: the same functions that :class:`equipoise.Experiment` calls."""
+"""Scenarios and simulated trials, compiled: the same functions that an experiment calls."""
 
-from equipoise.lab.trials import TrialBatch, run_trials
+from equipoise.lab.pieces import (
+    Delay,
+    DiscreteContexts,
+    GaussianContexts,
+    GaussianNoise,
+    OneHotContexts,
+    SkewedNoise,
+    StudentContexts,
+    StudentNoise,
+)
+from equipoise.lab.result import Estimate, PolicyResult, SimulationResult
+from equipoise.lab.scenario import GaussianScenario, Scenario
+from equipoise.lab.simulate import simulate
+from equipoise.lab.table import Table
 
-__all__ = ["TrialBatch", "run_trials"]
+__all__ = [
+    "Delay",
+    "DiscreteContexts",
+    "Estimate",
+    "GaussianContexts",
+    "GaussianNoise",
+    "GaussianScenario",
+    "OneHotContexts",
+    "PolicyResult",
+    "Scenario",
+    "SimulationResult",
+    "SkewedNoise",
+    "StudentContexts",
+    "StudentNoise",
+    "Table",
+    "simulate",
+]

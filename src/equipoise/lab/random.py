@@ -19,6 +19,7 @@ from numba import types
 from numba.extending import intrinsic
 
 from equipoise.core.compiled import compiled, inlined
+from equipoise.core.layout import Matrix
 
 Stream = npt.NDArray[np.uint64]  # [11]: 4 words, place, 4 of counter, 2 of key
 
@@ -71,7 +72,7 @@ def _multiply_high(typing_context, a, b):  # type: ignore[no-untyped-def]
 multiply_high: Any = _multiply_high
 
 
-@inlined
+@compiled
 def _refill(stream: Stream) -> None:
     """Four fresh words from the counter, which then moves on."""
     stream[5] += np.uint64(1)
@@ -109,11 +110,24 @@ def normal(stream: Stream) -> float:
     bits = word(stream)
     layer = np.int64(bits & np.uint64(255))
     # 8 bits choose the layer, 1 the sign, 55 the place within it.
-    place = (bits >> np.uint64(9)) & np.uint64(0x7FFFFFFFFFFFFF)
-    x = np.float64(np.int64(place)) * _WIDTHS[layer]
-    if np.int64(place) >= _INSIDE[layer]:
+    place = np.int64(bits >> np.uint64(9))
+    x = np.float64(place) * _WIDTHS[layer]
+    if place >= _INSIDE[layer]:
         x = _outside(stream, layer, x)
     return -x if bits & np.uint64(256) else x
+
+
+@compiled
+def one_normal(stream: Stream) -> float:
+    """Standard normal, as a call: for callers that would rather stay small."""
+    return normal(stream)
+
+
+@compiled
+def fill_normals(stream: Stream, target: Matrix, row: int, first: int) -> None:
+    """Standard normals into ``target[row, first:]``."""
+    for c in range(first, target.shape[1]):
+        target[row, c] = normal(stream)
 
 
 @compiled
@@ -130,9 +144,9 @@ def _outside(stream: Stream, layer: Any, x: Any) -> float:
             return x
         bits = word(stream)
         layer = np.int64(bits & np.uint64(255))
-        place = (bits >> np.uint64(9)) & np.uint64(0x7FFFFFFFFFFFFF)
-        x = np.float64(np.int64(place)) * _WIDTHS[layer]
-        if np.int64(place) < _INSIDE[layer]:
+        place = np.int64(bits >> np.uint64(9))
+        x = np.float64(place) * _WIDTHS[layer]
+        if place < _INSIDE[layer]:
             return x
 
 
@@ -146,7 +160,7 @@ def gamma(stream: Stream, shape: float) -> float:
     d = shape - 1.0 / 3.0
     c = 1.0 / np.sqrt(9.0 * d)
     while True:
-        x = normal(stream)
+        x = one_normal(stream)
         v = (1.0 + c * x) ** 3
         if v > 0.0 and np.log(uniform(stream)) < 0.5 * x * x + d * (1.0 - v + np.log(v)):
             return d * v * boost

@@ -11,7 +11,7 @@ import numpy as np
 from equipoise.core.layout import Vector
 from equipoise.core.policy import Policy, register
 from equipoise.core.problem import Problem
-from equipoise.core.theory.static import checked_noise, optimal_allocation
+from equipoise.core.theory.static import checked_noise, optimal_allocation, optimal_shares
 from equipoise.errors import InvalidArgument, InvalidPolicy
 
 
@@ -48,6 +48,9 @@ class Oracle(Policy):
             raise InvalidPolicy(
                 f"the oracle was told {len(self.noise)} noise variances for {len(problem.arms)} arms"
             )
+        if problem.budget < len(problem.arms) * (problem.dim + 1):
+            # Too little for Prop. 1: units in proportion to need, as without contexts.
+            return optimal_shares(self.noise, problem.objective, problem.weights) * problem.budget
         targets = optimal_allocation(
             noise=self.noise,
             dim=problem.dim,
@@ -68,7 +71,7 @@ class Oracle(Policy):
     @staticmethod
     def score(arm: Any, trial: Any, settings: Vector) -> float:
         target = settings[arm.position]
-        return float((target - arm.count) / target)
+        return float((target - arm.count) / target) if target > 0.0 else -np.inf
 
 
 def _variances(noise: object) -> tuple[float, ...]:

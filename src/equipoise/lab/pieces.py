@@ -1,0 +1,245 @@
+"""What a scenario is made of: contexts, noise, delays, each a small piece of plain data.
+
+Every piece has a ``code`` that compiled trials branch on and a ``number`` that goes with it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from equipoise.core.layout import Matrix
+from equipoise.errors import InvalidScenario
+
+GAUSSIAN_CONTEXTS, STUDENT_CONTEXTS, DISCRETE_CONTEXTS, ONE_HOT_CONTEXTS = range(4)
+GAUSSIAN_NOISE, STUDENT_NOISE, SKEWED_NOISE = range(3)
+NO_DELAY, FIXED_DELAY, GEOMETRIC_DELAY, UNIFORM_DELAY = range(4)
+
+Rows = tuple[tuple[float, ...], ...]
+Covariance = str | Rows
+
+
+@dataclass(frozen=True, kw_only=True)
+class GaussianContexts:
+    """Normal features with mean zero.
+
+    ``covariance`` is ``"identity"``, ``"ar1:RHO"`` (entries RHO^|i−j|) or rows of numbers.
+    """
+
+    covariance: Covariance = "identity"
+    kind: ClassVar[str] = "gaussian"
+    code: ClassVar[int] = GAUSSIAN_CONTEXTS
+    symmetric: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.covariance, str):
+            object.__setattr__(self, "covariance", as_rows(self.covariance))
+
+    @property
+    def number(self) -> float:
+        """No further number."""
+        return 0.0
+
+    def covariance_matrix(self, dim: int) -> Matrix:
+        """The covariance of ``dim`` features."""
+        return covariance_matrix(self.covariance, dim)
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudentContexts(GaussianContexts):
+    """Heavy tails: a multivariate t with ``dof`` degrees of freedom, scaled to the covariance."""
+
+    dof: float = 5.0
+    kind: ClassVar[str] = "student"
+    code: ClassVar[int] = STUDENT_CONTEXTS
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 2.0 < self.dof < math.inf:
+            raise InvalidScenario(f"contexts with dof={self.dof!r} have no variance", hint="give dof above 2")
+
+    @property
+    def number(self) -> float:
+        """Degrees of freedom."""
+        return float(self.dof)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiscreteContexts(GaussianContexts):
+    """Ratings: independent features on ``levels`` equally spaced values, then mixed by the covariance."""
+
+    levels: int = 5
+    kind: ClassVar[str] = "discrete"
+    code: ClassVar[int] = DISCRETE_CONTEXTS
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not isinstance(self.levels, int) or self.levels < 2:
+            raise InvalidScenario(f"levels={self.levels!r} is not a whole number of at least 2")
+
+    @property
+    def number(self) -> float:
+        """How many values a feature can take."""
+        return float(self.levels)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OneHotContexts:
+    """Categories: exactly one feature is 1. Equally likely unless ``probabilities`` are given."""
+
+    probabilities: tuple[float, ...] | None = None
+    kind: ClassVar[str] = "one-hot"
+    code: ClassVar[int] = ONE_HOT_CONTEXTS
+    symmetric: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if self.probabilities is not None:
+            values = tuple(float(value) for value in self.probabilities)
+            if not all(value > 0 for value in values) or abs(sum(values) - 1.0) > 1e-9:
+                raise InvalidScenario("probabilities of categories must be positive and sum to 1")
+            object.__setattr__(self, "probabilities", values)
+
+    @property
+    def number(self) -> float:
+        """No further number."""
+        return 0.0
+
+    def shares(self, dim: int) -> npt.NDArray[np.float64]:
+        """Probability of every category."""
+        if self.probabilities is None:
+            return np.full(dim, 1.0 / dim)
+        if len(self.probabilities) != dim:
+            raise InvalidScenario(f"{len(self.probabilities)} probabilities for {dim} categories")
+        return np.array(self.probabilities)
+
+    def covariance_matrix(self, dim: int) -> Matrix:
+        """E[xxᵀ], a diagonal of probabilities."""
+        return np.diag(self.shares(dim))
+
+
+@dataclass(frozen=True, kw_only=True)
+class GaussianNoise:
+    """Normal noise."""
+
+    kind: ClassVar[str] = "gaussian"
+    code: ClassVar[int] = GAUSSIAN_NOISE
+
+    @property
+    def number(self) -> float:
+        """No further number."""
+        return 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudentNoise:
+    """Heavy-tailed noise: Student t with ``dof`` degrees of freedom, scaled to the arm's variance."""
+
+    dof: float = 4.0
+    kind: ClassVar[str] = "student"
+    code: ClassVar[int] = STUDENT_NOISE
+
+    def __post_init__(self) -> None:
+        if not 2.0 < self.dof < math.inf:
+            raise InvalidScenario(f"noise with dof={self.dof!r} has no variance", hint="give dof above 2")
+
+    @property
+    def number(self) -> float:
+        """Degrees of freedom."""
+        return float(self.dof)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SkewedNoise:
+    """Skewed noise: a gamma variable with that ``shape``, centred and scaled; skewness 2/√shape."""
+
+    shape: float = 1.0
+    kind: ClassVar[str] = "skewed"
+    code: ClassVar[int] = SKEWED_NOISE
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.shape < math.inf:
+            raise InvalidScenario(f"shape={self.shape!r} is not a positive number")
+
+    @property
+    def number(self) -> float:
+        """Shape of the gamma variable."""
+        return float(self.shape)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Delay:
+    """Outcomes arrive late, counted in units asked for in between.
+
+    ``shape`` is ``"fixed"``, ``"geometric"`` or ``"uniform"`` (between 0 and twice the mean).
+    """
+
+    mean: float = 10.0
+    shape: str = "geometric"
+    kind: ClassVar[str] = "delay"
+
+    _CODES: ClassVar[dict[str, int]] = {
+        "fixed": FIXED_DELAY,
+        "geometric": GEOMETRIC_DELAY,
+        "uniform": UNIFORM_DELAY,
+    }
+
+    def __post_init__(self) -> None:
+        if self.shape not in self._CODES:
+            raise InvalidScenario(f"no delay of shape {self.shape!r}", hint=f"use {', '.join(self._CODES)}")
+        if not 0.0 < self.mean < math.inf:
+            raise InvalidScenario(f"a delay with mean={self.mean!r} is no delay", hint="leave delay out")
+
+    @property
+    def code(self) -> int:
+        """What compiled trials branch on."""
+        return self._CODES[self.shape]
+
+    @property
+    def number(self) -> float:
+        """Mean delay."""
+        return float(self.mean)
+
+
+Contexts = GaussianContexts | StudentContexts | DiscreteContexts | OneHotContexts
+Noise = GaussianNoise | StudentNoise | SkewedNoise
+
+
+def as_rows(matrix: npt.ArrayLike) -> Rows:
+    """A matrix as tuples, which compare and hash."""
+    values = np.asarray(matrix, dtype=float)
+    if values.ndim != 2:
+        raise InvalidScenario(f"expected rows of numbers, got shape {values.shape}")
+    return tuple(tuple(row) for row in values.tolist())
+
+
+def covariance_matrix(covariance: Covariance, dim: int) -> Matrix:
+    """The matrix that ``"identity"``, ``"ar1:RHO"`` or rows of numbers stand for."""
+    if isinstance(covariance, str):
+        name, _, number = covariance.partition(":")
+        if covariance == "identity":
+            return np.eye(dim)
+        try:
+            rho = float(number) if name == "ar1" else math.nan
+        except ValueError:
+            rho = math.nan
+        if not -1.0 < rho < 1.0:
+            raise InvalidScenario(
+                f"covariance {covariance!r} is unknown",
+                hint="use identity, ar1:RHO with RHO between -1 and 1, or a matrix",
+            )
+        places = np.arange(dim)
+        return np.asarray(rho ** np.abs(places[:, None] - places[None, :]))
+    matrix = np.array(covariance)
+    if matrix.shape != (dim, dim):
+        raise InvalidScenario(f"the covariance has shape {matrix.shape}, expected {(dim, dim)}")
+    if not np.all(np.isfinite(matrix)) or np.max(np.abs(matrix - matrix.T)) > 1e-10 * np.max(np.abs(matrix)):
+        raise InvalidScenario("the covariance is not a symmetric matrix of numbers")
+    if np.min(np.linalg.eigvalsh(matrix)) <= 0:
+        raise InvalidScenario(
+            "the covariance is not positive definite", hint="its eigenvalues must be positive"
+        )
+    return matrix

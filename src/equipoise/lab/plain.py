@@ -1,0 +1,121 @@
+"""Scenarios as plain values, and back: dictionaries and TOML."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from equipoise.errors import InvalidScenario
+from equipoise.lab import pieces
+
+if TYPE_CHECKING:
+    from equipoise.lab.scenario import Scenario
+
+_PIECES: dict[str, dict[str, type[Any]]] = {
+    "contexts": {
+        kind.kind: kind
+        for kind in (
+            pieces.GaussianContexts,
+            pieces.StudentContexts,
+            pieces.DiscreteContexts,
+            pieces.OneHotContexts,
+        )
+    },
+    "noise_shape": {
+        kind.kind: kind for kind in (pieces.GaussianNoise, pieces.StudentNoise, pieces.SkewedNoise)
+    },
+    "delay": {pieces.Delay.kind: pieces.Delay},
+}
+
+
+def scenario_to_dict(scenario: Scenario) -> dict[str, Any]:
+    """Lists and numbers only; fields at their defaults are left out."""
+    values: dict[str, Any] = {}
+    for field in dataclasses.fields(scenario):
+        value = getattr(scenario, field.name)
+        if _is_default(field, value):
+            continue
+        values[field.name] = _piece_to_dict(value) if field.name in _PIECES else _lists(value)
+    return values
+
+
+def scenario_from_dict(values: Mapping[str, Any]) -> Scenario:
+    """Build a scenario, refusing fields that do not exist."""
+    from equipoise.lab.scenario import Scenario
+
+    known = {field.name for field in dataclasses.fields(Scenario)}
+    unknown = sorted(set(values) - known)
+    if unknown:
+        raise InvalidScenario(
+            f"a scenario has no {unknown[0]!r}", hint=f"its fields are {', '.join(sorted(known))}"
+        )
+    missing = sorted({"noise", "dim", "budget"} - set(values))
+    if missing:
+        raise InvalidScenario(f"the scenario does not say {', '.join(missing)}")
+    arguments = {
+        name: _piece_from_dict(name, value) if name in _PIECES and value is not None else _tuples(value)
+        for name, value in values.items()
+    }
+    return Scenario(**arguments)
+
+
+def dump_toml(values: Mapping[str, Any]) -> str:
+    """A TOML document."""
+    import tomli_w
+
+    return tomli_w.dumps(dict(values))
+
+
+def load_toml(text: str) -> dict[str, Any]:
+    """The values of a TOML document."""
+    import tomllib
+
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise InvalidScenario(f"this is not a TOML document: {error}") from None
+
+
+def _is_default(field: dataclasses.Field[Any], value: Any) -> bool:
+    if field.default_factory is not dataclasses.MISSING:
+        return bool(field.default_factory() == value)
+    return field.default is not dataclasses.MISSING and field.default == value
+
+
+def _piece_to_dict(piece: Any) -> dict[str, Any]:
+    values = {"kind": piece.kind}
+    for field in dataclasses.fields(piece):
+        value = getattr(piece, field.name)
+        if not _is_default(field, value):
+            values[field.name] = _lists(value)
+    return values
+
+
+def _piece_from_dict(name: str, values: Any) -> Any:
+    if not isinstance(values, Mapping) or "kind" not in values:
+        raise InvalidScenario(
+            f"{name} must be a table with a kind", hint=f"kinds: {', '.join(_PIECES[name])}"
+        )
+    kind = _PIECES[name].get(values["kind"])
+    if kind is None:
+        raise InvalidScenario(
+            f"no {name} of kind {values['kind']!r}", hint=f"kinds: {', '.join(_PIECES[name])}"
+        )
+    arguments = {key: _tuples(value) for key, value in values.items() if key != "kind"}
+    fields = {field.name for field in dataclasses.fields(kind)}
+    unknown = sorted(set(arguments) - fields)
+    if unknown:
+        raise InvalidScenario(
+            f"{name} of kind {values['kind']!r} has no {unknown[0]!r}",
+            hint=f"it takes {', '.join(sorted(fields)) or 'nothing'}",
+        )
+    return kind(**arguments)
+
+
+def _lists(value: Any) -> Any:
+    return [_lists(part) for part in value] if isinstance(value, tuple) else value
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(_tuples(part) for part in value) if isinstance(value, list) else value

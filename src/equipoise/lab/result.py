@@ -1,0 +1,266 @@
+"""What a simulation found: losses with their Monte-Carlo errors."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from equipoise.core.layout import Vector
+from equipoise.core.theory.static import optimal_loss
+from equipoise.errors import InvalidArgument
+from equipoise.lab.scenario import Scenario
+from equipoise.lab.table import Table
+from equipoise.lab.trials import Ledger
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A simulated number and its standard error."""
+
+    value: float
+    stderr: float
+    trials: int
+
+    def __str__(self) -> str:
+        return f"{self.value:.4g} ± {self.stderr:.2g}"
+
+
+@dataclass(frozen=True, eq=False)
+class PolicyResult:
+    """All trials of one policy."""
+
+    name: str
+    spec: str
+    ledger: Ledger
+    weights: Vector
+    seconds: float
+    decisions: int
+
+    @property
+    def trials(self) -> int:
+        """How many trials were run."""
+        return len(self.ledger.errors)
+
+    @property
+    def errors(self) -> npt.NDArray[np.float64]:
+        """Weighted squared errors, one row a trial and one column an arm."""
+        return self.ledger.errors * self.weights
+
+    @property
+    def worst(self) -> Vector:
+        """The worst arm's error of every trial, L̃_n."""
+        return np.asarray(self.errors.max(axis=1))
+
+    def expected_max(self) -> Estimate:
+        """L_n, eq. (3): the largest mean error of an arm."""
+        errors = self.errors
+        return mean_estimate(errors[:, int(np.argmax(errors.mean(axis=0)))])
+
+    def median_max(self) -> Estimate:
+        """Median over trials of the worst arm's error, L̃_n of eq. (17)."""
+        return self.quantile_max(0.5)
+
+    def quantile_max(self, level: float) -> Estimate:
+        """A quantile over trials of the worst arm's error."""
+        return quantile_estimate(self.worst, level)
+
+    def mean(self) -> Estimate:
+        """Mean error over arms and trials."""
+        return mean_estimate(self.errors.mean(axis=1))
+
+    def pulls(self) -> list[Estimate]:
+        """Mean number of units of every arm."""
+        return [mean_estimate(column) for column in self.ledger.counts.T.astype(float)]
+
+    def coverage(self, *, corrected: bool = True) -> Estimate:
+        """Share of coefficients inside their 95 % intervals; not a number if it was not computed."""
+        shares = self.ledger.coverage if corrected else self.ledger.plain_coverage
+        return mean_estimate(shares.mean(axis=1))
+
+    @property
+    def decisions_per_second(self) -> float:
+        """Decisions over the time spent in trials, compilation excluded."""
+        return self.decisions / self.seconds if self.seconds > 0 else math.nan
+
+
+@dataclass(frozen=True, eq=False)
+class SimulationResult:
+    """Policies compared on common random numbers."""
+
+    scenario: Scenario
+    seed: int
+    version: str
+    policies: Mapping[str, PolicyResult]
+
+    def __getitem__(self, name: str) -> PolicyResult:
+        try:
+            return self.policies[name]
+        except KeyError:
+            raise InvalidArgument(
+                f"{name!r} was not simulated", hint=f"simulated: {', '.join(self.policies)}"
+            ) from None
+
+    @property
+    def trials(self) -> int:
+        """Trials of every policy."""
+        return next(iter(self.policies.values())).trials
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """Everything that is needed to run it again."""
+        return {
+            "version": self.version,
+            "seed": self.seed,
+            "trials": self.trials,
+            "scenario": self.scenario.to_dict(),
+            "policies": {name: policy.spec for name, policy in self.policies.items()},
+            "units": "squared units of the outcome",
+        }
+
+    def losses(self, *, quantiles: tuple[float, ...] = ()) -> Table:
+        """Tidy table: policy, loss, value, stderr."""
+        rows = []
+        for name, policy in self.policies.items():
+            losses = {
+                "expected_max": policy.expected_max(),
+                "median_max": policy.median_max(),
+                "mean": policy.mean(),
+                "regret": self.regret(name),
+                "coverage": policy.coverage(),
+            }
+            for level in quantiles:
+                losses[f"quantile_max_{level:g}"] = policy.quantile_max(level)
+            rows += [(name, loss, estimate.value, estimate.stderr) for loss, estimate in losses.items()]
+        return Table(["policy", "loss", "value", "stderr"], rows, self.metadata)
+
+    def regret(self, name: str) -> Estimate:
+        """L_n minus the loss L*_n of the optimal static allocation, eq. (9).
+
+        Against the simulated oracle, paired, if it was simulated with the same λ; else against the
+        closed form, which holds for OLS, Gaussian contexts and the "max" objective.
+        """
+        for reference in self.policies.values():
+            if reference.spec.partition(":")[0] == "oracle":
+                return self.difference(name, reference.name)
+        own = self[name].expected_max()
+        scenario = self.scenario
+        weighted = np.array(scenario.noise) * (
+            1.0 if scenario.weights is None else np.array(scenario.weights)
+        )
+        return Estimate(
+            own.value - optimal_loss(weighted, scenario.dim, scenario.budget), own.stderr, own.trials
+        )
+
+    def difference(self, name: str, reference: str, loss: str = "expected_max") -> Estimate:
+        """Paired difference of a loss between two policies, with its error.
+
+        ``loss`` is ``"expected_max"``, ``"median_max"`` (median of the paired differences of the
+        worst errors) or ``"mean"``.
+        """
+        one, other = self[name], self[reference]
+        if loss == "expected_max":
+            mine = one.errors[:, int(np.argmax(one.errors.mean(axis=0)))]
+            theirs = other.errors[:, int(np.argmax(other.errors.mean(axis=0)))]
+            return mean_estimate(mine - theirs)
+        if loss == "mean":
+            return mean_estimate(one.errors.mean(axis=1) - other.errors.mean(axis=1))
+        if loss == "median_max":
+            return quantile_estimate(one.worst - other.worst, 0.5)
+        raise InvalidArgument(f"no loss {loss!r}", hint="use expected_max, median_max or mean")
+
+    def record(self) -> dict[str, Any]:
+        """The object that ``--json`` prints."""
+        policies = {}
+        for name, policy in self.policies.items():
+            policies[name] = {
+                "expected_max": _plain(policy.expected_max()),
+                "median_max": _plain(policy.median_max()),
+                "mean": _plain(policy.mean()),
+                "pulls": [estimate.value for estimate in policy.pulls()],
+                "coverage": _plain(policy.coverage()),
+                "decisions_per_second": policy.decisions_per_second,
+            }
+        return {
+            "version": self.version,
+            "scenario": self.scenario.to_dict(),
+            "trials": self.trials,
+            "seed": self.seed,
+            "policies": policies,
+        }
+
+    def save(self, path: str | Path) -> None:
+        """Every trial's numbers and the metadata, as a NumPy archive."""
+        arrays = {}
+        for index, policy in enumerate(self.policies.values()):
+            for field in Ledger._fields:
+                arrays[f"{index}_{field}"] = getattr(policy.ledger, field)
+        timing = [(policy.seconds, policy.decisions) for policy in self.policies.values()]
+        header = json.dumps({**self.metadata, "timing": timing})
+        with Path(path).open("wb") as file:
+            np.savez_compressed(file, header=np.array(header), **arrays)
+
+    @classmethod
+    def load(cls, path: str | Path) -> SimulationResult:
+        """What :meth:`save` wrote."""
+        with np.load(Path(path), allow_pickle=False) as archive:
+            header = json.loads(str(archive["header"]))
+            scenario = Scenario.from_dict(header["scenario"])
+            weights = result_weights(scenario)
+            policies = {}
+            for index, (name, spec) in enumerate(header["policies"].items()):
+                ledger = Ledger(*(archive[f"{index}_{field}"] for field in Ledger._fields))
+                seconds, decisions = header["timing"][index]
+                policies[name] = PolicyResult(name, spec, ledger, weights, seconds, decisions)
+        return cls(scenario, header["seed"], header["version"], policies)
+
+    def __str__(self) -> str:
+        return str(self.losses())
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return self.losses()._repr_html_()
+
+
+def result_weights(scenario: Scenario) -> Vector:
+    """Weight of every arm's error."""
+    return np.ones(len(scenario.noise)) if scenario.weights is None else np.array(scenario.weights)
+
+
+def mean_estimate(values: Vector) -> Estimate:
+    """A mean and its standard error."""
+    n = len(values)
+    spread = float(values.std(ddof=1)) if n > 1 else math.nan
+    return Estimate(float(values.mean()), spread / math.sqrt(n), n)
+
+
+def quantile_estimate(values: Vector, level: float) -> Estimate:
+    """A quantile and its standard error from order statistics.
+
+    The ranks n·q ± √(n·q(1−q)) bracket the quantile with one standard error on each side, whatever
+    the distribution.
+    """
+    if not 0.0 < level < 1.0:
+        raise InvalidArgument(f"a quantile of level {level!r} is not between 0 and 1")
+    n = len(values)
+    ordered = np.sort(values)
+    reach = math.sqrt(n * level * (1.0 - level))
+    low = ordered[max(0, math.floor(n * level - reach))]
+    high = ordered[min(n - 1, math.ceil(n * level + reach))]
+    stderr = float(high - low) / 2.0 if n > 1 else math.nan
+    return Estimate(float(np.quantile(values, level)), stderr, n)
+
+
+def _plain(estimate: Estimate) -> dict[str, float | None]:
+    # JSON has no not-a-number.
+    return {
+        name: number if math.isfinite(number) else None
+        for name, number in (("value", estimate.value), ("stderr", estimate.stderr))
+    }

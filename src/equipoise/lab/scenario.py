@@ -1,0 +1,217 @@
+"""A scenario: the world that simulated trials happen in, as plain data."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from equipoise.core.layout import Matrix
+from equipoise.core.objective import Objective
+from equipoise.core.problem import Problem
+from equipoise.errors import InvalidMoment, InvalidScenario
+from equipoise.lab.pieces import (
+    Contexts,
+    Covariance,
+    Delay,
+    GaussianContexts,
+    GaussianNoise,
+    Noise,
+    Rows,
+    as_rows,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scenario:
+    """Arms, units and every way in which they may differ from the textbook.
+
+    Parameters
+    ----------
+    noise
+        Noise variance σ² of every arm (its mean over contexts and time).
+    dim, budget
+        Features d and units n.
+    contexts, noise_shape
+        Pieces of :mod:`equipoise.lab.pieces`.
+    intercept
+        Whether the first feature is the constant 1.
+    coef
+        True coefficients, one row an arm; None draws them anew for every trial from N(0, I).
+    heteroscedasticity
+        h ≥ 0: the noise variance grows with the first varying feature, as 1 + h·x².
+    curvature
+        Size of a quadratic term in the truth; errors are against the best linear fit.
+    coef_drift
+        Length by which the coefficients move during the trial; errors are against the end.
+    noise_drift
+        g: the noise variance changes as exp(g·(t/n − ½)).
+    moment
+        What the policy is told about Σ: ``"true"``, ``"learned"`` (nothing) or rows of numbers.
+    delay
+        When outcomes arrive; None: at once.
+    lost
+        Chance that an outcome never arrives.
+    ridge
+        λ of the final estimates; None: 1/n.
+
+    Examples
+    --------
+    >>> scenario = GaussianScenario(noise=[0.5, 2.0], dim=3, budget=60, covariance="ar1:0.5")
+    >>> Scenario.from_dict(scenario.to_dict()) == scenario
+    True
+    """
+
+    noise: tuple[float, ...]
+    dim: int
+    budget: int
+    contexts: Contexts = field(default_factory=GaussianContexts)
+    intercept: bool = False
+    noise_shape: Noise = field(default_factory=GaussianNoise)
+    coef: Rows | None = None
+    heteroscedasticity: float = 0.0
+    curvature: float = 0.0
+    coef_drift: float = 0.0
+    noise_drift: float = 0.0
+    moment: str | Rows = "true"
+    delay: Delay | None = None
+    lost: float = 0.0
+    ridge: float | None = None
+    objective: Objective = "max"
+    weights: tuple[float, ...] | None = None
+
+    def __post_init__(self) -> None:
+        self._check_numbers()
+        for name in ("coef", "moment"):
+            value = getattr(self, name)
+            if value is not None and not isinstance(value, str):
+                object.__setattr__(self, name, as_rows(value))
+        if self.coef is not None and np.shape(self.coef) != (len(self.noise), self.dim):
+            raise InvalidScenario(
+                f"coef has shape {np.shape(self.coef)}, expected {(len(self.noise), self.dim)}"
+            )
+        if isinstance(self.moment, str) and self.moment not in ("true", "learned"):
+            raise InvalidScenario(f"moment={self.moment!r}", hint="use 'true', 'learned' or a matrix")
+        if self.curvature and not self.contexts.symmetric:
+            raise InvalidScenario("a quadratic truth needs contexts that are symmetric around zero")
+        self.true_moment()
+
+    @property
+    def arms(self) -> tuple[str, ...]:
+        """Names of the arms."""
+        return tuple(f"arm-{i + 1}" for i in range(len(self.noise)))
+
+    def problem(self) -> Problem:
+        """The problem as the policy sees it."""
+        moment: Matrix | None
+        if self.moment == "learned":
+            moment = None
+        else:
+            moment = self.true_moment() if isinstance(self.moment, str) else np.array(self.moment)
+        weights = None if self.weights is None else dict(zip(self.arms, self.weights, strict=True))
+        # simulate() refuses policies that cannot run on a small budget.
+        return Problem(
+            self.arms, self.dim, self.budget, moment, self.objective, weights, allow_small_budget=True
+        )
+
+    def true_moment(self) -> Matrix:
+        """Σ = E[xxᵀ] of the contexts."""
+        varying = self.dim - self.intercept
+        moment = np.eye(self.dim)
+        covariance = self.contexts.covariance_matrix(varying)
+        moment[self.intercept :, self.intercept :] = covariance
+        return moment
+
+    def replace(self, **changes: Any) -> Scenario:
+        """The same scenario with some fields changed."""
+        return dataclasses.replace(self, **changes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values; fields at their defaults are left out."""
+        from equipoise.lab.plain import scenario_to_dict
+
+        return scenario_to_dict(self)
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Scenario:
+        """The scenario that plain values describe."""
+        from equipoise.lab.plain import scenario_from_dict
+
+        return scenario_from_dict(values)
+
+    def to_toml(self) -> str:
+        """The scenario as a TOML document."""
+        from equipoise.lab.plain import dump_toml
+
+        return dump_toml(self.to_dict())
+
+    @classmethod
+    def from_toml(cls, text: str) -> Scenario:
+        """The scenario that a TOML document describes."""
+        from equipoise.lab.plain import load_toml
+
+        return cls.from_dict(load_toml(text))
+
+    def _check_numbers(self) -> None:
+        noise = _numbers("noise", self.noise)
+        if not noise or not all(0.0 <= value < math.inf for value in noise):
+            raise InvalidScenario(f"noise {self.noise!r} is not a list of variances of at least 0")
+        object.__setattr__(self, "noise", noise)
+        for name, least in (("dim", 1 + self.intercept), ("budget", 1)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+                raise InvalidScenario(f"{name}={value!r} is not a whole number of at least {least}")
+            object.__setattr__(self, name, int(value))
+        for name in ("heteroscedasticity", "coef_drift"):
+            if not 0.0 <= getattr(self, name) < math.inf:
+                raise InvalidScenario(f"{name}={getattr(self, name)!r} is not a number of at least 0")
+        for name in ("curvature", "noise_drift"):
+            if not math.isfinite(getattr(self, name)):
+                raise InvalidScenario(f"{name}={getattr(self, name)!r} is not a finite number")
+        if not 0.0 <= self.lost < 1.0:
+            raise InvalidScenario(f"lost={self.lost!r} is not a probability below 1")
+        if self.ridge is not None and not 0.0 <= self.ridge < math.inf:
+            raise InvalidScenario(f"ridge={self.ridge!r} is not a number of at least 0")
+        if self.weights is not None:
+            weights = _numbers("weights", self.weights)
+            if len(weights) != len(noise):
+                raise InvalidScenario(f"{len(weights)} weights for {len(noise)} arms")
+            object.__setattr__(self, "weights", weights)
+
+
+def GaussianScenario(  # noqa: N802 - reads as the kind of scenario that it makes
+    noise: Sequence[float],
+    dim: int,
+    budget: int,
+    *,
+    covariance: Covariance | npt.ArrayLike = "identity",
+    coef: npt.ArrayLike | None = None,
+    **pieces: Any,
+) -> Scenario:
+    """Linear arms, Gaussian contexts and noise: the paper's setting, with any piece replaced."""
+    if not isinstance(covariance, str):
+        covariance = as_rows(covariance)
+    rows = None if coef is None else as_rows(coef)
+    try:
+        return Scenario(
+            noise=tuple(noise),
+            dim=dim,
+            budget=budget,
+            contexts=GaussianContexts(covariance=covariance),
+            coef=rows,
+            **pieces,
+        )
+    except InvalidMoment as error:
+        raise InvalidScenario(error.message, hint=error.hint) from None
+
+
+def _numbers(name: str, values: Sequence[float]) -> tuple[float, ...]:
+    try:
+        return tuple(float(value) for value in values)
+    except (TypeError, ValueError):
+        raise InvalidScenario(f"{name}={values!r} is not a list of numbers") from None

@@ -1,0 +1,211 @@
+"""Simulate: policies on a scenario, in chunks of trials, on threads or any executor."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from equipoise.core.policy import Policy, parse_policy
+from equipoise.errors import BudgetTooSmall, InvalidArgument
+from equipoise.lab.checkpoint import Checkpoint, open_checkpoint
+from equipoise.lab.result import PolicyResult, SimulationResult, result_weights
+from equipoise.lab.scenario import Scenario
+from equipoise.lab.trials import Ledger, new_bench, new_ledger, run_trials
+
+Progress = Callable[[int, int], None]
+
+# Long enough that handing out chunks costs nothing, short enough that progress is smooth.
+_DECISIONS_A_CHUNK = 400_000
+# Chunks handed out ahead of those that are done, an executor's worker: enough to keep it busy.
+_AHEAD = 4
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Some consecutive trials of one policy."""
+
+    policy: int
+    first: int
+    trials: int
+
+
+def simulate(
+    scenario: Scenario,
+    policies: Sequence[Policy | str],
+    *,
+    trials: int = 1_000,
+    seed: int = 0,
+    workers: int | None = None,
+    executor: Executor | None = None,
+    progress: Progress | None = None,
+    checkpoint: str | Path | None = None,
+) -> SimulationResult:
+    """Run ``trials`` trials of every policy on common random numbers.
+
+    Results depend on scenario, policies, trials and seed alone: not on workers, executor or order.
+
+    Parameters
+    ----------
+    scenario
+        The world, e.g. ``eq.GaussianScenario(noise=[0.5, 2.0], dim=3, budget=60)``.
+    policies
+        Policies or their text forms.
+    workers
+        Threads on this machine; all cores unless given.
+    executor
+        Any ``concurrent.futures.Executor`` instead of threads, e.g. a Dask client's
+        ``get_executor()``.
+    progress
+        Called with the number of trials done and in all, after every chunk.
+    checkpoint
+        A folder that keeps finished chunks, so that an interrupted run goes on where it stopped.
+
+    Examples
+    --------
+    >>> import equipoise as eq
+    >>> scenario = eq.GaussianScenario(noise=[0.5, 2.0], dim=2, budget=40)
+    >>> result = eq.simulate(scenario, ["uniform", "trace-ucb"], trials=50, seed=1)
+    >>> sorted(result.policies), result.trials
+    (['trace-ucb', 'uniform'], 50)
+    """
+    from equipoise import __version__
+
+    named = _named(policies)
+    _check(scenario, named, trials, seed, workers)
+    chunks = list(_chunks(len(named), trials, scenario.budget))
+    store = open_checkpoint(checkpoint, scenario, {k: p.spec for k, p in named.items()}, trials, seed)
+    ledgers = [new_ledger(trials, len(scenario.noise)) for _ in named]
+    seconds = np.zeros(len(named))
+    done = 0
+    with _pool(executor, workers) as pool:
+        for chunk, (ledger, spent) in _run_all(pool, scenario, list(named.values()), seed, chunks, store):
+            for whole, part in zip(ledgers[chunk.policy], ledger, strict=True):
+                whole[chunk.first : chunk.first + chunk.trials] = part
+            seconds[chunk.policy] += spent
+            done += chunk.trials
+            if progress is not None:
+                progress(done, trials * len(named))
+    weights = result_weights(scenario)
+    results = {
+        name: PolicyResult(name, policy.spec, ledger, weights, float(spent), trials * scenario.budget)
+        for (name, policy), ledger, spent in zip(named.items(), ledgers, seconds, strict=True)
+    }
+    return SimulationResult(scenario, seed, __version__, results)
+
+
+def run_chunk(scenario: Scenario, policy: Policy, seed: int, first: int, trials: int) -> tuple[Ledger, float]:
+    """Trials ``first`` … of one policy, and the seconds they took without compilation."""
+    bench = new_bench(scenario, policy, seed)
+    if not _is_warm(scenario):
+        run_trials(bench, first, new_ledger(1, len(scenario.noise)))
+    ledger = new_ledger(trials, len(scenario.noise))
+    begin = time.perf_counter()
+    run_trials(bench, first, ledger)
+    return ledger, time.perf_counter() - begin
+
+
+_WARM: set[bool] = set()
+
+
+def _is_warm(scenario: Scenario) -> bool:
+    """Whether this process has run such trials before, so that they are compiled."""
+    late = scenario.delay is not None or scenario.lost > 0
+    known = late in _WARM
+    _WARM.add(late)
+    return known
+
+
+def _run_all(
+    pool: Executor,
+    scenario: Scenario,
+    policies: list[Policy],
+    seed: int,
+    chunks: list[Chunk],
+    store: Checkpoint | None,
+) -> Iterator[tuple[Chunk, tuple[Ledger, float]]]:
+    """Chunks as they are finished; those of a checkpoint first."""
+    waiting = []
+    for chunk in chunks:
+        kept = None if store is None else store.read(chunk.policy, chunk.first, chunk.trials)
+        if kept is None:
+            waiting.append(chunk)
+        else:
+            yield chunk, kept
+    waiting.reverse()
+    running: dict[Future[tuple[Ledger, float]], Chunk] = {}
+    try:
+        while waiting or running:
+            while waiting and len(running) < _AHEAD * (os.cpu_count() or 1):
+                chunk = waiting.pop()
+                future = pool.submit(
+                    run_chunk, scenario, policies[chunk.policy], seed, chunk.first, chunk.trials
+                )
+                running[future] = chunk
+            finished, _ = wait(running, return_when=FIRST_COMPLETED)
+            for future in finished:
+                chunk, outcome = running.pop(future), future.result()
+                if store is not None:
+                    store.write(chunk.policy, chunk.first, outcome)
+                yield chunk, outcome
+    finally:
+        for future in running:
+            future.cancel()
+
+
+@contextmanager
+def _pool(executor: Executor | None, workers: int | None) -> Iterator[Executor]:
+    if executor is not None:
+        yield executor
+        return
+    with ThreadPoolExecutor(workers or os.cpu_count() or 1) as pool:
+        yield pool
+
+
+def _chunks(policies: int, trials: int, budget: int) -> Iterator[Chunk]:
+    size = max(1, min(trials, _DECISIONS_A_CHUNK // budget))
+    for first in range(0, trials, size):
+        for policy in range(policies):
+            yield Chunk(policy, first, min(size, trials - first))
+
+
+def _named(policies: Sequence[Policy | str]) -> dict[str, Policy]:
+    if isinstance(policies, str | Policy):
+        policies = [policies]
+    named: dict[str, Policy] = {}
+    for given in policies:
+        policy = parse_policy(given)
+        name = given if isinstance(given, str) else policy.spec
+        if name in named:
+            raise InvalidArgument(f"policy {name!r} is given twice")
+        named[name] = policy
+    if not named:
+        raise InvalidArgument("no policies to simulate", hint="e.g. ['uniform', 'trace-ucb']")
+    return named
+
+
+def _check(
+    scenario: Scenario, policies: dict[str, Policy], trials: int, seed: int, workers: int | None
+) -> None:
+    if not isinstance(scenario, Scenario):
+        raise InvalidArgument(f"{scenario!r} is not a scenario", hint="e.g. eq.GaussianScenario(...)")
+    for name, value, least in (("trials", trials, 1), ("seed", seed, 0), ("workers", workers, 1)):
+        if name == "workers" and value is None:
+            continue
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+            raise InvalidArgument(f"{name}={value!r} is not a whole number of at least {least}")
+    needed = len(scenario.noise) * (scenario.dim + 1)
+    for name, policy in policies.items():
+        if scenario.budget < needed and type(policy).forced_start:
+            raise BudgetTooSmall(
+                f"{name} needs a budget of at least m(d+1) = {needed}, not {scenario.budget}: it starts with "
+                "d + 1 units an arm",
+                hint="below that only uniform and oracle can run",
+            )
+        policy.informed(scenario.noise).settings(scenario.problem())

@@ -1,0 +1,174 @@
+"""What a finished trial is worth: errors of the ridge estimates and coverage of the intervals."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from equipoise.core.compiled import compiled
+from equipoise.core.intervals import _FIRST_ORDER, _SECOND_ORDER
+from equipoise.core.layout import Matrix, State, Vector
+
+
+class Judge(NamedTuple):
+    """Settings and scratch of the final estimates."""
+
+    ridge: Vector  # [1] λ
+    error_root: Matrix  # C with true Σ = CCᵀ, lower; empty for the identity
+    quantiles: Vector  # [n + 1] Student quantile by degrees of freedom
+    root: Matrix  # [d, d] scratch
+    system: Matrix  # [d, d] scratch
+    coef: Vector  # [d] scratch
+    least_squares: Vector  # [d] scratch
+
+
+def new_judge(dim: int, budget: int, ridge: float, moment: Matrix, confidence: float) -> Judge:
+    """Settings and room for :func:`judge_arms`."""
+    from scipy.special import stdtrit
+
+    dof = np.maximum(np.arange(budget + 1.0), 1.0)
+    white = np.array_equal(moment, np.eye(dim))
+    return Judge(
+        ridge=np.array([ridge]),
+        error_root=np.zeros((0, 0)) if white else np.ascontiguousarray(np.linalg.cholesky(moment)),
+        quantiles=stdtrit(dof, 0.5 + confidence / 2.0),
+        root=np.zeros((dim, dim)),
+        system=np.zeros((dim, dim)),
+        coef=np.zeros(dim),
+        least_squares=np.zeros(dim),
+    )
+
+
+@compiled
+def judge_arms(
+    state: State,
+    judge: Judge,
+    truth: Matrix,
+    elasticities: Vector,
+    judges_intervals: bool,
+    errors: Vector,
+    coverage: Vector,
+    plain_coverage: Vector,
+) -> None:
+    """Write error and coverage of every arm."""
+    for i in range(errors.shape[0]):
+        errors[i] = _ridge_error(state, judge, i, truth)
+        if judges_intervals:
+            coverage[i] = _covered(state, judge, i, truth, elasticities[i])
+            plain_coverage[i] = _covered(state, judge, i, truth, 0.0)
+
+
+@compiled
+def _ridge_error(state: State, judge: Judge, i: int, truth: Matrix) -> float:
+    """‖β̂^λ − β‖²_Σ of arm i; leaves OLS and its root in the judge's scratch for intervals."""
+    _to_user_coordinates(state, judge, i)
+    dim = judge.coef.shape[0]
+    ridge = judge.ridge[0]
+    root, system = judge.root, judge.system
+    ready = state.arms[i].data_ready
+    # Ready: β̂^λ = β̂ − λV(I + λVᵀV)⁻¹Vᵀβ̂. Else: (RᵀR + λI)β̂^λ = Rᵀq.
+    scale = ridge if ready else 1.0
+    for r in range(dim):
+        judge.coef[r] = 0.0
+        for c in range(r + 1):
+            system[r, c] = 0.0
+        system[r, r] = 1.0 if ready else ridge
+    for k in range(dim):
+        for r in range(dim):
+            entry = root[k, r]
+            judge.coef[r] += entry * judge.least_squares[k]
+            entry *= scale
+            for c in range(r + 1):
+                system[r, c] += entry * root[k, c]
+    _cholesky_solve(system, judge.coef)
+    if ready:
+        for r in range(dim):
+            entry = 0.0
+            for k in range(dim):
+                entry += root[r, k] * judge.coef[k]
+            system[r, 0] = entry
+        for r in range(dim):
+            judge.coef[r] = judge.least_squares[r] - ridge * system[r, 0]
+    error = 0.0
+    for c in range(dim):
+        gap = 0.0
+        if judge.error_root.shape[0] == 0:
+            gap = judge.coef[c] - truth[i, c]
+        else:
+            for r in range(c, dim):
+                gap += judge.error_root[r, c] * (judge.coef[r] - truth[i, r])
+        error += gap * gap
+    return error
+
+
+@compiled
+def _covered(state: State, judge: Judge, i: int, truth: Matrix, elasticity: float) -> float:
+    """Share of arm i's coefficients inside their intervals, corrected for that elasticity."""
+    if not state.arms[i].data_ready:
+        return 1.0
+    dof = state.arms[i].dof
+    inflation = 1.0 + elasticity * (_FIRST_ORDER / dof + _SECOND_ORDER / (dof * dof))
+    reach = judge.quantiles[dof] * np.sqrt(state.arms[i].noise_variance * inflation)
+    dim = judge.coef.shape[0]
+    inside = 0
+    for r in range(dim):
+        spread = 0.0
+        for k in range(dim):
+            spread += judge.root[r, k] * judge.root[r, k]
+        inside += abs(judge.least_squares[r] - truth[i, r]) <= reach * np.sqrt(spread)
+    return inside / dim
+
+
+@compiled
+def _to_user_coordinates(state: State, judge: Judge, i: int) -> None:
+    """V_x = L⁻ᵀV and β̂ = L⁻ᵀβ_z for a ready arm; R_x = RLᵀ and q for one that is not."""
+    dim = judge.coef.shape[0]
+    data = state.arms[i].buffer
+    for r in range(dim):
+        judge.least_squares[r] = state.coefs[i, r]
+        for c in range(dim):
+            judge.root[r, c] = state.factors[i, data, r, c]
+    if state.whitener.shape[0] == 0:
+        return
+    lower = state.whitener
+    if state.arms[i].data_ready:
+        for r in range(dim - 1, -1, -1):
+            for k in range(r + 1, dim):
+                judge.least_squares[r] -= lower[k, r] * judge.least_squares[k]
+                for c in range(dim):
+                    judge.root[r, c] -= lower[k, r] * judge.root[k, c]
+            judge.least_squares[r] /= lower[r, r]
+            for c in range(dim):
+                judge.root[r, c] /= lower[r, r]
+    else:
+        for r in range(dim):
+            for c in range(dim - 1, -1, -1):
+                entry = 0.0
+                for k in range(c + 1):
+                    entry += judge.root[r, k] * lower[c, k]
+                judge.root[r, c] = entry
+
+
+@compiled
+def _cholesky_solve(system: Matrix, x: Vector) -> None:
+    """Solve in place with the lower triangle of a positive definite system."""
+    dim = x.shape[0]
+    for r in range(dim):
+        for c in range(r + 1):
+            entry = system[r, c]
+            for k in range(c):
+                entry -= system[r, k] * system[c, k]
+            if r == c:
+                system[r, r] = np.sqrt(entry)
+            else:
+                system[r, c] = entry / system[c, c]
+        entry = x[r]
+        for k in range(r):
+            entry -= system[r, k] * x[k]
+        x[r] = entry / system[r, r]
+    for r in range(dim - 1, -1, -1):
+        entry = x[r]
+        for k in range(r + 1, dim):
+            entry -= system[k, r] * x[k]
+        x[r] = entry / system[r, r]

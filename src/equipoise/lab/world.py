@@ -1,0 +1,248 @@
+"""The world of a scenario in compiled form: what contexts, truths and outcomes come out of it."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from equipoise.core.compiled import compiled, inlined
+from equipoise.core.layout import Matrix, Vector
+from equipoise.lab.pieces import (
+    DISCRETE_CONTEXTS,
+    FIXED_DELAY,
+    GAUSSIAN_CONTEXTS,
+    GAUSSIAN_NOISE,
+    GEOMETRIC_DELAY,
+    NO_DELAY,
+    ONE_HOT_CONTEXTS,
+    STUDENT_CONTEXTS,
+    STUDENT_NOISE,
+    OneHotContexts,
+)
+from equipoise.lab.random import (
+    CONTEXT,
+    DELAY,
+    LOSS,
+    NOISE,
+    TRUTH,
+    Stream,
+    fill_normals,
+    gamma,
+    one_normal,
+    start,
+    uniform,
+)
+from equipoise.lab.scenario import Scenario
+
+SETTING = np.dtype(
+    [
+        ("seed", "i8"),
+        ("budget", "i8"),
+        ("intercept", "i8"),
+        ("contexts", "i8"),  # codes of lab/pieces.py and their numbers
+        ("contexts_number", "f8"),
+        ("noise", "i8"),
+        ("noise_number", "f8"),
+        ("delay", "i8"),
+        ("delay_number", "f8"),
+        ("lost", "f8"),
+        ("heteroscedasticity", "f8"),
+        ("curvature", "f8"),
+        ("coef_drift", "f8"),
+        ("noise_drift", "f8"),
+        ("feature_variance", "f8"),  # of the first varying feature
+        ("draws_coef", "i8"),
+    ],
+    align=True,
+)
+
+
+class World(NamedTuple):
+    """All that draws depend on."""
+
+    setting: npt.NDArray[Any]  # SETTING[1]
+    deviations: Vector  # [m] √σ²
+    root: Matrix  # L with covariance LLᵀ of the varying features; empty for the identity
+    shares: Vector  # cumulative probabilities of one-hot categories
+    coefs: Matrix  # [m, d] the truth of the trial at hand
+    drifts: Matrix  # [m, d] how far it moves during the trial
+    draws: Matrix  # [1, d] scratch
+
+
+def new_world(scenario: Scenario, seed: int) -> World:
+    """Compile-ready form of a scenario."""
+    setting = np.zeros(1, SETTING)
+    varying = scenario.dim - scenario.intercept
+    covariance = scenario.contexts.covariance_matrix(varying)
+    values = {
+        "seed": seed,
+        "budget": scenario.budget,
+        "intercept": scenario.intercept,
+        "contexts": scenario.contexts.code,
+        "contexts_number": scenario.contexts.number,
+        "noise": scenario.noise_shape.code,
+        "noise_number": scenario.noise_shape.number,
+        "delay": NO_DELAY if scenario.delay is None else scenario.delay.code,
+        "delay_number": 0.0 if scenario.delay is None else scenario.delay.number,
+        "lost": scenario.lost,
+        "heteroscedasticity": scenario.heteroscedasticity,
+        "curvature": scenario.curvature,
+        "coef_drift": scenario.coef_drift,
+        "noise_drift": scenario.noise_drift,
+        "feature_variance": covariance[0, 0],
+        "draws_coef": scenario.coef is None,
+    }
+    for name, value in values.items():
+        setting[name] = value
+    one_hot = isinstance(scenario.contexts, OneHotContexts)
+    white = one_hot or np.array_equal(covariance, np.eye(varying))
+    shape = (len(scenario.noise), scenario.dim)
+    return World(
+        setting=setting,
+        deviations=np.sqrt(scenario.noise),
+        root=np.zeros((0, 0)) if white else np.ascontiguousarray(np.linalg.cholesky(covariance)),
+        shares=np.cumsum(np.diag(covariance)) if one_hot else np.zeros(0),
+        coefs=np.zeros(shape) if scenario.coef is None else np.array(scenario.coef),
+        drifts=np.zeros(shape),
+        draws=np.zeros((1, scenario.dim)),
+    )
+
+
+@compiled
+def draw_truth(world: World, stream: Stream, trial: int) -> None:
+    """Coefficients of every arm, and where they drift from."""
+    setting = world.setting[0]
+    dim = world.coefs.shape[1]
+    for i in range(world.coefs.shape[0]):
+        start(stream, setting.seed, trial, TRUTH, i, 0)
+        if setting.draws_coef:
+            fill_normals(stream, world.coefs, i, 0)
+        if setting.coef_drift > 0.0:
+            start(stream, setting.seed, trial, TRUTH, i, 1)
+            fill_normals(stream, world.drifts, i, 0)
+            length = 0.0
+            for c in range(dim):
+                length += world.drifts[i, c] ** 2
+            for c in range(dim):
+                world.drifts[i, c] *= setting.coef_drift / np.sqrt(length)
+
+
+@compiled
+def draw_contexts(world: World, stream: Stream, trial: int, contexts: Matrix) -> None:
+    """Write the contexts of all units; row t depends on seed, trial and t alone."""
+    setting = world.setting[0]
+    first = setting.intercept
+    for t in range(contexts.shape[0]):
+        start(stream, setting.seed, trial, CONTEXT, t, 0)
+        if first:
+            contexts[t, 0] = 1.0
+        if setting.contexts != GAUSSIAN_CONTEXTS:
+            _draw_unusual(world, stream, t, contexts)
+        elif world.root.shape[0] == 0:
+            fill_normals(stream, contexts, t, first)
+        else:
+            fill_normals(stream, world.draws, 0, first)
+            _mix(world, t, contexts)
+
+
+@compiled
+def _draw_unusual(world: World, stream: Stream, t: int, contexts: Matrix) -> None:
+    setting = world.setting[0]
+    first, dim = setting.intercept, contexts.shape[1]
+    if setting.contexts == ONE_HOT_CONTEXTS:
+        level = uniform(stream)
+        chosen = dim - 1
+        for c in range(dim - 1, first - 1, -1):
+            contexts[t, c] = 0.0
+            if level < world.shares[c - first]:
+                chosen = c
+        contexts[t, chosen] = 1.0
+        return
+    scale = 1.0
+    if setting.contexts == STUDENT_CONTEXTS:
+        dof = setting.contexts_number
+        scale = np.sqrt((dof - 2.0) / (2.0 * gamma(stream, dof / 2.0)))
+    for c in range(first, dim):
+        if setting.contexts == DISCRETE_CONTEXTS:
+            levels = setting.contexts_number
+            step = np.floor(uniform(stream) * levels)
+            world.draws[0, c] = (2.0 * step - (levels - 1.0)) / np.sqrt((levels * levels - 1.0) / 3.0)
+        else:
+            world.draws[0, c] = scale * one_normal(stream)
+    if world.root.shape[0] > 0:
+        _mix(world, t, contexts)
+    else:
+        for c in range(first, dim):
+            contexts[t, c] = world.draws[0, c]
+
+
+@inlined
+def _mix(world: World, t: int, contexts: Matrix) -> None:
+    first = world.setting[0].intercept
+    for r in range(first, contexts.shape[1]):
+        entry = 0.0
+        for c in range(first, r + 1):
+            entry += world.root[r - first, c - first] * world.draws[0, c]
+        contexts[t, r] = entry
+
+
+@inlined
+def draw_outcome(
+    world: World, stream: Stream, trial: int, t: int, i: int, pull: int, contexts: Matrix
+) -> float:
+    """Outcome of unit t at arm i, whose pull-th noise it meets."""
+    setting = world.setting[0]
+    start(stream, setting.seed, trial, NOISE, pull, i)
+    if setting.noise == GAUSSIAN_NOISE:
+        shock = one_normal(stream)
+    else:
+        shock = _unusual_shock(world, stream)
+    y = 0.0
+    for c in range(contexts.shape[1]):
+        y += contexts[t, c] * world.coefs[i, c]
+    if setting.heteroscedasticity > 0.0 or setting.curvature != 0.0:
+        square = contexts[t, setting.intercept] ** 2 / setting.feature_variance
+        strength = setting.heteroscedasticity
+        shock *= np.sqrt((1.0 + strength * square) / (1.0 + strength))
+        y += setting.curvature * (square - 1.0)
+    if setting.coef_drift > 0.0 or setting.noise_drift != 0.0:
+        # The truth at the end of the trial is the one that counts.
+        age = (t + 1.0) / setting.budget
+        shock *= np.exp(0.5 * setting.noise_drift * (age - 0.5))
+        for c in range(contexts.shape[1]):
+            y += (age - 1.0) * world.drifts[i, c] * contexts[t, c]
+    return y + world.deviations[i] * shock
+
+
+@compiled
+def _unusual_shock(world: World, stream: Stream) -> float:
+    setting = world.setting[0]
+    if setting.noise == STUDENT_NOISE:
+        dof = setting.noise_number
+        return one_normal(stream) * np.sqrt((dof - 2.0) / (2.0 * gamma(stream, dof / 2.0)))
+    shape = setting.noise_number
+    return (gamma(stream, shape) - shape) / np.sqrt(shape)
+
+
+@compiled
+def draw_delay(world: World, stream: Stream, trial: int, t: int) -> int:
+    """Units that are asked for before the outcome of unit t arrives."""
+    setting = world.setting[0]
+    start(stream, setting.seed, trial, DELAY, t, 0)
+    mean = setting.delay_number
+    if setting.delay == NO_DELAY:
+        return 0
+    if setting.delay == FIXED_DELAY:
+        return int(np.rint(mean))
+    if setting.delay == GEOMETRIC_DELAY:
+        return int(np.floor(np.log(uniform(stream)) / np.log(mean / (1.0 + mean))))
+    return int(np.floor(uniform(stream) * (2.0 * mean + 1.0)))
+
+
+@compiled
+def is_lost(world: World, stream: Stream, trial: int, t: int) -> bool:
+    """Whether the outcome of unit t never arrives."""
+    start(stream, world.setting[0].seed, trial, LOSS, t, 0)
+    return uniform(stream) < world.setting[0].lost
