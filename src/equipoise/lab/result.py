@@ -244,18 +244,16 @@ def mean_estimate(values: Vector) -> Estimate:
 def quantile_estimate(values: Vector, level: float) -> Estimate:
     """A quantile and its standard error from order statistics.
 
-    The ranks n·q ± √(n·q(1−q)) bracket the quantile with one standard error on each side, whatever
-    the distribution.
+    The number of values below the true quantile is binomial, so the sample quantiles of levels
+    q ± √(q(1−q)/n) lie one standard error to each side, whatever the distribution.
     """
     if not 0.0 < level < 1.0:
         raise InvalidArgument(f"a quantile of level {level!r} is not between 0 and 1")
     n = len(values)
-    ordered = np.sort(values)
-    reach = math.sqrt(n * level * (1.0 - level))
-    low = ordered[max(0, math.floor(n * level - reach))]
-    high = ordered[min(n - 1, math.ceil(n * level + reach))]
+    reach = math.sqrt(level * (1.0 - level) / n)
+    low, value, high = np.quantile(values, [max(0.0, level - reach), level, min(1.0, level + reach)])
     stderr = float(high - low) / 2.0 if n > 1 else math.nan
-    return Estimate(float(np.quantile(values, level)), stderr, n)
+    return Estimate(float(value), stderr, n)
 
 
 def _plain(estimate: Estimate) -> dict[str, float | None]:
