@@ -151,6 +151,24 @@ def test_intervals_cover_after_adaptive_allocation(noise, budget):
     assert result.coverage(corrected=False).value < result.coverage().value
 
 
+@pytest.mark.parametrize("budget", [115, 350])
+@pytest.mark.parametrize("noise", [EQUAL, UNEQUAL], ids=["equal", "unequal"])
+def test_noise_intervals_cover_after_adaptive_allocation(noise, budget):
+    # 300 trials of 7 arms: a standard error of 0.5 points, so the band is 95 % − 4 of them to 99 %.
+    scenario = eq.GaussianScenario(noise=noise, dim=10, budget=budget)
+    bench, ledger = new_bench(scenario, eq.TraceUCB(), 5), new_ledger(1, 7)
+    covered, bounded = [], []
+    for trial in range(300):
+        run_trials(bench, trial, ledger)
+        for arm in repeated(scenario, eq.TraceUCB(), 5, bench).estimates():
+            truth = noise[scenario.arms.index(arm.arm)]
+            low, high = arm.noise_interval
+            covered.append(low <= truth <= high)
+            bounded.append(truth * arm.expected_error / arm.noise_variance <= arm.error_bound * (1 + 1e-9))
+    assert 0.93 <= np.mean(covered) <= 0.99
+    assert 0.93 <= np.mean(bounded) <= 0.99
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("budget", [115, 350])
 @pytest.mark.parametrize("noise", [EQUAL, UNEQUAL], ids=["equal", "unequal"])

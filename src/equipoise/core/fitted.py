@@ -62,8 +62,12 @@ class ArmEstimate:
 
     @property
     def noise_interval(self) -> tuple[float, float]:
-        """(low, high) of σ²; assumes Gaussian noise."""
-        return variance_interval(self.noise_variance * self.inflation, self.dof, self.confidence)
+        """(low, high) of σ²; assumes Gaussian noise.
+
+        Only the upper end is inflated: an arm whose σ̂² came out high gets more pulls, which mend it.
+        """
+        low, high = variance_interval(self.noise_variance, self.dof, self.confidence)
+        return low, high * self.inflation
 
     @property
     def error_bound(self) -> float:
