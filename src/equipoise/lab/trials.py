@@ -17,7 +17,16 @@ from equipoise.core.policy import Policy, score_address
 from equipoise.lab.random import Stream, new_stream
 from equipoise.lab.scenario import Scenario
 from equipoise.lab.verdict import Judge, judge_arms, new_judge
-from equipoise.lab.world import World, draw_contexts, draw_delay, draw_outcome, draw_truth, is_lost, new_world
+from equipoise.lab.world import (
+    World,
+    draw_contexts,
+    draw_delay,
+    draw_outcome,
+    draw_shocks,
+    draw_truth,
+    is_lost,
+    new_world,
+)
 
 CONFIDENCE = 0.95
 # Beyond this many arms the elasticities that intervals need would cost more than the trial.
@@ -85,6 +94,7 @@ def run_trials(bench: Bench, first: int, ledger: Ledger) -> None:
         kernel.clear(bench.state)
         draw_truth(bench.world, bench.stream, first + k)
         draw_contexts(bench.world, bench.stream, first + k, bench.state.contexts)
+        draw_shocks(bench.world, bench.stream, first + k)
         bench.pulls[:] = 0
         run(
             bench.state,

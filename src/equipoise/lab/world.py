@@ -68,6 +68,7 @@ class World(NamedTuple):
     shares: Vector  # cumulative probabilities of one-hot categories
     coefs: Matrix  # [m, d] the truth of the trial at hand
     drifts: Matrix  # [m, d] how far it moves during the trial
+    shocks: Matrix  # [m, n] noise of unit variance where it is not Gaussian; else empty
     draws: Matrix  # [1, d] scratch
 
 
@@ -98,6 +99,7 @@ def new_world(scenario: Scenario, seed: int) -> World:
         setting[name] = value
     one_hot = isinstance(scenario.contexts, OneHotContexts)
     white = one_hot or np.array_equal(covariance, np.eye(varying))
+    gaussian = scenario.noise_shape.code == GAUSSIAN_NOISE
     shape = (len(scenario.noise), scenario.dim)
     return World(
         setting=setting,
@@ -106,6 +108,7 @@ def new_world(scenario: Scenario, seed: int) -> World:
         shares=np.cumsum(np.diag(covariance)) if one_hot else np.zeros(0),
         coefs=np.zeros(shape) if scenario.coef is None else np.array(scenario.coef),
         drifts=np.zeros(shape),
+        shocks=np.zeros((0, 0) if gaussian else (len(scenario.noise), scenario.budget)),
         draws=np.zeros((1, scenario.dim)),
     )
 
@@ -129,18 +132,28 @@ def draw_truth(world: World, stream: Stream, trial: int) -> None:
                 world.drifts[i, c] *= setting.coef_drift / np.sqrt(length)
 
 
-@compiled
 def draw_contexts(world: World, stream: Stream, trial: int, contexts: Matrix) -> None:
     """Write the contexts of all units; row t depends on seed, trial and t alone."""
+    # Only what a scenario uses is compiled.
+    draw = _draw_gaussian if world.setting["contexts"][0] == GAUSSIAN_CONTEXTS else _draw_unusual
+    draw(world, stream, trial, contexts)
+
+
+def draw_shocks(world: World, stream: Stream, trial: int) -> None:
+    """Noise of unit variance for every pull of every arm, where it is not Gaussian."""
+    if world.setting["noise"][0] != GAUSSIAN_NOISE:
+        _draw_unusual_shocks(world, stream, trial)
+
+
+@compiled
+def _draw_gaussian(world: World, stream: Stream, trial: int, contexts: Matrix) -> None:
     setting = world.setting[0]
     first = setting.intercept
     for t in range(contexts.shape[0]):
         start(stream, setting.seed, trial, CONTEXT, t, 0)
         if first:
             contexts[t, 0] = 1.0
-        if setting.contexts != GAUSSIAN_CONTEXTS:
-            _draw_unusual(world, stream, t, contexts)
-        elif world.root.shape[0] == 0:
+        if world.root.shape[0] == 0:
             fill_normals(stream, contexts, t, first)
         else:
             fill_normals(stream, world.draws, 0, first)
@@ -148,9 +161,18 @@ def draw_contexts(world: World, stream: Stream, trial: int, contexts: Matrix) ->
 
 
 @compiled
-def _draw_unusual(world: World, stream: Stream, t: int, contexts: Matrix) -> None:
+def _draw_unusual(world: World, stream: Stream, trial: int, contexts: Matrix) -> None:
+    for t in range(contexts.shape[0]):
+        start(stream, world.setting[0].seed, trial, CONTEXT, t, 0)
+        _draw_unusual_context(world, stream, t, contexts)
+
+
+@compiled
+def _draw_unusual_context(world: World, stream: Stream, t: int, contexts: Matrix) -> None:
     setting = world.setting[0]
     first, dim = setting.intercept, contexts.shape[1]
+    if first:
+        contexts[t, 0] = 1.0
     if setting.contexts == ONE_HOT_CONTEXTS:
         level = uniform(stream)
         chosen = dim - 1
@@ -194,11 +216,11 @@ def draw_outcome(
 ) -> float:
     """Outcome of unit t at arm i, whose pull-th noise it meets."""
     setting = world.setting[0]
-    start(stream, setting.seed, trial, NOISE, pull, i)
     if setting.noise == GAUSSIAN_NOISE:
+        start(stream, setting.seed, trial, NOISE, pull, i)
         shock = one_normal(stream)
     else:
-        shock = _unusual_shock(world, stream)
+        shock = world.shocks[i, pull]
     y = 0.0
     for c in range(contexts.shape[1]):
         y += contexts[t, c] * world.coefs[i, c]
@@ -217,13 +239,17 @@ def draw_outcome(
 
 
 @compiled
-def _unusual_shock(world: World, stream: Stream) -> float:
+def _draw_unusual_shocks(world: World, stream: Stream, trial: int) -> None:
     setting = world.setting[0]
-    if setting.noise == STUDENT_NOISE:
-        dof = setting.noise_number
-        return one_normal(stream) * np.sqrt((dof - 2.0) / (2.0 * gamma(stream, dof / 2.0)))
-    shape = setting.noise_number
-    return (gamma(stream, shape) - shape) / np.sqrt(shape)
+    number = setting.noise_number
+    for i in range(world.shocks.shape[0]):
+        for pull in range(world.shocks.shape[1]):
+            start(stream, setting.seed, trial, NOISE, pull, i)
+            if setting.noise == STUDENT_NOISE:
+                scale = np.sqrt((number - 2.0) / (2.0 * gamma(stream, number / 2.0)))
+                world.shocks[i, pull] = one_normal(stream) * scale
+            else:
+                world.shocks[i, pull] = (gamma(stream, number) - number) / np.sqrt(number)
 
 
 @compiled
