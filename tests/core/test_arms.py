@@ -197,6 +197,28 @@ class TestPending:
             trace = np.trace(reference @ np.linalg.inv(mine.T @ mine))
             assert state.arms["trace"][i] == pytest.approx(trace, rel=1e-11)
 
+    @pytest.mark.parametrize("moment", [None, np.eye(3)], ids=["learned", "given"])
+    @pytest.mark.parametrize("change", ["lose", "correct", "withdraw"])
+    def test_an_outcome_right_after_the_design_changed(self, change, moment):
+        # No ask() in between, so nothing has been settled when the outcomes arrive.
+        rng = np.random.default_rng(11)
+        experiment = self.experiment(moment)
+        for _ in range(60):
+            experiment.tell(experiment.ask(rng.normal(size=3)).id, float(rng.normal()))
+        waiting = [experiment.ask(rng.normal(size=3)).id for _ in range(9)]
+        for id in waiting[:3]:
+            experiment.correct(id, 0.5) if change == "correct" else getattr(experiment, change)(id)
+        for id in waiting[3:]:
+            experiment.tell(id, float(rng.normal()))
+        for _ in range(20):
+            experiment.tell(experiment.ask(rng.normal(size=3)).id, float(rng.normal()))
+        for arm in experiment.estimates(ridge=0.0):
+            contexts, outcomes = experiment.data(arm.arm)
+            coef, variance, _ = batch(contexts, outcomes, None)
+            np.testing.assert_allclose(arm.coef, coef, rtol=1e-9, atol=1e-12)
+            assert arm.noise_variance == pytest.approx(variance, rel=1e-10)
+            np.testing.assert_allclose(arm.gram, contexts.T @ contexts, rtol=1e-9, atol=1e-9)
+
     def test_outcomes_in_another_order_give_the_same_estimates(self):
         rng = np.random.default_rng(8)
         contexts, outcomes = rng.normal(size=(60, 3)), rng.normal(size=60)

@@ -288,11 +288,13 @@ def _learn(state: State, i: int, row: int, y: float) -> None:
     arm = state.arms[i]
     data = arm.buffer
     dim = state.z.shape[0]
-    if arm.pending > 1 or arm.gain_row != row:
-        _gain_anew(state, i)
+    # The last pending outcome makes the design the data, unless rows have left the design since.
+    joins = arm.pending == 1 and arm.design_ready == 1
+    if not joins or arm.gain_row != row:
+        _gain_anew(state, i, joins)
     h = arm.gain_scale
     arm.gain_row = -1
-    if arm.pending == 1:
+    if joins:
         arm.buffer = 1 - data
     residual = y
     for r in range(dim):
@@ -309,14 +311,14 @@ def _learn(state: State, i: int, row: int, y: float) -> None:
 
 
 @compiled
-def _gain_anew(state: State, i: int) -> None:
-    """The gain of context z against the data; if more outcomes are pending, the data move on alone."""
+def _gain_anew(state: State, i: int, joins: bool) -> None:
+    """The gain of context z against the data, which take it in here unless they join the design."""
     arm = state.arms[i]
     data = arm.buffer
     arm.gain_scale = factor.gain(state.factors, i, data, state.z, state.f, state.g)
     for r in range(state.g.shape[0]):
         state.gains[i, r] = state.g[r]
-    if arm.pending > 1:
+    if not joins:
         factor.shrink(state.factors, i, data, data, state.f, state.g, arm.gain_scale)
 
 
