@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from equipoise.cli.plan_simulated import print_simulated
+from equipoise.cli.progress import progress_bar
 from equipoise.cli.terminal import new_table, output, print_table
 from equipoise.cli.values import (
     parse_noise,
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
 
     from equipoise.core.objective import Objective
     from equipoise.core.planning import Guess, Plan
+    from equipoise.lab.budget_curve import SimulatedBudget
+
+TRIALS, SEED = "2000", "0"
 
 
 @click.command("plan", short_help="The budget that a target error needs.")
@@ -61,6 +66,29 @@ if TYPE_CHECKING:
     metavar="W,W,…",
     help="Importance of every arm; its error counts that many times.  [default: 1 each]",
 )
+@click.option(
+    "--policy",
+    "policies",
+    multiple=True,
+    metavar="SPEC",
+    help="Also find this policy's budget, by simulation; see 'equipoise policies'. May be repeated.",
+)
+@click.option(
+    "--trials",
+    callback=typed(whole_number("--trials", TRIALS, least=1, most=100_000_000)),
+    metavar="N",
+    default=TRIALS,
+    show_default=True,
+    help="Simulated trials at every budget that is tried.",
+)
+@click.option(
+    "--seed",
+    callback=typed(whole_number("--seed", SEED, least=0, most=2**63 - 1)),
+    metavar="S",
+    default=SEED,
+    show_default=True,
+    help="Draws everything random in the simulation.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(
     noise: list[Guess],
@@ -68,13 +96,18 @@ def command(
     target: float,
     objective: Objective,
     weights: list[float] | None,
+    policies: tuple[str, ...],
+    trials: int,
+    seed: int,
     as_json: bool,
 ) -> None:
     """How many units a target error needs, with the optimal allocation and with a uniform one.
 
+    Those two by closed form; any --policy by simulation.
+
     \b
     Example:
-      equipoise plan --noise 0.5,1,1-4 --dim 5 --target 0.1
+      equipoise plan --noise 0.5,1,1-4 --dim 5 --target 0.1 --policy trace-ucb
     """
     import equipoise as eq
 
@@ -90,13 +123,49 @@ def command(
         objective=objective,
         weights=1.0 if weights is None else weights,
     )
+    simulated = _simulate(plan, policies, trials, seed, quiet=as_json)
     if as_json:
-        click.echo(json.dumps({"version": eq.__version__, **plan.record()}, indent=2, allow_nan=False))
+        record = {"version": eq.__version__, **plan.record()}
+        if simulated:
+            record["simulated"] = {found.policy: found.record() for found in simulated}
+        click.echo(json.dumps(record, indent=2, allow_nan=False))
         return
     print_table(_table(plan), title=_title(plan))
     output().print(_saving(plan))
     if _guessed(plan):
         output().print("A guessed variance is planned for at the geometric middle of its range.")
+    if simulated:
+        output().print()
+        print_simulated(simulated)
+
+
+def _simulate(
+    plan: Plan, policies: tuple[str, ...], trials: int, seed: int, *, quiet: bool
+) -> list[SimulatedBudget]:
+    if not policies:
+        return []
+    from equipoise.core.policy import parse_policy
+    from equipoise.lab.budget_curve import simulated_budget
+
+    for policy in policies:
+        parse_policy(policy)  # a wrong name is found before the first of them is simulated
+    found = []
+    for policy in dict.fromkeys(policies):
+        with progress_bar(f"Simulating {policy}", quiet=quiet) as show:
+            found.append(
+                simulated_budget(
+                    policy,
+                    noise=plan.noise,
+                    dim=plan.dim,
+                    target=plan.target,
+                    objective=plan.objective,
+                    weights=plan.weights,
+                    trials=trials,
+                    seed=seed,
+                    progress=show,
+                )
+            )
+    return found
 
 
 def _title(plan: Plan) -> str:

@@ -37,6 +37,24 @@ def parse_noise(text: str) -> list[Guess]:
     return [_guess(entry, text) for entry in _entries("--noise", text, "0.5,1,1-4")]
 
 
+def parse_variances(text: str) -> list[float]:
+    """Noise variances that are known: numbers of at least 0.
+
+    >>> parse_variances("0.01, 2, 1e-3")
+    [0.01, 2.0, 0.001]
+    """
+    variances = []
+    for entry in _entries("--noise", text, "0.5,1,4"):
+        variance = _number(entry)
+        if not 0.0 <= variance < math.inf:
+            raise InvalidArgument(
+                f"{entry!r} in --noise {text} is not a variance",
+                hint="type one number of at least 0 an arm, e.g. --noise 0.5,1,4",
+            )
+        variances.append(variance)
+    return variances
+
+
 def parse_weights(text: str) -> list[float]:
     """Positive numbers, one an arm."""
     weights = []
@@ -74,6 +92,21 @@ def positive_number(option: str, example: str) -> Callable[[str], float]:
         if not 0.0 < number < math.inf:
             raise InvalidArgument(
                 f"{option} {text} is not a positive number", hint=f"e.g. {option} {example}"
+            )
+        return number
+
+    return parse
+
+
+def number_between(option: str, example: str, *, least: float, below: float) -> Callable[[str], float]:
+    """Parser of a number from ``least`` to, but not including, ``below``."""
+    limits = f"of at least {least:g}" + ("" if math.isinf(below) else f" and below {below:g}")
+
+    def parse(text: str) -> float:
+        number = _number(text)
+        if not least <= number < below:
+            raise InvalidArgument(
+                f"{option} {text} is not a number {limits}", hint=f"e.g. {option} {example}"
             )
         return number
 

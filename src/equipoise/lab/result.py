@@ -143,8 +143,8 @@ class SimulationResult:
     def regret(self, name: str) -> Estimate:
         """L_n minus the loss L*_n of the optimal static allocation, eq. (9).
 
-        Against the simulated oracle, paired, if it was simulated with the same λ; else against the
-        closed form, which holds for OLS, Gaussian contexts and the "max" objective.
+        Against the simulated oracle, paired, if it was simulated; else against the closed form, which
+        holds for OLS and Gaussian contexts. Always of the largest error, whatever the objective.
         """
         for reference in self.policies.values():
             if reference.spec.partition(":")[0] == "oracle":
@@ -185,7 +185,7 @@ class SimulationResult:
                 "mean": _plain(policy.mean()),
                 "pulls": [estimate.value for estimate in policy.pulls()],
                 "coverage": _plain(policy.coverage()),
-                "decisions_per_second": policy.decisions_per_second,
+                "decisions_per_second": _finite(policy.decisions_per_second),
             }
         return {
             "version": self.version,
@@ -257,8 +257,9 @@ def quantile_estimate(values: Vector, level: float) -> Estimate:
 
 
 def _plain(estimate: Estimate) -> dict[str, float | None]:
-    # JSON has no not-a-number.
-    return {
-        name: number if math.isfinite(number) else None
-        for name, number in (("value", estimate.value), ("stderr", estimate.stderr))
-    }
+    return {"value": _finite(estimate.value), "stderr": _finite(estimate.stderr)}
+
+
+def _finite(number: float) -> float | None:
+    """JSON has no not-a-number."""
+    return number if math.isfinite(number) else None

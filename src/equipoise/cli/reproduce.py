@@ -1,0 +1,189 @@
+"""``equipoise reproduce``: the paper's figures at the paper's counts, and its claims one by one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from equipoise.cli.terminal import new_table, output, print_table, progress_output
+from equipoise.cli.values import positive_number, typed, whole_number
+from equipoise.errors import OutputNotWritable
+
+if TYPE_CHECKING:
+    from equipoise.lab.reproduce import Reproduction
+
+_OUTPUT = "equipoise-reproduce"
+_STYLES = {"holds": "green", "holds partly": "yellow", "does not hold": "red"}
+_SHORT = {"holds": "holds", "holds partly": "partly", "does not hold": "no"}
+
+
+class _Panels(click.Argument):
+    """An argument that describes itself, as options do; click's own can only from 8.5 on."""
+
+    def __init__(self, *names: Any, **settings: Any) -> None:
+        super().__init__(*names, **settings)
+        self.help = "a to f of Figure 1, and rate; all unless given."
+
+
+@click.command("reproduce", short_help="The paper's figures, and its claims checked.")
+@click.argument("panels", cls=_Panels, nargs=-1, metavar="[PANEL]...")
+@click.option(
+    "--output",
+    "folder",
+    type=click.Path(path_type=Path),
+    default=_OUTPUT,
+    show_default=True,
+    metavar="DIR",
+    help="Where figures and reproduce.json go; made if it does not exist.",
+)
+@click.option(
+    "--trials-scale",
+    callback=typed(positive_number("--trials-scale", "0.1")),
+    default="1",
+    show_default=True,
+    metavar="X",
+    help="Multiplies every number of trials; 1 gives the paper's.",
+)
+@click.option(
+    "--width-trials",
+    callback=typed(whole_number("--width-trials", "2000", least=0)),
+    default="2000",
+    show_default=True,
+    metavar="N",
+    help="Trials a point of the comparison of widths, times the scale; 0 leaves it out.",
+)
+@click.option(
+    "--seed",
+    callback=typed(whole_number("--seed", "1", least=0)),
+    default="1",
+    show_default=True,
+    metavar="S",
+    help="Draws everything that is random.",
+)
+@click.option(
+    "--workers",
+    callback=typed(whole_number("--workers", "2", least=1)),
+    metavar="W",
+    help="Threads.  [default: all cores]",
+)
+@click.option(
+    "--checkpoint",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Keeps finished points, so that the next run goes on there.  [default: checkpoint in --output]",
+)
+@click.option(
+    "--claims-table",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Also write the claims as a Markdown table.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def command(
+    panels: tuple[str, ...],
+    folder: Path,
+    trials_scale: float,
+    width_trials: int,
+    seed: int,
+    workers: int | None,
+    checkpoint: Path | None,
+    claims_table: Path | None,
+    as_json: bool,
+) -> None:
+    """Draw Figure 1 of the paper and a rate figure of our own, and check what the paper says.
+
+    PANEL is a, b, c, d, e, f or rate; all unless given.
+
+    \b
+    Example:
+      equipoise reproduce b --trials-scale 0.1
+    """
+    from equipoise.lab.reproduce import reproduce
+
+    if claims_table is not None:
+        _try_out(claims_table)
+    with _progress() as progress:
+        found = reproduce(
+            panels,
+            output=folder,
+            trials_scale=trials_scale,
+            width_trials=width_trials,
+            seed=seed,
+            workers=workers,
+            checkpoint=checkpoint,
+            progress=progress,
+        )
+    if claims_table is not None:
+        claims_table.write_text(found.claims_table())
+    if as_json:
+        click.echo(json.dumps(found.record(), indent=2, allow_nan=False))
+        return
+    _print_claims(found)
+    _print_widths(found)
+    if found.rate is not None:
+        output().print(found.rate.explanation + "\n")
+    output().print(found.settings)
+    for path in found.figures:
+        output().print(f"Figure: {path}")
+
+
+def _print_claims(found: Reproduction) -> None:
+    from rich.padding import Padding
+    from rich.text import Text
+
+    console = output()
+    console.print("What the paper says, and what was measured (± one standard error)\n", style="bold")
+    for finding in found.findings:
+        verdict = str(finding.verdict)
+        console.print(Text.assemble((f"{finding.id}  ", "bold"), finding.says))
+        console.print(Text(f"    {verdict.upper()}", style=_STYLES[verdict]))
+        for line in finding.lines:
+            console.print(Padding(Text(line), (0, 0, 0, 4), expand=False))
+        console.print()
+
+
+def _print_widths(found: Reproduction) -> None:
+    if not found.by_width:
+        return
+    widths = list(found.by_width)
+    table = new_table("claim", *(f"width={width}" for width in widths))
+    for place, finding in enumerate(found.by_width[widths[0]]):
+        verdicts = (_SHORT[str(found.by_width[width][place].verdict)] for width in widths)
+        table.add_row(finding.id, *verdicts)
+    print_table(table, title=f"The same claims by width, {found.width_trials:,} trials a point")
+
+
+def _try_out(path: Path) -> None:
+    """Refuse a table that cannot be written before any work, and leave an older one as it is."""
+    try:
+        path.open("a").close()
+    except OSError as error:
+        raise OutputNotWritable(
+            f"cannot write to {path}: {error.strerror or error}",
+            hint="choose another file with --claims-table FILE",
+        ) from error
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[str, float, float], None]]:
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    console = progress_output()
+    columns: tuple[Any, ...] = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task("Compiling", total=None)
+
+        def show(label: str, done: float, total: float) -> None:
+            progress.update(task, description=label, completed=done, total=total)
+
+        yield show

@@ -1,0 +1,82 @@
+"""What ``equipoise simulate`` prints: losses, differences and units, each with its error."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from equipoise.cli.terminal import new_table, output, print_table
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from equipoise.lab.result import SimulationResult
+
+# More rows would push the losses off the screen; the report and --json have them all.
+_MOST_ARMS = 24
+_LOSSES = ("expected_max", "median_max", "mean")
+
+
+def print_result(result: SimulationResult, *, files: Sequence[Path], again: str) -> None:
+    """Every table, the files that were written, and the line to run it again."""
+    _print_losses(result)
+    if len(result.policies) > 1:
+        _print_differences(result)
+    _print_units(result)
+    console = output()
+    # Lines that are meant to be copied are never wrapped.
+    for file in files:
+        console.print(f"Written: {file}", soft_wrap=True)
+    console.print(f"equipoise {result.version}, seed {result.seed}, {result.trials} trials", soft_wrap=True)
+    console.print(f"Run it again: {again}", soft_wrap=True)
+
+
+def _print_losses(result: SimulationResult) -> None:
+    from equipoise.report.numbers import with_error
+
+    table = new_table("policy", "expected\nmax", "median\nmax", "mean", "coverage")
+    for name, policy in result.policies.items():
+        losses = [with_error(getattr(policy, loss)()) for loss in _LOSSES]
+        covered = policy.coverage().value
+        table.add_row(name, *losses, f"{100 * covered:.1f} %" if covered == covered else "–")
+    scenario = result.scenario
+    title = (
+        f"Squared errors (± standard error): {len(scenario.noise)} arms, {scenario.dim} features, "
+        f"{scenario.budget} units"
+    )
+    print_table(_folded(table), title=title)
+
+
+def _print_differences(result: SimulationResult) -> None:
+    from equipoise.report.numbers import with_error
+
+    first, *others = result.policies
+    table = new_table("policy", "expected\nmax", "median\nmax", "mean")
+    for name in others:
+        table.add_row(name, *(with_error(result.difference(name, first, loss)) for loss in _LOSSES))
+    print_table(_folded(table), title=f"Difference to {first}, paired by trial")
+
+
+def _print_units(result: SimulationResult) -> None:
+    from equipoise.report.simulation import optimal_units
+
+    optimal = optimal_units(result)
+    table = new_table("arm", "noise", *(["optimal"] if optimal else []), *result.policies)
+    pulls = [policy.pulls() for policy in result.policies.values()]
+    arms = result.scenario.arms
+    for i, arm in enumerate(arms[:_MOST_ARMS]):
+        best = [str(optimal[i])] if optimal else []
+        noise = f"{result.scenario.noise[i]:g}"
+        table.add_row(arm, noise, *best, *(f"{units[i].value:.1f}" for units in pulls))
+    known = "; optimal is the best static split for known noise" if optimal else ""
+    print_table(_folded(table), title=f"Mean units an arm{known}")
+    if len(arms) > _MOST_ARMS:
+        output().print(f"{len(arms) - _MOST_ARMS} further arms: with --json or --output DIR\n")
+
+
+def _folded(table: Table) -> Table:
+    # A policy's spec can be longer than a narrow terminal is wide: it takes two lines, not an ellipsis.
+    for column in table.columns:
+        column.overflow = "fold"
+    return table

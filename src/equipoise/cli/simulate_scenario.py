@@ -1,0 +1,118 @@
+"""The scenario of ``equipoise simulate``: a file, the options, or a file with some options on top."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from equipoise.errors import EquipoiseError, InvalidArgument, InvalidScenario, OutputNotWritable
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from equipoise.lab.scenario import Scenario
+
+_NEEDED = ("noise", "dim", "budget")
+_COVARIANCE_HINT = "type identity, ar1:RHO, or a file that numpy.save wrote"
+
+
+def build_scenario(file: Path | None, typed: Mapping[str, Any]) -> Scenario:
+    """The scenario; options that were not typed are None."""
+    from equipoise.lab.scenario import GaussianScenario
+
+    given = {name: value for name, value in typed.items() if value is not None}
+    if file is not None:
+        return _override(read_scenario(file), given)
+    missing = [f"--{name}" for name in _NEEDED if name not in given]
+    if missing:
+        raise InvalidArgument(
+            f"the scenario lacks {', '.join(missing)}",
+            hint="e.g. --noise 0.5,1,4 --dim 5 --budget 100, or --scenario FILE.toml",
+        )
+    return _override(GaussianScenario(given["noise"], given["dim"], given["budget"]), given)
+
+
+def read_scenario(file: Path) -> Scenario:
+    """The scenario in a TOML file."""
+    from equipoise.lab.scenario import Scenario
+
+    try:
+        return Scenario.from_toml(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InvalidScenario(
+            f"cannot read the scenario {file}: {error.strerror or error}",
+            hint="--save-scenario FILE.toml writes one",
+        ) from None
+    except UnicodeDecodeError:
+        raise InvalidScenario(f"{file} is not a text file", hint="a scenario is a TOML document") from None
+    except EquipoiseError as error:
+        raise InvalidScenario(f"{file}: {error.message}", hint=error.hint) from None
+    except (TypeError, ValueError) as error:
+        # A value of another kind than its field, such as text where a number belongs.
+        raise InvalidScenario(
+            f"{file}: a value is of the wrong kind: {error}",
+            hint="--save-scenario FILE.toml shows how a scenario is written",
+        ) from None
+
+
+def save_scenario(file: Path, scenario: Scenario) -> None:
+    """Write the scenario as TOML."""
+    try:
+        file.write_text(scenario.to_toml(), encoding="utf-8")
+    except OSError as error:
+        raise OutputNotWritable(
+            f"cannot write the scenario to {file}: {error.strerror or error}", hint="choose another file"
+        ) from None
+
+
+def _override(scenario: Scenario, given: Mapping[str, Any]) -> Scenario:
+    """The scenario with what was typed in place of what it says."""
+    from equipoise.lab.pieces import Delay, GaussianContexts, StudentNoise
+
+    changes = {
+        name: given[name] for name in (*_NEEDED, "moment", "lost", "objective", "weights") if name in given
+    }
+    if "covariance" in given:
+        if not isinstance(scenario.contexts, GaussianContexts):
+            raise InvalidArgument(
+                f"--covariance does not go with contexts of kind {scenario.contexts.kind!r}",
+                hint="leave it out, or change the contexts in the scenario's file",
+            )
+        changes["contexts"] = dataclasses.replace(
+            scenario.contexts, covariance=_covariance(given["covariance"])
+        )
+    if "student_noise" in given:
+        changes["noise_shape"] = StudentNoise(dof=given["student_noise"])
+    if "delay" in given:
+        changes["delay"] = Delay(mean=given["delay"]) if given["delay"] > 0.0 else None
+    return scenario.replace(**changes)
+
+
+def _covariance(text: str) -> Any:
+    from equipoise.lab.pieces import as_rows
+
+    if text == "identity" or text.partition(":")[0] == "ar1":
+        return text
+    return as_rows(_load_matrix(Path(text)))
+
+
+def _load_matrix(file: Path) -> npt.NDArray[np.float64]:
+    import numpy as np
+
+    try:
+        with file.open("rb") as opened:
+            values = np.lib.format.read_array(opened, allow_pickle=False)
+    except OSError as error:
+        raise InvalidScenario(
+            f"--covariance {file}: {error.strerror or error}", hint=_COVARIANCE_HINT
+        ) from None
+    except (ValueError, EOFError):
+        raise InvalidScenario(
+            f"--covariance {file}: not a file of numpy.save", hint=_COVARIANCE_HINT
+        ) from None
+    if values.ndim != 2 or values.dtype.kind not in "fiu":
+        raise InvalidScenario(f"--covariance {file}: not one matrix of numbers", hint=_COVARIANCE_HINT)
+    return values.astype(float)

@@ -1,0 +1,24 @@
+"""Reports: one HTML file each, that needs no network and says how to get the same numbers again."""
+
+from equipoise.report.document import Code, Figure, Report, Section, Table, Text
+from equipoise.report.figures import can_plot, figure_from, new_figure
+from equipoise.report.files import check_writable, write_report, write_results
+from equipoise.report.html import render
+from equipoise.report.simulation import simulation_report
+
+__all__ = [
+    "Code",
+    "Figure",
+    "Report",
+    "Section",
+    "Table",
+    "Text",
+    "can_plot",
+    "check_writable",
+    "figure_from",
+    "new_figure",
+    "render",
+    "simulation_report",
+    "write_report",
+    "write_results",
+]

@@ -1,0 +1,123 @@
+"""Drawings for reports: matplotlib in, an SVG that takes the page's colours and fonts out."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from importlib.util import find_spec
+from typing import Any
+
+from equipoise.errors import MissingExtra
+from equipoise.report.document import Figure
+
+# Drawn in these colours, which the page's own take the place of: light and dark, screen and paper.
+INK, QUIET, GRID, PAPER = "#010203", "#010204", "#010205", "#010206"
+SERIES = tuple(f"#0102{10 + place:02d}" for place in range(7))
+# Differ in shape as well as in colour, for print and for the colour-blind.
+MARKERS = ("o", "s", "D", "^", "v", "P", "X")
+DASHES = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)), (0, (3, 1)), (0, (8, 3)), (0, (2, 2)))
+
+_COLOURS = {
+    INK: "var(--ink)",
+    QUIET: "var(--quiet)",
+    GRID: "var(--grid)",
+    PAPER: "var(--paper)",
+    **{colour: f"var(--series-{place + 1})" for place, colour in enumerate(SERIES)},
+}
+
+_STYLE: dict[str, Any] = {
+    "font.family": "sans-serif",
+    "font.size": 10.5,
+    "text.color": INK,
+    "text.parse_math": False,  # a name may contain dollar signs
+    "axes.labelcolor": INK,
+    "axes.edgecolor": QUIET,
+    "axes.linewidth": 0.8,
+    "axes.titlesize": 10.5,
+    "axes.titlelocation": "left",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": GRID,
+    "grid.linewidth": 0.8,
+    "xtick.color": QUIET,
+    "ytick.color": QUIET,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "legend.frameon": False,
+    "legend.fontsize": 9.5,
+    "lines.linewidth": 1.6,
+    "figure.facecolor": "none",
+    "axes.facecolor": "none",
+    "savefig.facecolor": "none",
+    "svg.fonttype": "none",  # text stays text: it can be searched and read aloud
+    "svg.hashsalt": "equipoise",  # the same figure gives the same bytes
+}
+
+
+def can_plot() -> bool:
+    """Whether matplotlib, an optional dependency, is installed."""
+    try:
+        return find_spec("matplotlib") is not None
+    except ValueError:  # what find_spec makes of a module that was blocked
+        return False
+
+
+def report_style() -> AbstractContextManager[None]:
+    """Matplotlib settings of reports, whatever the user's own are."""
+    import matplotlib.style
+
+    context: AbstractContextManager[None] = matplotlib.style.context(["default", _STYLE], after_reset=True)
+    return context
+
+
+def new_figure(
+    draw: Callable[[Any], None], *, caption: str, description: str, wide: bool = False, height: float = 3.6
+) -> Figure:
+    """A figure in the report's style; ``draw`` gets matplotlib axes.
+
+    Examples
+    --------
+    >>> figure = new_figure(lambda axes: axes.plot([1, 2], [3, 4]), caption="A line", description="It rises.")
+    >>> figure.image.startswith("<svg")
+    True
+    """
+    if not can_plot():
+        raise MissingExtra("matplotlib is not installed", hint="pip install 'equipoise[plot]'")
+    from matplotlib.figure import Figure as Canvas
+
+    with report_style():
+        canvas = Canvas(figsize=(10.6 if wide else 5.2, height), layout="constrained")
+        draw(canvas.subplots())
+        return figure_from(canvas, caption=caption, description=description, wide=wide)
+
+
+def figure_from(canvas: Any, *, caption: str, description: str, wide: bool = False) -> Figure:
+    """A matplotlib figure of your own, as it is."""
+    buffer = io.StringIO()
+    canvas.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+    return Figure(_inline(buffer.getvalue()), caption, description, wide)
+
+
+def isolated(svg: str, name: str, description: str) -> str:
+    """The drawing with ids that no other drawing on the page has, and its (escaped) description."""
+    svg = re.sub(r'\bid="', f'id="{name}-', svg)
+    svg = re.sub(r'\bhref="#', f'href="#{name}-', svg)
+    svg = svg.replace("url(#", f"url(#{name}-")
+    return svg.replace("<svg ", f'<svg role="img" aria-label="{description}" ', 1)
+
+
+def _inline(svg: str) -> str:
+    """Without what only a file of its own needs, and with the page's fonts and colours."""
+    svg = svg[svg.index("<svg") :]
+    svg = re.sub(r"<metadata>.*?</metadata>\s*", "", svg, flags=re.DOTALL)
+    svg = re.sub(r'\s+xmlns(:\w+)?="[^"]*"', "", svg)
+    svg = svg.replace("xlink:href=", "href=")
+    # The fonts that matplotlib measured with are wider than most, so the page's own fit.
+    svg = re.sub(r"(font: [^;\"]*?px) [^;\"]*", r"\1 system-ui, 'Segoe UI', Roboto, Arial, sans-serif", svg)
+    for drawn, shown in _COLOURS.items():
+        svg = svg.replace(drawn, shown)
+    return svg.strip()

@@ -1,0 +1,141 @@
+"""A report as one HTML page: style, drawings and data inside, nothing to fetch, no scripts."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator, Sequence
+from html import escape
+from importlib.resources import files
+from itertools import groupby
+
+from equipoise.report.document import Block, Code, Figure, Report, Section, Table, Text
+from equipoise.report.figures import isolated
+
+
+def render(report: Report) -> str:
+    """The page, as text."""
+    return "\n".join(_page(report)) + "\n"
+
+
+def _page(report: Report) -> Iterator[str]:
+    from equipoise import __version__
+
+    style = (files("equipoise.report") / "style.css").read_text(encoding="utf-8")
+    yield "<!DOCTYPE html>"
+    yield '<html lang="en">'
+    yield "<head>"
+    yield '<meta charset="utf-8">'
+    yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
+    yield '<meta name="color-scheme" content="light dark">'
+    yield f'<meta name="generator" content="equipoise {escape(__version__)}">'
+    # Browsers ask for /favicon.ico unless a page brings its own.
+    yield '<link rel="icon" href="data:,">'
+    yield f"<title>{escape(report.title)}</title>"
+    yield f"<style>\n{style}</style>"
+    yield "</head>"
+    yield "<body>"
+    yield "<main>"
+    yield "<header>"
+    yield f"<h1>{escape(report.title)}</h1>"
+    if report.subtitle:
+        yield f'<p class="subtitle">{escape(report.subtitle)}</p>'
+    if report.summary:
+        yield f'<p class="summary">{_text(report.summary)}</p>'
+    yield "</header>"
+    numbers = iter(range(1, 10**6))
+    for section in (*report.sections, *_closing(report)):
+        yield from _section(section, numbers)
+    yield "</main>"
+    yield f"<footer>equipoise {escape(__version__)}</footer>"
+    yield f'<script type="application/json" id="equipoise-metadata">{_json(report)}</script>'
+    yield "</body>"
+    yield "</html>"
+
+
+def _closing(report: Report) -> Iterator[Section]:
+    if report.settings:
+        rows = [[name, value] for name, value in report.settings.items()]
+        yield Section("Settings", [Table(["setting", "value"], rows, text_columns=2)])
+    if report.again:
+        yield Section("Run it again", report.again)
+
+
+def _section(section: Section, numbers: Iterator[int]) -> Iterator[str]:
+    yield "<section>"
+    yield f"<h2>{escape(section.title)}</h2>"
+    # Half-width figures that follow each other share a row on wide screens.
+    for paired, blocks in groupby(section.blocks, key=lambda b: isinstance(b, Figure) and not b.wide):
+        group = list(blocks)
+        if paired:
+            yield '<div class="figures">' if len(group) > 1 else '<div class="figures single">'
+        for block in group:
+            yield _block(block, numbers)
+        if paired:
+            yield "</div>"
+    yield "</section>"
+
+
+def _block(block: Block, numbers: Iterator[int]) -> str:
+    if isinstance(block, Text):
+        return f"<p>{_text(block.text)}</p>"
+    if isinstance(block, Table):
+        return _table(block)
+    if isinstance(block, Code):
+        caption = f"<p>{escape(block.caption)}</p>\n" if block.caption else ""
+        return f'{caption}<pre tabindex="0"><code>{escape(block.text)}</code></pre>'
+    return _figure(block, next(numbers))
+
+
+def _table(table: Table) -> str:
+    caption = f"<caption>{escape(table.caption)}</caption>" if table.caption else ""
+    kinds = ["" if place < table.text_columns else ' class="number"' for place in range(len(table.columns))]
+    head = "".join(
+        f'<th scope="col"{kind}>{_cell(name)}</th>' for kind, name in zip(kinds, table.columns, strict=True)
+    )
+    body = "\n".join(f"<tr>{_row(kinds, row)}</tr>" for row in table.rows)
+    # The frame scrolls sideways on a phone; tabindex lets a keyboard scroll it too.
+    return (
+        f'<div class="table" tabindex="0"><table>{caption}<thead><tr>{head}</tr></thead>\n'
+        f"<tbody>\n{body}\n</tbody></table></div>"
+    )
+
+
+def _row(kinds: Sequence[str], row: Sequence[str]) -> str:
+    first, *rest = row
+    cells = [f'<th scope="row">{_cell(first)}</th>']
+    for kind, cell in zip(kinds[1:], rest, strict=True):
+        # A hyphen is too short for a minus sign.
+        cells.append(
+            f"<td{kind}>{_cell(cell.replace('-', '−', 1) if kind and cell[:1] == '-' else cell)}</td>"
+        )
+    return "".join(cells)
+
+
+def _text(text: str) -> str:
+    # A number stays together with its error and its unit.
+    return escape(text).replace(" ± ", "&nbsp;±&nbsp;").replace(" %", "&nbsp;%")
+
+
+def _cell(text: str) -> str:
+    # Long policy specs may break at their colons instead of stretching the table.
+    return escape(text).replace(":", ":<wbr>").replace("\n", "<br>")
+
+
+def _figure(figure: Figure, number: int) -> str:
+    if isinstance(figure.image, bytes):
+        data = base64.b64encode(figure.image).decode("ascii")
+        source = f"data:image/png;base64,{data}"
+        image = f'<img alt="{escape(figure.description)}" src="{source}">'
+    else:
+        image = isolated(figure.image, f"figure-{number}", escape(figure.description))
+    kind = ' class="wide"' if figure.wide else ""
+    return (
+        f"<figure{kind}>{image}\n"
+        f"<figcaption><b>Figure {number}.</b> {escape(figure.caption)}</figcaption></figure>"
+    )
+
+
+def _json(report: Report) -> str:
+    # Inside a script element only "<" can end the text, and JSON can spell it otherwise.
+    return json.dumps(dict(report.metadata), ensure_ascii=False).replace("<", "\\u003c")

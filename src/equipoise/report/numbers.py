@@ -1,0 +1,56 @@
+"""Numbers as people read them: as many digits as their error allows."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from equipoise.lab.result import Estimate
+
+
+def with_error(estimate: Estimate) -> str:
+    """A value and its standard error, two digits of the error and no more of the value.
+
+    >>> from equipoise.lab.result import Estimate
+    >>> with_error(Estimate(0.765312, 0.008585, 2000)), with_error(Estimate(1234.5, 87.0, 10))
+    ('0.7653 ± 0.0086', '1234 ± 87')
+    >>> with_error(Estimate(0.0, 0.0, 10)), with_error(Estimate(0.5, float("nan"), 1))
+    ('0', '0.5')
+    """
+    value, error = estimate.value, estimate.stderr
+    if not math.isfinite(value):
+        return "–"
+    if not math.isfinite(error) or error <= 0.0:
+        return f"{value:.4g}"
+    digits = 1 - math.floor(math.log10(error))
+    if digits > 8 or abs(value) >= 1e6:
+        # Too long to write out: 1.234e-09 ± 2.1e-11.
+        return f"{value:.4g} ± {error:.2g}"
+    digits = max(digits, 0)
+    return f"{value:.{digits}f} ± {error:.{digits}f}"
+
+
+def percent(estimate: Estimate) -> str:
+    """A share with its error, in percent.
+
+    >>> from equipoise.lab.result import Estimate
+    >>> percent(Estimate(0.9501, 0.00065, 2000))
+    '95.010 ± 0.065 %'
+    """
+    from equipoise.lab.result import Estimate
+
+    if not math.isfinite(estimate.value):
+        return "–"
+    return with_error(Estimate(100 * estimate.value, 100 * estimate.stderr, estimate.trials)) + " %"
+
+
+def change(value: float, reference: float) -> str:
+    """How far a value is below or above another, in words.
+
+    >>> change(0.5, 2.0), change(3.0, 2.0), change(2.0, 2.0)
+    ('75 % below', '50 % above', 'as much as')
+    """
+    if reference <= 0.0 or abs(value / reference - 1.0) < 0.005:
+        return "as much as"
+    return f"{100 * abs(value / reference - 1.0):.0f} % {'below' if value < reference else 'above'}"

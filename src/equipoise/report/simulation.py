@@ -1,0 +1,184 @@
+"""The report of a simulation: losses with their errors, pulls, and how policies differ."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from equipoise.core.theory.static import optimal_allocation
+from equipoise.lab.result import SimulationResult, mean_estimate
+from equipoise.report.document import Block, Code, Report, Section, Table, Text
+from equipoise.report.figures import can_plot
+from equipoise.report.numbers import change, percent, with_error
+
+_LEVELS = (0.1, 0.5, 0.9, 0.99)
+# Longer tables are for the files beside the report.
+_MOST_ARMS = 60
+
+
+def simulation_report(
+    result: SimulationResult, *, title: str = "Simulation report", again: str | None = None
+) -> Report:
+    """Tables, figures and settings of ``result``; ``again`` is the command line it came from."""
+    scenario = result.scenario
+    size = (
+        f"{_count(len(result.policies), 'policy', 'policies')} · "
+        f"{_count(len(scenario.noise), 'arm', 'arms')} · "
+        f"{_count(scenario.dim, 'feature', 'features')} · {_count(scenario.budget, 'unit', 'units')} · "
+        f"{_count(result.trials, 'trial', 'trials')}"
+    )
+    sections = [
+        Section("Losses", _losses(result)),
+        Section("Units an arm", _pulls(result)),
+        Section("Spread over trials", _spread(result)),
+    ]
+    if len(result.policies) > 1:
+        sections.insert(1, Section("Paired differences", _differences(result)))
+    return Report(
+        title=title,
+        subtitle=size,
+        summary=_summary(result),
+        sections=sections,
+        settings={
+            "equipoise": result.version,
+            "seed": str(result.seed),
+            "trials": f"{result.trials:,} of every policy, on common random numbers",
+            "policies": "\n".join(policy.spec for policy in result.policies.values()),
+            "errors after ±": "one standard error over trials",
+            "unit of losses": "squared units of the outcome",
+        },
+        again=_again(result, again),
+        metadata=result.metadata,
+    )
+
+
+def optimal_units(result: SimulationResult) -> Sequence[int] | None:
+    """k* of Prop. 1, or None where the budget is below m(d+1)."""
+    scenario = result.scenario
+    if scenario.budget < len(scenario.noise) * (scenario.dim + 1):
+        return None
+    weights = 1.0 if scenario.weights is None else scenario.weights
+    counts: list[int] = optimal_allocation(
+        noise=scenario.noise,
+        dim=scenario.dim,
+        budget=scenario.budget,
+        objective=scenario.objective,
+        weights=weights,
+    ).tolist()
+    return counts
+
+
+def objective_words(result: SimulationResult) -> str:
+    """What the policies were asked to make small."""
+    objective = result.scenario.objective
+    words = {"max": "the worst arm's error", "mean": "the mean error of the arms"}
+    name = words[objective] if isinstance(objective, str) else f"the {objective:g}-norm of the arms' errors"
+    return name if result.scenario.weights is None else f"{name}, weighted"
+
+
+def _summary(result: SimulationResult) -> str:
+    first, *others = result.policies
+    base = result[first].expected_max()
+    text = f"The largest mean error of an arm is {with_error(base)} with {first}"
+    parts = []
+    for name in others:
+        own = result[name].expected_max()
+        parts.append(f"{with_error(own)} with {name} ({change(own.value, base.value)} {first})")
+    listed = ", ".join([text, *parts[:-1]]) + (f" and {parts[-1]}" if parts else "")
+    return f"{listed}. The policies were asked to make {objective_words(result)} small."
+
+
+def _losses(result: SimulationResult) -> list[Block]:
+    rows = [
+        [
+            name,
+            with_error(policy.expected_max()),
+            with_error(policy.median_max()),
+            with_error(policy.mean()),
+            with_error(result.regret(name)),
+            percent(policy.coverage()),
+        ]
+        for name, policy in result.policies.items()
+    ]
+    columns = ["policy", "expected max", "median max", "mean", "regret", "coverage"]
+    text = (
+        "Expected max is the largest mean error of an arm, median max the median over trials of the worst "
+        "arm's error, mean the average over arms and trials. Regret is the expected max above that of the "
+        "optimal static allocation. Coverage is the share of true coefficients inside their 95 % intervals."
+    )
+    blocks: list[Block] = [Text(text), Table(columns, rows)]
+    if can_plot():
+        from equipoise.report.simulation_figures import losses_figure, worst_figure
+
+        blocks += [losses_figure(result), worst_figure(result)]
+    else:
+        blocks.append(Text("Figures need matplotlib: pip install 'equipoise[plot]'."))
+    return blocks
+
+
+def _differences(result: SimulationResult) -> list[Block]:
+    first, *others = result.policies
+    losses = ("expected_max", "median_max", "mean")
+    rows = [[name, *(with_error(result.difference(name, first, loss)) for loss in losses)] for name in others]
+    text = (
+        f"Every policy minus {first}, trial by trial: all met the same contexts, truths and noise. "
+        "The errors are those of the differences. Below zero is better."
+    )
+    blocks: list[Block] = [Text(text), Table(["policy", "expected max", "median max", "mean"], rows)]
+    if can_plot():
+        from equipoise.report.simulation_figures import differences_figure
+
+        blocks.append(differences_figure(result))
+    return blocks
+
+
+def _pulls(result: SimulationResult) -> list[Block]:
+    scenario, optimal = result.scenario, optimal_units(result)
+    pulls = [policy.pulls() for policy in result.policies.values()]
+    columns = ["arm", "noise σ²", *(["optimal"] if optimal else []), *result.policies]
+    rows = []
+    for i, arm in enumerate(scenario.arms[:_MOST_ARMS]):
+        known = [str(optimal[i])] if optimal else []
+        rows.append([arm, f"{scenario.noise[i]:g}", *known, *(with_error(units[i]) for units in pulls)])
+    more = len(scenario.arms) - len(rows)
+    text = "Mean number of units of every arm" + ("; optimal is the best static split." if optimal else ".")
+    if more:
+        text += f" {more} further arms are not shown."
+    blocks: list[Block] = [Text(text), Table(columns, rows)]
+    if can_plot():
+        from equipoise.report.simulation_figures import pulls_figure
+
+        blocks.append(pulls_figure(result))
+    return blocks
+
+
+def _spread(result: SimulationResult) -> list[Block]:
+    rows = [
+        [
+            name,
+            *(with_error(policy.quantile_max(level)) for level in _LEVELS),
+            with_error(mean_estimate(policy.worst)),
+        ]
+        for name, policy in result.policies.items()
+    ]
+    columns = ["policy", *(f"{100 * level:g} %" for level in _LEVELS), "average"]
+    text = "The worst arm's error differs from trial to trial. That share of the trials stayed below:"
+    return [Text(text), Table(columns, rows)]
+
+
+def _again(result: SimulationResult, command: str | None) -> list[Code]:
+    toml = result.scenario.to_toml()
+    names = list(result.policies.values())
+    python = (
+        "from pathlib import Path\n\nimport equipoise as eq\n\n"
+        'scenario = eq.Scenario.from_toml(Path("scenario.toml").read_text())\n'
+        f"result = eq.simulate(scenario, {[policy.spec for policy in names]!r}, "
+        f"trials={result.trials}, seed={result.seed})\n"
+    )
+    blocks = [Code(toml.strip(), "The scenario, scenario.toml:"), Code(python.strip(), "In Python:")]
+    if command is not None:
+        blocks.insert(0, Code(command, "In a terminal:"))
+    return blocks
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number:,} {one if number == 1 else many}"

@@ -1,0 +1,62 @@
+import json
+
+import pytest
+
+from equipoise.lab.reproduce import reproduce
+
+BASE = ("reproduce", "d", "--trials-scale", "1e-4", "--width-trials", "20000", "--seed", "3")
+
+
+def test_json_is_the_library_s_record(run, tmp_path):
+    result = run(*BASE, "--json", "--workers", "1")
+    assert result.exit_code == 0
+    found = reproduce(["d"], output=tmp_path / "other", trials_scale=1e-4, width_trials=20_000, seed=3)
+    assert json.loads(result.stdout) == json.loads(json.dumps(found.record()))
+    assert (tmp_path / "equipoise-reproduce" / "checkpoint").is_dir()
+
+
+def test_claims_widths_settings_and_figures_are_printed(run):
+    text = " ".join(run(*BASE).stdout.split())
+    for words in ("d1 Unequal noise: as n grows", "claimed at most 1.1", "width=0.25", "width=theory"):
+        assert words in text
+    assert any(verdict in text for verdict in ("HOLDS", "HOLDS PARTLY", "DOES NOT HOLD"))
+    assert "by width, 2 trials a point" in text
+    assert "seed 3 · trials (d) 3" in text
+    assert "Δ = σ̄²/√(k−d)" in text
+    assert "figure1.png" in text
+    assert "rate.png" not in text
+
+
+def test_without_width_trials_there_is_no_comparison(run):
+    text = run("reproduce", "d", "--trials-scale", "1e-4", "--width-trials", "0").stdout
+    assert "by width" not in text
+
+
+def test_the_table_is_written(run, tmp_path):
+    run(*BASE, "--claims-table", "claims.md")
+    assert (tmp_path / "claims.md").read_text().startswith("| | the paper |")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message", "hint"),
+    [
+        (("reproduce", "rat"), "no panel 'rat'", "did you mean 'rate'?"),
+        (("reproduce", "g"), "no panel 'g'", "panels: a, b, c, d, e, f, rate"),
+        (("reproduce", "a", "--trials-scale", "0"), "--trials-scale 0 is not a positive number", "0.1"),
+        (("reproduce", "a", "--width-trials", "-1"), "--width-trials -1 is not", "2000"),
+        (("reproduce", "a", "--workers", "0"), "--workers 0 is not", "--workers 2"),
+        (("reproduce", "a", "--claims-table", "none/claims.md"), "cannot write to none/claims.md", "FILE"),
+    ],
+)
+def test_wrong_values_are_named_with_a_hint(fail, tmp_path, arguments, message, hint):
+    found, advice = fail(*arguments)
+    assert message in found
+    assert hint in advice
+    assert not (tmp_path / "equipoise-reproduce" / "checkpoint").exists() or "DIR" in advice
+
+
+def test_an_output_that_is_a_file_is_refused(fail, tmp_path):
+    (tmp_path / "taken").write_text("")
+    message, hint = fail("reproduce", "a", "--output", "taken")
+    assert "cannot write to taken" in message
+    assert "--output DIR" in hint

@@ -1,0 +1,270 @@
+import dataclasses
+import json
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from html.parser import HTMLParser
+
+import pytest
+
+import equipoise as eq
+from equipoise.report import (
+    Code,
+    Figure,
+    Report,
+    Section,
+    Table,
+    Text,
+    check_writable,
+    new_figure,
+    render,
+    simulation_report,
+    write_report,
+    write_results,
+)
+from equipoise.report.numbers import with_error
+
+EVIL = "<script>alert('x')</script> & \"co\""
+POLICIES = ["uniform", "trace-ucb:width=0.5", "oracle"]
+VOID = {"meta", "link", "br", "wbr", "img"}
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+class Page(HTMLParser):
+    """Collects what a page holds, and fails on tags that do not match."""
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.open, self.tags, self.ids, self.links = [], [], [], []
+        self.words, self.cells, self.drawn, self.metadata = [], [], [], None
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append(tag)
+        values = dict(attributes)
+        if "id" in values:
+            self.ids.append(values["id"])
+        self.links += [values[name] for name in ("src", "href", "xlink:href", "action") if name in values]
+        if tag not in VOID:
+            self.open.append(tag)
+        if tag in ("td", "th"):
+            self.cells.append("")
+
+    def handle_startendtag(self, tag, attributes):
+        self.handle_starttag(tag, attributes)
+        if tag not in VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag):
+        assert self.open, f"</{tag}> closes nothing"
+        assert self.open.pop() == tag
+
+    def handle_data(self, text):
+        inside = self.open[-1] if self.open else ""
+        if inside == "script":
+            self.metadata = json.loads(text)
+        elif inside != "style":
+            self.words.append(text)
+            if inside == "text":
+                self.drawn.append(text)
+            if "td" in self.open or "th" in self.open:
+                self.cells[-1] += text
+
+    @property
+    def text(self):
+        return " ".join(" ".join(self.words).replace("\xa0", " ").split())
+
+
+@pytest.fixture(scope="module")
+def result():
+    scenario = eq.GaussianScenario(noise=[0.1, 1.0, 3.0], dim=3, budget=60, covariance="ar1:0.5")
+    return eq.simulate(scenario, POLICIES, trials=60, seed=9)
+
+
+@pytest.fixture(scope="module")
+def page(result):
+    return Page(render(simulation_report(result, again="equipoise simulate --seed 9")))
+
+
+def fetched(text):
+    """Everything in a page that a browser would load from elsewhere."""
+    links = [link for link in Page(text).links if not link.startswith(("#", "data:"))]
+    return links + re.findall(r"url\((?!#)[^)]*\)|@import[^;]*|https?://\S+", text)
+
+
+def test_nothing_is_fetched(result):
+    assert fetched(render(simulation_report(result))) == []
+    assert fetched('<img src="a.png">')  # guards the pattern
+    assert fetched("<p>http://example.org</p>")
+
+
+def test_the_page_has_one_title_and_no_id_twice(page):
+    assert page.tags.count("title") == page.tags.count("h1") == 1
+    assert len(page.ids) == len(set(page.ids))
+    assert page.tags.count("svg") == 4
+    assert "data:," in page.links  # or browsers ask a server for an icon
+
+
+def test_references_inside_drawings_lead_somewhere(result, page):
+    text = render(simulation_report(result))
+    used = {link[1:] for link in page.links if link.startswith("#")}
+    used |= set(re.findall(r"url\(#([^)]*)\)", text))
+    assert used
+    assert used <= set(page.ids)
+
+
+def test_the_losses_are_the_result_s(result, page):
+    for name in POLICIES:
+        row = page.cells.index(name)
+        loss = result[name].expected_max()
+        value, error = page.cells[row + 1].split(" ± ")
+        assert float(value) == pytest.approx(loss.value, abs=0.6 * 10 ** -len(value.partition(".")[2]))
+        assert float(error) == pytest.approx(loss.stderr, rel=0.06)
+
+
+def test_differences_units_and_quantiles_are_there(result, page):
+    difference = with_error(result.difference("oracle", "uniform"))
+    assert difference.startswith("-")
+    assert difference.replace("-", "−") in page.cells
+    units = [cell for arm in result.scenario.arms for cell in page.cells[page.cells.index(arm) + 3 :][:1]]
+    assert units == ["20", "20", "20"]  # uniform, after noise and optimal
+    assert "99 %" in page.cells
+
+
+def test_settings_are_inside(result, page):
+    assert page.metadata == json.loads(json.dumps(result.metadata))
+    assert f"equipoise {eq.__version__}" in page.text
+    assert "equipoise simulate --seed 9" in page.text
+    toml = next(word for word in page.words if word.startswith("noise ="))
+    assert eq.Scenario.from_toml(toml) == result.scenario
+    assert tomllib.loads(toml)["dim"] == 3
+
+
+def test_the_python_in_it_runs(result, page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "scenario.toml").write_text(next(word for word in page.words if word.startswith("noise =")))
+    namespace = {}
+    exec(next(word for word in page.words if word.startswith("from pathlib")), namespace)
+    for mine, theirs in zip(result.policies.values(), namespace["result"].policies.values(), strict=True):
+        assert (mine.errors == theirs.errors).all()
+
+
+def test_the_same_result_gives_the_same_bytes(result):
+    assert render(simulation_report(result)) == render(simulation_report(result))
+
+
+def test_names_are_escaped_everywhere():
+    drawing = new_figure(lambda axes: axes.set_title(EVIL), caption=EVIL, description=EVIL)
+    report = Report(
+        title=EVIL,
+        subtitle=EVIL,
+        summary=EVIL,
+        sections=[
+            Section(EVIL, [Text(EVIL), Table([EVIL, EVIL], [[EVIL, EVIL]], caption=EVIL), Code(EVIL, EVIL)]),
+            Section("drawings", [drawing, Figure(b"\x89PNG", EVIL, EVIL)]),
+        ],
+        settings={EVIL: EVIL},
+        again=[Code(EVIL)],
+        metadata={EVIL: EVIL},
+    )
+    text = render(report)
+    page = Page(text)
+    assert "alert" not in re.sub(
+        r"&lt;script&gt;alert|\\u003cscript>alert|(?<=<!-- &lt;)script.*?-->", "", text
+    )
+    assert page.tags.count("script") == 1
+    assert page.metadata == {EVIL: EVIL}
+    assert page.text.count(EVIL) >= 13
+
+
+def test_a_policy_with_an_evil_name(result):
+    renamed = {EVIL: result["uniform"], "$x_1$": result["oracle"]}
+    policies = {name: dataclasses.replace(policy, name=name) for name, policy in renamed.items()}
+    odd = dataclasses.replace(result, policies=policies)
+    text = render(simulation_report(odd))
+    page = Page(text)
+    assert page.tags.count("script") == 1
+    assert "<script>" not in text
+    assert "$x_1$" in page.cells
+    assert any("$x_1$" in word for word in page.drawn)  # not as mathematics
+
+
+def test_without_matplotlib_there_are_tables(result, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    page = Page(render(simulation_report(result)))
+    assert "svg" not in page.tags
+    assert page.tags.count("table") == 5
+    assert "equipoise[plot]" in page.text
+    with pytest.raises(eq.errors.MissingExtra):
+        new_figure(lambda axes: None, caption="", description="")
+
+
+@pytest.mark.parametrize(
+    ("noise", "budget", "policies", "trials"),
+    [
+        ([1.0], 20, ["trace-ucb"], 5),  # nothing to compare
+        ([1.0, 2.0], 5, ["uniform", "oracle"], 5),  # below m(d+1)
+        ([0.0, 1.0], 20, ["uniform", "oracle"], 1),  # errors unknown
+        ([1.0] * 70, 400, ["uniform", "oracle"], 3),  # more arms than the table shows
+    ],
+)
+def test_edges(noise, budget, policies, trials):
+    scenario = eq.GaussianScenario(noise, 3, budget)
+    page = Page(render(simulation_report(eq.simulate(scenario, policies, trials=trials, seed=1))))
+    assert "nan" not in page.text.lower().split()
+    assert ("further arms" in page.text) == (len(noise) > 60)
+
+
+def test_all_files_are_written(result, tmp_path):
+    files = write_results(tmp_path / "new" / "folder", result, again="equipoise simulate")
+    assert [file.name for file in files] == ["report.html", "losses.parquet", "result.npz"]
+    assert sorted(files[0].parent.iterdir()) == sorted(files)
+    assert eq.SimulationResult.load(files[2]).metadata == result.metadata
+
+
+def test_without_pyarrow_losses_are_csv(result, tmp_path, monkeypatch):
+    monkeypatch.setattr("equipoise.report.files.find_spec", lambda name: None)
+    table = write_results(tmp_path, result)[1]
+    header, *rows = table.read_text().splitlines()
+    assert table.name == "losses.csv"
+    assert header == "policy,loss,value,stderr"
+    assert len(rows) == len(result.losses())
+
+
+def test_a_folder_that_cannot_be_written(result, tmp_path):
+    (tmp_path / "file").write_text("")
+    for check in (check_writable, lambda path: write_report(path / "report.html", result)):
+        with pytest.raises(eq.errors.OutputNotWritable, match="cannot write to"):
+            check(tmp_path / "file" / "below")
+
+
+def test_checking_a_folder_makes_nothing(tmp_path):
+    check_writable(tmp_path / "a" / "b")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_rows_must_fit_their_columns():
+    with pytest.raises(eq.errors.InvalidArgument):
+        Table(["a", "b"], [["1"]])
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
+def test_a_browser_shows_it_without_complaint(result, tmp_path):
+    path = write_report(tmp_path / "report.html", result, title="Seen by a browser")
+    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+    profile = f"--user-data-dir={tmp_path / 'profile'}"
+    logging = ["--enable-logging=stderr", "--v=0"]
+    seen = subprocess.run(
+        [CHROMIUM, *flags, profile, *logging, "--dump-dom", path.as_uri()],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert "CONSOLE" not in seen.stderr
+    assert "<h1>Seen by a browser</h1>" in seen.stdout
+    # What the browser built is what was written: it moved or dropped no element.
+    assert Page(seen.stdout).tags == Page(path.read_text()).tags
