@@ -1,0 +1,92 @@
+"""What a reproduction found, as an object, as JSON and as a table for a page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from equipoise.lab.reproduce.rate import RateResult
+from equipoise.lab.reproduce.results import PanelResult
+from equipoise.lab.reproduce.verdicts import Finding
+
+WIDTH = "width=1, the calibrated default: Δ = σ̄²/√(k−d) with σ̄² the mean of the arms' σ̂²"
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """Results, claims and figures."""
+
+    version: str
+    seed: int
+    policies: tuple[str, ...]
+    trials: Mapping[str, int]  # by panel
+    results: Mapping[str, PanelResult]  # by panel
+    findings: tuple[Finding, ...]
+    width_trials: int
+    by_width: Mapping[str, tuple[Finding, ...]]
+    rate: RateResult | None
+    figures: tuple[Path, ...]
+
+    @property
+    def settings(self) -> str:
+        """One line that belongs under every figure and table."""
+        counts = ", ".join(f"({name}) {trials:,}" for name, trials in self.trials.items())
+        parts = [f"equipoise {self.version}", f"seed {self.seed}"]
+        if counts:
+            parts.append(f"trials {counts}")
+        return " · ".join([*parts, "ridge λ = 1/n", WIDTH])
+
+    def record(self) -> dict[str, Any]:
+        """The object that ``--json`` prints."""
+        return {
+            "version": self.version,
+            "seed": self.seed,
+            "width": WIDTH,
+            "policies": list(self.policies),
+            "trials": dict(self.trials),
+            "width_trials": self.width_trials,
+            "claims": [finding.record() for finding in self.findings],
+            "claims_by_width": {
+                width: {finding.id: str(finding.verdict) for finding in findings}
+                for width, findings in self.by_width.items()
+            },
+            "panels": {name: _panel_record(result) for name, result in self.results.items()},
+            "rate": None if self.rate is None else self.rate.record(),
+            "figures": [path.name for path in self.figures],
+        }
+
+    def claims_table(self) -> str:
+        """Claims, and their dependence on the width, in Markdown."""
+        lines = ["| | the paper | measured | verdict |", "|---|---|---|---|"]
+        for finding in self.findings:
+            measured = "<br>".join(finding.lines)
+            lines.append(f"| {finding.id} | {finding.says} | {measured} | **{finding.verdict}** |")
+        lines += ["", f"{self.settings}. ± is one standard error.", ""]
+        if self.by_width:
+            widths = list(self.by_width)
+            lines += ["| | " + " | ".join(f"`{width}`" for width in widths) + " |"]
+            lines += ["|---" * (len(widths) + 1) + "|"]
+            for place, finding in enumerate(self.by_width[widths[0]]):
+                verdicts = (str(self.by_width[width][place].verdict) for width in widths)
+                lines.append(f"| {finding.id} | " + " | ".join(verdicts) + " |")
+            lines += ["", f"The same claims by `width=`, {self.width_trials:,} trials a point.", ""]
+        if self.rate is not None:
+            lines += ["| n | trials | regret | regret / L* | max(k* − k) / √n |", "|---|---|---|---|---|"]
+            for point in self.rate.points:
+                lines.append(
+                    f"| {point.budget:,} | {point.trials:,} | {point.regret:.3g} ± {point.regret_stderr:.1g} "
+                    f"| {point.regret / point.optimal:.3f} | {point.shortfall / point.budget**0.5:.2f} |"
+                )
+            lines += ["", self.rate.explanation, ""]
+        return "\n".join(lines)
+
+
+def _panel_record(result: PanelResult) -> dict[str, Any]:
+    panel = result.panel
+    curves = {
+        policy: [{"at": m.at, "value": m.value, "stderr": m.stderr} for m in result.curve(policy)]
+        for policy in result.policies
+    }
+    return {"noise": panel.sweep.noise, "axis": panel.axis, "loss": panel.loss, "curves": curves}

@@ -1,0 +1,158 @@
+"""Summaries of simulations: losses of all policies at a point, with their joint Monte-Carlo error.
+
+Policies face common random numbers, so their losses are correlated; with the covariances a ratio
+gets its error without the trials themselves, which would take 600 MB for all panels.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from equipoise.core.layout import Matrix, Vector
+from equipoise.lab.reproduce.panels import Panel
+from equipoise.lab.result import Estimate, SimulationResult
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A number at a place on an axis, and its standard error."""
+
+    at: float
+    value: float
+    stderr: float
+
+
+@dataclass(frozen=True)
+class Losses:
+    """One loss of several policies."""
+
+    values: dict[str, float]
+    covariance: tuple[tuple[float, ...], ...]
+
+    def estimate(self, policy: str) -> tuple[float, float]:
+        """The loss of a policy and its standard error."""
+        place = list(self.values).index(policy)
+        return self.values[policy], math.sqrt(self.covariance[place][place])
+
+    def ratio(self, policy: str, reference: str) -> tuple[float, float]:
+        """One policy's loss over another's; its error by the delta method, correlation included."""
+        names = list(self.values)
+        i, j = names.index(policy), names.index(reference)
+        above, below = self.values[policy], self.values[reference]
+        relative = (
+            self.covariance[i][i] / above**2
+            + self.covariance[j][j] / below**2
+            - 2.0 * self.covariance[i][j] / (above * below)
+        )
+        return above / below, above / below * math.sqrt(max(0.0, relative))
+
+
+@dataclass(frozen=True)
+class Point:
+    """All policies on one scenario."""
+
+    dim: int
+    budget: int
+    trials: int
+    losses: dict[str, Losses]
+
+    def record(self) -> dict[str, Any]:
+        """Plain values."""
+        losses = {
+            name: {"values": loss.values, "covariance": loss.covariance} for name, loss in self.losses.items()
+        }
+        return {"dim": self.dim, "budget": self.budget, "trials": self.trials, "losses": losses}
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Point:
+        """What :meth:`record` wrote."""
+        losses = {
+            name: Losses(dict(loss["values"]), tuple(tuple(row) for row in loss["covariance"]))
+            for name, loss in record["losses"].items()
+        }
+        return cls(record["dim"], record["budget"], record["trials"], losses)
+
+    def renamed(self, names: Mapping[str, str]) -> Point:
+        """Only the policies in ``names``, under their new names."""
+        losses = {}
+        for name, loss in self.losses.items():
+            old = list(loss.values)
+            places = [old.index(policy) for policy in names]
+            covariance = tuple(tuple(loss.covariance[i][j] for j in places) for i in places)
+            losses[name] = Losses({new: loss.values[given] for given, new in names.items()}, covariance)
+        return Point(self.dim, self.budget, self.trials, losses)
+
+
+@dataclass(frozen=True)
+class PanelResult:
+    """The points of a panel."""
+
+    panel: Panel
+    points: Sequence[Point]
+
+    @property
+    def policies(self) -> list[str]:
+        """Names of the policies."""
+        return list(self.points[0].losses[self.panel.loss].values)
+
+    def curve(self, policy: str) -> list[Measured]:
+        """The panel's loss of a policy along the axis."""
+        return [Measured(self._at(point), *self._losses(point).estimate(policy)) for point in self.points]
+
+    def ratios(self, policy: str, reference: str) -> list[Measured]:
+        """Ratio of two policies' losses along the axis."""
+        return [
+            Measured(self._at(point), *self._losses(point).ratio(policy, reference)) for point in self.points
+        ]
+
+    def _at(self, point: Point) -> int:
+        return point.dim if self.panel.axis == "d" else point.budget
+
+    def _losses(self, point: Point) -> Losses:
+        return point.losses[self.panel.loss]
+
+
+def summarise(result: SimulationResult) -> Point:
+    """A simulation without its trials."""
+    losses = {"expected_max": _expected_max(result), "median_max": _median_max(result)}
+    return Point(result.scenario.dim, result.scenario.budget, result.trials, losses)
+
+
+def _expected_max(result: SimulationResult) -> Losses:
+    influences = []
+    for policy in result.policies.values():
+        errors = policy.errors
+        influences.append(errors[:, int(np.argmax(errors.mean(axis=0)))])
+    return _joint(result, [policy.expected_max() for policy in result.policies.values()], influences)
+
+
+def _median_max(result: SimulationResult) -> Losses:
+    medians = [policy.median_max() for policy in result.policies.values()]
+    # A median moves with the signs of the deviations from it.
+    influences = [
+        np.sign(policy.worst - median.value)
+        for policy, median in zip(result.policies.values(), medians, strict=True)
+    ]
+    return _joint(result, medians, influences)
+
+
+def _joint(result: SimulationResult, estimates: list[Estimate], influences: list[Vector]) -> Losses:
+    stderrs = np.array([estimate.stderr for estimate in estimates])
+    covariance: Matrix = _correlation(np.array(influences)) * np.outer(stderrs, stderrs)
+    values = {name: estimate.value for name, estimate in zip(result.policies, estimates, strict=True)}
+    return Losses(values, tuple(tuple(map(float, row)) for row in covariance))
+
+
+def _correlation(rows: Matrix) -> Matrix:
+    centred = rows - rows.mean(axis=1, keepdims=True)
+    lengths = np.sqrt(np.sum(centred**2, axis=1))
+    # Signs of two trials can all be equal; such a row correlates with itself alone.
+    lengths[lengths == 0.0] = math.inf
+    correlation: Matrix = centred @ centred.T / np.outer(lengths, lengths)
+    np.fill_diagonal(correlation, 1.0)
+    return correlation

@@ -1,0 +1,76 @@
+"""Finished points in a folder, so that an interrupted run goes on where it stopped.
+
+A file is named after everything its numbers depend on: other settings never meet it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from equipoise.errors import OutputNotWritable
+
+
+@dataclass(frozen=True)
+class Store:
+    """Records by what they depend on; without a folder nothing is kept."""
+
+    folder: Path | None
+
+    def read(self, identity: Mapping[str, Any]) -> dict[str, Any] | None:
+        """A finished record, or None."""
+        if self.folder is None:
+            return None
+        try:
+            kept = json.loads(self._path(self.folder, identity).read_text())
+        except (OSError, ValueError):
+            return None
+        record: dict[str, Any] | None = kept["record"] if kept["identity"] == _plain(identity) else None
+        return record
+
+    def write(self, identity: Mapping[str, Any], record: Mapping[str, Any]) -> None:
+        """Keep a finished record and drop the chunks that it was made of."""
+        if self.folder is None:
+            return
+        path = self._path(self.folder, identity)
+        partial = path.with_suffix(".partial")
+        with partial.open("w") as file:
+            json.dump({"identity": identity, "record": record}, file)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+        shutil.rmtree(path.with_suffix(""), ignore_errors=True)
+
+    def chunks(self, identity: Mapping[str, Any]) -> Path | None:
+        """Where the chunks of an unfinished record go."""
+        return None if self.folder is None else self._path(self.folder, identity).with_suffix("")
+
+    def _path(self, folder: Path, identity: Mapping[str, Any]) -> Path:
+        digest = hashlib.sha256(json.dumps(_plain(identity), sort_keys=True).encode()).hexdigest()
+        return folder / f"{identity['name']}-{digest[:16]}.json"
+
+
+def open_folder(folder: Path, *, option: str) -> Path:
+    """Make the folder if it is new and try to write there; an error before any work."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return folder
+    except OSError as error:
+        raise OutputNotWritable(
+            f"cannot write to {folder}: {error.strerror or error}",
+            hint=f"choose another directory with {option} DIR",
+        ) from error
+
+
+def _plain(identity: Mapping[str, Any]) -> dict[str, Any]:
+    # As it reads back: tuples become lists.
+    plain: dict[str, Any] = json.loads(json.dumps(identity))
+    return plain

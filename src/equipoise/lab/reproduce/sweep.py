@@ -1,0 +1,94 @@
+"""Running sweeps: a simulation a point, each kept as soon as it is finished."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from equipoise.lab.reproduce.panels import Sweep
+from equipoise.lab.reproduce.results import Point, summarise
+from equipoise.lab.reproduce.store import Store
+from equipoise.lab.scenario import Scenario
+from equipoise.lab.simulate import simulate
+
+Progress = Callable[[str, float, float], None]
+
+
+@dataclass
+class Meter:
+    """Work done out of all work, so that the time left can be told."""
+
+    total: float
+    report: Progress | None
+    done: float = 0.0
+
+    def show(self, label: str, within: float = 0.0) -> None:
+        """Say how far it is, ``within`` being the work done on the task at hand."""
+        if self.report is not None:
+            self.report(label, min(self.done + within, self.total), self.total)
+
+    def finish(self, label: str, work: float) -> None:
+        """A task is done."""
+        self.done += work
+        self.show(label)
+
+
+@dataclass(frozen=True)
+class Runner:
+    """Everything that all simulations of a reproduction have in common."""
+
+    seed: int
+    workers: int | None
+    store: Store
+    meter: Meter
+
+    def sweep(
+        self, sweep: Sweep, policies: Sequence[str], trials: int, *, label: str | None = None
+    ) -> list[Point]:
+        """All points of a sweep."""
+        return [
+            self.point(scenario, policies, trials, name=label or sweep.name) for scenario in sweep.scenarios
+        ]
+
+    def point(self, scenario: Scenario, policies: Sequence[str], trials: int, *, name: str) -> Point:
+        """One point, simulated unless it is in the store."""
+        work = simulation_work(scenario, len(policies), trials)
+        label = f"{name}: d = {scenario.dim}, n = {scenario.budget}"
+        identity = self.identity(name, scenario, policies, trials)
+        kept = self.store.read(identity)
+        if kept is not None:
+            self.meter.finish(label, work)
+            return Point.from_record(kept)
+        self.meter.show(label)
+        result = simulate(
+            scenario,
+            policies,
+            trials=trials,
+            seed=self.seed,
+            workers=self.workers,
+            checkpoint=self.store.chunks(identity),
+            progress=lambda done, total: self.meter.show(label, work * done / total),
+        )
+        point = summarise(result)
+        self.store.write(identity, point.record())
+        self.meter.finish(label, work)
+        return point
+
+    def identity(self, name: str, scenario: Scenario, policies: Sequence[str], trials: int) -> dict[str, Any]:
+        """Everything that the numbers of a simulation depend on."""
+        from equipoise import __version__
+
+        return {
+            "name": name,
+            "version": __version__,
+            "seed": self.seed,
+            "trials": trials,
+            "scenario": scenario.to_dict(),
+            "policies": list(policies),
+        }
+
+
+def simulation_work(scenario: Scenario, policies: int, trials: int) -> float:
+    """Seconds on one core, roughly; only ratios matter, for the time left."""
+    return trials * policies * scenario.budget * (250.0 + 1.4 * scenario.dim**2) * 1e-9
