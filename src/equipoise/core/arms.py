@@ -155,9 +155,10 @@ def is_settled(state: State) -> bool:
     # Nothing known yet: all arms are taken as equally noisy, and the unit does not matter.
     mean = total / known if known > 0 else 1.0
     state.trial[0].mean_variance = mean
-    for i in range(state.arms.shape[0]):
-        if state.arms[i].dof == 0:
-            state.arms[i].noise_variance = mean
+    if known < state.arms.shape[0]:
+        for i in range(state.arms.shape[0]):
+            if state.arms[i].dof == 0:
+                state.arms[i].noise_variance = mean
     return settled
 
 
@@ -204,8 +205,7 @@ def _invert_design(state: State, i: int) -> None:
         if state.rows[row].status == PENDING:
             whiten(state.whitener, state.contexts, row, state.z)
             if arm.data_ready:
-                h = factor.gain(state.factors, i, design, z, f, g)
-                factor.shrink(state.factors, i, design, design, f, g, h)
+                factor.extend(state.factors, i, design, design, z, f, g)
             else:
                 factor.rotate(state.factors[i, design], g, z, 0.0)
         row = state.rows[row].previous
@@ -259,8 +259,7 @@ def _extend_design(state: State, i: int, row: int) -> None:
     alone = arm.pending == 1 and arm.data_ready
     source = arm.buffer if alone else 1 - arm.buffer
     f, g = state.f, state.g
-    h = factor.gain(state.factors, i, source, state.z, f, g)
-    factor.shrink(state.factors, i, source, 1 - arm.buffer, f, g, h)
+    h = factor.extend(state.factors, i, source, 1 - arm.buffer, state.z, f, g)
     if alone:
         # The gain is taken from the data's factor: observe() will need the same numbers.
         arm.gain_row = row
@@ -315,11 +314,12 @@ def _gain_anew(state: State, i: int, joins: bool) -> None:
     """The gain of context z against the data, which take it in here unless they join the design."""
     arm = state.arms[i]
     data = arm.buffer
-    arm.gain_scale = factor.gain(state.factors, i, data, state.z, state.f, state.g)
+    if joins:
+        arm.gain_scale = factor.gain(state.factors, i, data, state.z, state.f, state.g)
+    else:
+        arm.gain_scale = factor.extend(state.factors, i, data, data, state.z, state.f, state.g)
     for r in range(state.g.shape[0]):
         state.gains[i, r] = state.g[r]
-    if not joins:
-        factor.shrink(state.factors, i, data, data, state.f, state.g, arm.gain_scale)
 
 
 @compiled

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from equipoise.core.compiled import call_score, inlined
+from equipoise.core.compiled import call_score, compiled, inlined
 from equipoise.core.layout import State, Vector
 
 
@@ -19,13 +19,26 @@ def choose(state: State, score: int, settings: Vector, scores: Vector) -> int:
     one that comes first in the seed's order. An arm without an invertible S scores infinity where
     the policy asks for a forced start.
     """
-    best = 0
+    top = -np.inf
     for i in range(state.arms.shape[0]):
         if state.trial[0].forced_start and not state.arms[i].design_ready:
             scores[i] = np.inf
         else:
             scores[i] = call_score(score, state.arms[i], state.trial[0], settings)
-        if i > 0 and _goes_first(state.arms, scores, i, best):
+        top = scores[i] if scores[i] > top else top
+    # Selections instead of branches: where the maximum sits cannot be predicted.
+    best, ties = 0, 0
+    for i in range(state.arms.shape[0]):
+        best = i if scores[i] == top else best
+        ties += scores[i] == top
+    return best if ties == 1 else _first_of_ties(state.arms, scores)
+
+
+@compiled
+def _first_of_ties(arms: npt.NDArray[Any], scores: Vector) -> int:
+    best = 0
+    for i in range(1, arms.shape[0]):
+        if _goes_first(arms, scores, i, best):
             best = i
     return best
 

@@ -114,7 +114,7 @@ def estimate_arms(experiment: Experiment, *, ridge: float | str | None, confiden
     for i, name in enumerate(problem.arms):
         arm = state.arms[i]
         coef = state.coefs[i]
-        factor = state.factors[i, arm["buffer"]]
+        factor = state.factors[i, arm["buffer"]][:, : problem.dim]
         ready = bool(arm["data_ready"])
         # In the user's coordinates S = AᵀA and Aβ̂ = q.
         root = (np.linalg.inv(factor) if ready else factor) @ lower.T

@@ -11,24 +11,26 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from equipoise.core.lanes import aligned_zeros, padded
+
 Vector = npt.NDArray[np.float64]
 Matrix = npt.NDArray[np.float64]
 
 # One record per arm. "Design" means every context assigned to the arm, outcomes pending included;
-# "data" means the rows whose outcome is known.
+# "data" means the rows whose outcome is known. What every choice reads of every arm comes first.
 ARM = np.dtype(
     [
-        ("position", "i8"),  # place of the arm in the problem
-        ("count", "i8"),  # k: units assigned and not lost
-        ("observed", "i8"),  # of these, outcomes known
-        ("pending", "i8"),  # of these, outcomes awaited
         ("dof", "i8"),  # degrees of freedom of noise_variance, k − d; 0 while unknown
-        ("inverse_root_dof", "f8"),  # 1/√dof, 1 while dof is 0
         ("noise_variance", "f8"),  # σ̂² = RSS/dof; the arms' mean while dof is 0
+        ("inverse_root_dof", "f8"),  # 1/√dof, 1 while dof is 0
         ("trace", "f8"),  # Tr(Σ S⁻¹) of the design
         ("weight", "f8"),  # w of the objective
-        ("order", "i8"),  # place of the arm when everything else ties
         ("design_ready", "i8"),  # S of the design is invertible
+        ("count", "i8"),  # k: units assigned and not lost
+        ("order", "i8"),  # place of the arm when everything else ties
+        ("position", "i8"),  # place of the arm in the problem
+        ("observed", "i8"),  # of these, outcomes known
+        ("pending", "i8"),  # of these, outcomes awaited
         ("design_tried", "i8"),  # count when inverting it was last tried, −1: never
         ("data_ready", "i8"),  # S of the data is invertible
         ("rss", "f8"),  # residual sum of squares of the data
@@ -68,7 +70,7 @@ class State(NamedTuple):
 
     arms: npt.NDArray[Any]  # ARM[m]
     trial: npt.NDArray[Any]  # TRIAL[1]
-    factors: npt.NDArray[np.float64]  # [m, 2, d, d], see arms.py
+    factors: npt.NDArray[np.float64]  # [m, 2, d, padded d], see arms.py
     coefs: Matrix  # [m, d] in whitened coordinates
     gains: Matrix  # [m, d] cached S⁻¹x of the pending row
     whitener: Matrix  # L with Σ = LLᵀ, lower; empty when contexts are used as they are
@@ -77,9 +79,9 @@ class State(NamedTuple):
     outcomes: Vector  # [capacity]
     rows: npt.NDArray[Any]  # ROW[capacity]
     z: Vector  # [d] scratch: the whitened context at hand
-    f: Vector  # [d] scratch, see factor.py
+    f: Vector  # [padded d] scratch, see factor.py
     g: Vector  # [d] scratch, see factor.py
-    scratch: npt.NDArray[np.float64]  # [1, 1, d, d] scratch factor
+    scratch: npt.NDArray[np.float64]  # [1, 1, d, padded d] scratch factor
 
 
 def new_state(
@@ -114,7 +116,7 @@ def new_state(
     return State(
         arms=arms,
         trial=trial,
-        factors=np.zeros((m, 2, dim, dim)),
+        factors=aligned_zeros((m, 2, dim, padded(dim))),
         coefs=np.zeros((m, dim)),
         gains=np.zeros((m, dim)),
         whitener=np.zeros((0, 0)) if whitener is None else np.ascontiguousarray(whitener),
@@ -123,9 +125,9 @@ def new_state(
         outcomes=np.zeros(capacity),
         rows=np.zeros(capacity, ROW),
         z=np.zeros(dim),
-        f=np.zeros(dim),
+        f=aligned_zeros((padded(dim),)),
         g=np.zeros(dim),
-        scratch=np.zeros((1, 1, dim, dim)),
+        scratch=aligned_zeros((1, 1, dim, padded(dim))),
     )
 
 
