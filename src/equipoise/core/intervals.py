@@ -9,8 +9,8 @@ interval is too short. Here σ̂² is inflated by
     1 + ε·(2/dof + 10/dof²)
 
 The first term undoes the bias; the second, for small dof, was fitted by simulation
-(benchmarks/coverage.py prints what it achieves). ε is read off the policy's own score, so uniform and
-oracle, whose scores ignore σ̂², keep the exact t interval.
+(benchmarks/interval_coverage.py prints what it achieves). ε is read off the policy's own score, so
+uniform and oracle, whose scores ignore σ̂², keep the exact t interval.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import numpy.typing as npt
 from equipoise.core.compiled import call_score, compiled
 from equipoise.core.layout import State, Vector
 
-_FIRST_ORDER, _SECOND_ORDER = 2.0, 10.0
+FIRST_ORDER, SECOND_ORDER = 2.0, 10.0
 _NUDGE = 1e-4
 _LARGEST_ELASTICITY = 5.0
 
@@ -32,14 +32,14 @@ _LARGEST_ELASTICITY = 5.0
 def variance_inflation(dof: npt.ArrayLike, elasticity: npt.ArrayLike) -> Vector:
     """What σ̂² is multiplied by before intervals are formed; 1 where ε = 0 or dof = 0."""
     degrees = np.maximum(np.asarray(dof, float), 1.0)
-    correction = _FIRST_ORDER / degrees + _SECOND_ORDER / degrees**2
+    correction = FIRST_ORDER / degrees + SECOND_ORDER / degrees**2
     return np.asarray(1.0 + np.asarray(elasticity, float) * correction)
 
 
 def elasticities(state: State, score: int, settings: Vector) -> Vector:
     """ε of every arm: d log(dof) / d log(σ̂²) along a level line of the policy's score."""
     result = np.zeros(len(state.arms))
-    _elasticities(state.arms, state.arms.copy(), state.trial.copy(), score, settings, result)
+    measure_elasticities(state.arms, state.arms.copy(), state.trial.copy(), score, settings, result)
     return result
 
 
@@ -68,7 +68,7 @@ def variance_upper_bound(variance: float, dof: int, confidence: float) -> float:
 
 
 @compiled
-def _elasticities(
+def measure_elasticities(
     arms: npt.NDArray[Any],
     probe: npt.NDArray[Any],
     trial: npt.NDArray[Any],
@@ -76,6 +76,7 @@ def _elasticities(
     settings: Vector,
     result: Vector,
 ) -> None:
+    """Write every arm's ε; ``probe`` starts as a copy of ``arms``, and ``trial``'s step may move on."""
     # Policies with forced phases ignore σ̂² at some steps: then the next ones are looked at, too.
     adaptive = False
     for _ in range(2 * arms.shape[0] + 1):

@@ -1,25 +1,33 @@
 """Checkpoints: finished chunks in a folder, so that an interrupted run can go on.
 
 A chunk is written under another name and then renamed, so a file that exists is whole, whatever
-stopped the program. The manifest says what the chunks belong to; anything else is refused.
+stopped the program; one that is damaged later is run again. The manifest says what the chunks
+belong to; anything else is refused.
 """
 
 from __future__ import annotations
 
+import hashlib
+import inspect
 import json
 import os
-from collections.abc import Mapping
+import zipfile
+import zlib
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
+from equipoise.core.policy import registered_policies
 from equipoise.errors import CheckpointMismatch, OutputNotWritable
 from equipoise.lab.scenario import Scenario
 from equipoise.lab.trials import Ledger
 
 _MANIFEST = "manifest.json"
+# What reading a damaged archive can raise.
+_DAMAGED = (OSError, ValueError, KeyError, EOFError, NotImplementedError, zipfile.BadZipFile, zlib.error)
 
 
 @dataclass(frozen=True)
@@ -29,29 +37,27 @@ class Checkpoint:
     folder: Path
 
     def read(self, policy: int, first: int, trials: int) -> tuple[Ledger, float] | None:
-        """A finished chunk, or None."""
-        path = self._path(policy, first)
-        if not path.exists():
+        """A finished chunk; None if there is none, or none that can be used."""
+        try:
+            with (
+                self._path(policy, first).open("rb") as file,  # NumPy leaves damaged files open
+                np.load(file, allow_pickle=False) as archive,
+            ):
+                ledger = Ledger(*(archive[name] for name in Ledger._fields))
+                seconds = float(archive["seconds"])
+        except _DAMAGED:
             return None
-        with np.load(path, allow_pickle=False) as archive:
-            ledger = Ledger(*(archive[name] for name in Ledger._fields))
-            if len(ledger.errors) != trials:
-                raise CheckpointMismatch(
-                    f"{path.name} in {self.folder} holds {len(ledger.errors)} trials instead of {trials}",
-                    hint="use another folder",
-                )
-            return ledger, float(archive["seconds"])
+        whole = all(part.ndim == 2 and len(part) == trials for part in ledger)
+        return (ledger, seconds) if whole else None
 
     def write(self, policy: int, first: int, outcome: tuple[Ledger, float]) -> None:
         """Keep a finished chunk."""
         ledger, seconds = outcome
-        path = self._path(policy, first)
-        partial = path.with_suffix(".partial")
-        with partial.open("wb") as file:
+
+        def save(file: BinaryIO) -> None:
             np.savez(file, seconds=np.array(seconds), **ledger._asdict())
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
+
+        _write_whole(self._path(policy, first), save)
 
     def _path(self, policy: int, first: int) -> Path:
         return self.folder / f"policy-{policy}-trial-{first}.npz"
@@ -60,46 +66,80 @@ class Checkpoint:
 def open_checkpoint(
     folder: str | Path | None, scenario: Scenario, policies: Mapping[str, str], trials: int, seed: int
 ) -> Checkpoint | None:
-    """The checkpoint in ``folder``, made if it is new; None without a folder."""
+    """The checkpoint in ``folder``, made if it is new; None without a folder.
+
+    ``policies`` maps names to text forms.
+    """
     if folder is None:
         return None
     from equipoise import __version__
 
     manifest: dict[str, Any] = {
         "version": __version__,
-        "seed": seed,
-        "trials": trials,
+        "seed": int(seed),
+        "trials": int(trials),
         "scenario": scenario.to_dict(),
-        "policies": dict(policies),
+        # A list, as chunks are numbered by the order of the policies.
+        "policies": [[name, spec, _fingerprint(spec)] for name, spec in policies.items()],
     }
     folder = Path(folder)
     path = folder / _MANIFEST
-    if path.exists():
-        _compare(path, manifest)
-        return Checkpoint(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        partial = path.with_suffix(".partial")
-        partial.write_text(json.dumps(manifest, indent=2))
-        partial.replace(path)
+        found = path.read_bytes() if path.exists() else None
     except OSError as error:
-        raise OutputNotWritable(
-            f"cannot keep a checkpoint in {folder}: {error.strerror or error}", hint="choose another folder"
-        ) from None
+        raise _not_writable(folder, error) from None
+    if found is not None:
+        _compare(path, found, manifest)
+    # Written in any case, to find out before any work whether that can be done.
+    _write_whole(path, lambda file: file.write(json.dumps(manifest, indent=2).encode()))
     return Checkpoint(folder)
 
 
-def _compare(path: Path, manifest: Mapping[str, Any]) -> None:
+def _compare(path: Path, found: bytes, manifest: Mapping[str, Any]) -> None:
     try:
-        found = json.loads(path.read_text())
-    except (OSError, ValueError):
-        raise CheckpointMismatch(
-            f"{path} is not a checkpoint's manifest", hint="use another folder"
-        ) from None
+        values = json.loads(found)
+    except ValueError:
+        values = None
+    if not isinstance(values, dict):
+        raise CheckpointMismatch(f"{path} is not a checkpoint's manifest", hint="use another folder")
     for name, expected in json.loads(json.dumps(manifest)).items():
-        if found.get(name) != expected:
+        if values.get(name) != expected:
             raise CheckpointMismatch(
-                f"the checkpoint in {path.parent} belongs to another {name}: {found.get(name)!r} instead of "
+                f"the checkpoint in {path.parent} belongs to another {name}: {values.get(name)!r} instead of "
                 f"{expected!r}",
                 hint="use another folder, or delete that one",
             )
+
+
+def _fingerprint(spec: str) -> str:
+    """Changes with the code of a policy, which may be the user's own and half done."""
+    policy = registered_policies()[spec.partition(":")[0]]
+    digest = hashlib.blake2b(digest_size=8)
+    for function in (policy.score, policy.settings):
+        try:
+            digest.update(inspect.getsource(function).encode())
+        except (OSError, TypeError):  # typed into an interpreter
+            numbers = [value for value in function.__code__.co_consts if isinstance(value, int | float)]
+            digest.update(function.__code__.co_code + repr(numbers).encode())
+    return digest.hexdigest()
+
+
+def _write_whole(path: Path, save: Callable[[BinaryIO], object]) -> None:
+    # A name of its own for every process: two runs in one folder write the same, but not at once.
+    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
+    try:
+        with partial.open("wb") as file:
+            save(file)
+            file.flush()
+            os.fsync(file.fileno())
+        partial.replace(path)
+    except OSError as error:
+        raise _not_writable(path.parent, error) from None
+
+
+def _not_writable(folder: Path, error: OSError) -> OutputNotWritable:
+    return OutputNotWritable(
+        f"cannot keep a checkpoint in {folder}: {error.strerror or error}",
+        hint="choose another folder; chunks that are there already are kept",
+    )

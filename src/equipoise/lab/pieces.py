@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,9 @@ from equipoise.errors import InvalidScenario
 GAUSSIAN_CONTEXTS, STUDENT_CONTEXTS, DISCRETE_CONTEXTS, ONE_HOT_CONTEXTS = range(4)
 GAUSSIAN_NOISE, STUDENT_NOISE, SKEWED_NOISE = range(3)
 NO_DELAY, FIXED_DELAY, GEOMETRIC_DELAY, UNIFORM_DELAY = range(4)
+
+# Long past any budget; beyond it a geometric delay is no longer told apart from one that never ends.
+_LONGEST_DELAY = 1e9
 
 Rows = tuple[tuple[float, ...], ...]
 Covariance = str | Rows
@@ -59,6 +62,7 @@ class StudentContexts(GaussianContexts):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        object.__setattr__(self, "dof", as_number("dof", self.dof))
         if not 2.0 < self.dof < math.inf:
             raise InvalidScenario(f"contexts with dof={self.dof!r} have no variance", hint="give dof above 2")
 
@@ -78,8 +82,7 @@ class DiscreteContexts(GaussianContexts):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not isinstance(self.levels, int) or self.levels < 2:
-            raise InvalidScenario(f"levels={self.levels!r} is not a whole number of at least 2")
+        object.__setattr__(self, "levels", as_count("levels", self.levels, least=2))
 
     @property
     def number(self) -> float:
@@ -98,7 +101,7 @@ class OneHotContexts:
 
     def __post_init__(self) -> None:
         if self.probabilities is not None:
-            values = tuple(float(value) for value in self.probabilities)
+            values = as_numbers("probabilities", self.probabilities)
             if not all(value > 0 for value in values) or abs(sum(values) - 1.0) > 1e-9:
                 raise InvalidScenario("probabilities of categories must be positive and sum to 1")
             object.__setattr__(self, "probabilities", values)
@@ -143,6 +146,7 @@ class StudentNoise:
     code: ClassVar[int] = STUDENT_NOISE
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "dof", as_number("dof", self.dof))
         if not 2.0 < self.dof < math.inf:
             raise InvalidScenario(f"noise with dof={self.dof!r} has no variance", hint="give dof above 2")
 
@@ -161,6 +165,7 @@ class SkewedNoise:
     code: ClassVar[int] = SKEWED_NOISE
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "shape", as_number("shape", self.shape))
         if not 0.0 < self.shape < math.inf:
             raise InvalidScenario(f"shape={self.shape!r} is not a positive number")
 
@@ -174,7 +179,7 @@ class SkewedNoise:
 class Delay:
     """Outcomes arrive late, counted in units asked for in between.
 
-    ``shape`` is ``"fixed"``, ``"geometric"`` or ``"uniform"`` (between 0 and twice the mean).
+    ``shape`` is ``"fixed"``, ``"geometric"`` or ``"uniform"`` (0, 1, … up to twice the mean).
     """
 
     mean: float = 10.0
@@ -188,10 +193,21 @@ class Delay:
     }
 
     def __post_init__(self) -> None:
-        if self.shape not in self._CODES:
+        if not isinstance(self.shape, str) or self.shape not in self._CODES:
             raise InvalidScenario(f"no delay of shape {self.shape!r}", hint=f"use {', '.join(self._CODES)}")
-        if not 0.0 < self.mean < math.inf:
-            raise InvalidScenario(f"a delay with mean={self.mean!r} is no delay", hint="leave delay out")
+        object.__setattr__(self, "mean", as_number("mean", self.mean))
+        if not 0.0 < self.mean < _LONGEST_DELAY:
+            raise InvalidScenario(
+                f"a delay with mean={self.mean!r} is not between 0 and {_LONGEST_DELAY:g} units",
+                hint="leave delay out for outcomes that arrive at once",
+            )
+        # Other means would need unequal chances, and be met on average only.
+        whole = {"fixed": self.mean, "uniform": 2.0 * self.mean}.get(self.shape, 0.0)
+        if whole != round(whole):
+            raise InvalidScenario(
+                f"no {self.shape} delay in whole units has the mean {self.mean!r}",
+                hint="round it, or use shape='geometric'",
+            )
 
     @property
     def code(self) -> int:
@@ -208,12 +224,44 @@ Contexts = GaussianContexts | StudentContexts | DiscreteContexts | OneHotContext
 Noise = GaussianNoise | StudentNoise | SkewedNoise
 
 
+def as_number(name: str, value: Any) -> float:
+    """A plain float, which compares, hashes and is written as it is."""
+    try:
+        if not isinstance(value, bool | str):
+            return float(value) + 0.0  # never −0.0, which is equal to 0.0 but written otherwise
+    except (TypeError, ValueError):
+        pass
+    raise InvalidScenario(f"{name}={value!r} is not a number")
+
+
+def as_numbers(name: str, values: Any) -> tuple[float, ...]:
+    """Plain floats in a tuple."""
+    try:
+        if not isinstance(values, str):
+            return tuple(as_number(name, value) for value in values)
+    except (TypeError, InvalidScenario):
+        pass
+    raise InvalidScenario(f"{name}={values!r} is not a list of numbers")
+
+
+def as_count(name: str, value: Any, *, least: int) -> int:
+    """A plain whole number."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise InvalidScenario(f"{name}={value!r} is not a whole number of at least {least}")
+    return int(value)
+
+
 def as_rows(matrix: npt.ArrayLike) -> Rows:
     """A matrix as tuples, which compare and hash."""
-    values = np.asarray(matrix, dtype=float)
+    try:
+        values = np.asarray(matrix, dtype=float)
+    except (TypeError, ValueError):
+        raise InvalidScenario(f"{matrix!r} is not a matrix of numbers") from None
     if values.ndim != 2:
         raise InvalidScenario(f"expected rows of numbers, got shape {values.shape}")
-    return tuple(tuple(row) for row in values.tolist())
+    if not np.all(np.isfinite(values)):
+        raise InvalidScenario("a matrix has entries that are not finite numbers")
+    return tuple(tuple(row) for row in (values + 0.0).tolist())
 
 
 def covariance_matrix(covariance: Covariance, dim: int) -> Matrix:
@@ -236,8 +284,8 @@ def covariance_matrix(covariance: Covariance, dim: int) -> Matrix:
     matrix = np.array(covariance)
     if matrix.shape != (dim, dim):
         raise InvalidScenario(f"the covariance has shape {matrix.shape}, expected {(dim, dim)}")
-    if not np.all(np.isfinite(matrix)) or np.max(np.abs(matrix - matrix.T)) > 1e-10 * np.max(np.abs(matrix)):
-        raise InvalidScenario("the covariance is not a symmetric matrix of numbers")
+    if np.max(np.abs(matrix - matrix.T)) > 1e-10 * np.max(np.abs(matrix)):
+        raise InvalidScenario("the covariance is not symmetric")
     if np.min(np.linalg.eigvalsh(matrix)) <= 0:
         raise InvalidScenario(
             "the covariance is not positive definite", hint="its eigenvalues must be positive"

@@ -44,8 +44,10 @@ def scenario_from_dict(values: Mapping[str, Any]) -> Scenario:
     """Build a scenario, refusing fields that do not exist."""
     from equipoise.lab.scenario import Scenario
 
+    if not isinstance(values, Mapping):
+        raise InvalidScenario(f"a scenario is a table of fields, not {values!r}")
     known = {field.name for field in dataclasses.fields(Scenario)}
-    unknown = sorted(set(values) - known)
+    unknown = sorted(set(values) - known, key=str)
     if unknown:
         raise InvalidScenario(
             f"a scenario has no {unknown[0]!r}", hint=f"its fields are {', '.join(sorted(known))}"
@@ -54,7 +56,7 @@ def scenario_from_dict(values: Mapping[str, Any]) -> Scenario:
     if missing:
         raise InvalidScenario(f"the scenario does not say {', '.join(missing)}")
     arguments = {
-        name: _piece_from_dict(name, value) if name in _PIECES and value is not None else _tuples(value)
+        name: _piece_from_dict(name, value) if name in _PIECES and value is not None else value
         for name, value in values.items()
     }
     return Scenario(**arguments)
@@ -93,21 +95,22 @@ def _piece_to_dict(piece: Any) -> dict[str, Any]:
 
 
 def _piece_from_dict(name: str, values: Any) -> Any:
-    if not isinstance(values, Mapping) or "kind" not in values:
-        raise InvalidScenario(
-            f"{name} must be a table with a kind", hint=f"kinds: {', '.join(_PIECES[name])}"
-        )
-    kind = _PIECES[name].get(values["kind"])
+    kinds = _PIECES[name]
+    hint = f"kinds: {', '.join(kinds)}"
+    # Where there is one kind only, it need not be said.
+    only = next(iter(kinds)) if len(kinds) == 1 else None
+    chosen = values.get("kind", only) if isinstance(values, Mapping) else None
+    if chosen is None:
+        raise InvalidScenario(f"{name} must be a table with a kind", hint=hint)
+    kind = kinds.get(chosen) if isinstance(chosen, str) else None
     if kind is None:
-        raise InvalidScenario(
-            f"no {name} of kind {values['kind']!r}", hint=f"kinds: {', '.join(_PIECES[name])}"
-        )
-    arguments = {key: _tuples(value) for key, value in values.items() if key != "kind"}
+        raise InvalidScenario(f"no {name} of kind {chosen!r}", hint=hint)
+    arguments = {key: value for key, value in values.items() if key != "kind"}
     fields = {field.name for field in dataclasses.fields(kind)}
-    unknown = sorted(set(arguments) - fields)
+    unknown = sorted(set(arguments) - fields, key=str)
     if unknown:
         raise InvalidScenario(
-            f"{name} of kind {values['kind']!r} has no {unknown[0]!r}",
+            f"{name} of kind {chosen!r} has no {unknown[0]!r}",
             hint=f"it takes {', '.join(sorted(fields)) or 'nothing'}",
         )
     return kind(**arguments)
@@ -115,7 +118,3 @@ def _piece_from_dict(name: str, values: Any) -> Any:
 
 def _lists(value: Any) -> Any:
     return [_lists(part) for part in value] if isinstance(value, tuple) else value
-
-
-def _tuples(value: Any) -> Any:
-    return tuple(_tuples(part) for part in value) if isinstance(value, list) else value

@@ -101,8 +101,8 @@ def word(stream: Stream) -> Any:
 
 @inlined
 def uniform(stream: Stream) -> float:
-    """Uniform on (0, 1), 53 bits, never 0."""
-    return (np.float64(word(stream) >> np.uint64(11)) + 0.5) * 2.0**-53
+    """Uniform on (0, 1), 52 bits, neither 0 nor 1."""
+    return (np.float64(word(stream) >> np.uint64(12)) + 0.5) * 2.0**-52
 
 
 @inlined

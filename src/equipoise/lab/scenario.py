@@ -14,7 +14,7 @@ import numpy.typing as npt
 from equipoise.core.layout import Matrix
 from equipoise.core.objective import Objective
 from equipoise.core.problem import Problem
-from equipoise.errors import InvalidMoment, InvalidScenario
+from equipoise.errors import EquipoiseError, InvalidScenario
 from equipoise.lab.pieces import (
     Contexts,
     Covariance,
@@ -22,7 +22,11 @@ from equipoise.lab.pieces import (
     GaussianContexts,
     GaussianNoise,
     Noise,
+    OneHotContexts,
     Rows,
+    as_count,
+    as_number,
+    as_numbers,
     as_rows,
 )
 
@@ -34,7 +38,7 @@ class Scenario:
     Parameters
     ----------
     noise
-        Noise variance σ² of every arm (its mean over contexts and time).
+        Noise variance σ² of every arm (its mean over contexts; under drift, half-way).
     dim, budget
         Features d and units n.
     contexts, noise_shape
@@ -48,7 +52,7 @@ class Scenario:
     curvature
         Size of a quadratic term in the truth; errors are against the best linear fit.
     coef_drift
-        Length by which the coefficients move during the trial; errors are against the end.
+        Length by which every arm's coefficients move during the trial; errors are against the end.
     noise_drift
         g: the noise variance changes as exp(g·(t/n − ½)).
     moment
@@ -86,7 +90,10 @@ class Scenario:
     weights: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
+        self._check_pieces()
         self._check_numbers()
+        if self.objective not in ("max", "mean"):
+            object.__setattr__(self, "objective", as_number("objective", self.objective))
         for name in ("coef", "moment"):
             value = getattr(self, name)
             if value is not None and not isinstance(value, str):
@@ -95,11 +102,15 @@ class Scenario:
             raise InvalidScenario(
                 f"coef has shape {np.shape(self.coef)}, expected {(len(self.noise), self.dim)}"
             )
-        if isinstance(self.moment, str) and self.moment not in ("true", "learned"):
+        if self.moment is None or (isinstance(self.moment, str) and self.moment not in ("true", "learned")):
             raise InvalidScenario(f"moment={self.moment!r}", hint="use 'true', 'learned' or a matrix")
         if self.curvature and not self.contexts.symmetric:
             raise InvalidScenario("a quadratic truth needs contexts that are symmetric around zero")
-        self.true_moment()
+        for told in ("true", self.moment):
+            try:
+                self._problem(told)
+            except EquipoiseError as error:
+                raise InvalidScenario(error.message, hint=error.hint) from None
 
     @property
     def arms(self) -> tuple[str, ...]:
@@ -108,11 +119,14 @@ class Scenario:
 
     def problem(self) -> Problem:
         """The problem as the policy sees it."""
+        return self._problem(self.moment)
+
+    def _problem(self, told: str | Rows) -> Problem:
         moment: Matrix | None
-        if self.moment == "learned":
+        if told == "learned":
             moment = None
         else:
-            moment = self.true_moment() if isinstance(self.moment, str) else np.array(self.moment)
+            moment = self.true_moment() if isinstance(told, str) else np.array(told)
         weights = None if self.weights is None else dict(zip(self.arms, self.weights, strict=True))
         # simulate() refuses policies that cannot run on a small budget.
         return Problem(
@@ -157,31 +171,46 @@ class Scenario:
 
         return cls.from_dict(load_toml(text))
 
+    def _check_pieces(self) -> None:
+        kinds = {"contexts": Contexts, "noise_shape": Noise, "delay": Delay | None}
+        for name, kind in kinds.items():
+            if not isinstance(getattr(self, name), kind):
+                raise InvalidScenario(
+                    f"{name}={getattr(self, name)!r} is not a piece for it",
+                    hint="see equipoise.lab.pieces, e.g. contexts=StudentContexts(dof=5)",
+                )
+        if not isinstance(self.intercept, bool | np.bool_):
+            raise InvalidScenario(f"intercept={self.intercept!r} is neither True nor False")
+        object.__setattr__(self, "intercept", bool(self.intercept))
+        if self.intercept and isinstance(self.contexts, OneHotContexts):
+            raise InvalidScenario(
+                "the categories of one-hot contexts sum to 1, so an intercept says nothing new",
+                hint="leave intercept out",
+            )
+
     def _check_numbers(self) -> None:
-        noise = _numbers("noise", self.noise)
-        if not noise or not all(0.0 <= value < math.inf for value in noise):
-            raise InvalidScenario(f"noise {self.noise!r} is not a list of variances of at least 0")
-        object.__setattr__(self, "noise", noise)
+        object.__setattr__(self, "noise", as_numbers("noise", self.noise))
+        if not self.noise or not all(0.0 <= value < math.inf for value in self.noise):
+            raise InvalidScenario(f"noise={list(self.noise)} is not a list of variances of at least 0")
         for name, least in (("dim", 1 + self.intercept), ("budget", 1)):
+            object.__setattr__(self, name, as_count(name, getattr(self, name), least=least))
+        for name in ("heteroscedasticity", "coef_drift", "curvature", "noise_drift", "lost", "ridge"):
             value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-                raise InvalidScenario(f"{name}={value!r} is not a whole number of at least {least}")
-            object.__setattr__(self, name, int(value))
-        for name in ("heteroscedasticity", "coef_drift"):
-            if not 0.0 <= getattr(self, name) < math.inf:
-                raise InvalidScenario(f"{name}={getattr(self, name)!r} is not a number of at least 0")
-        for name in ("curvature", "noise_drift"):
-            if not math.isfinite(getattr(self, name)):
-                raise InvalidScenario(f"{name}={getattr(self, name)!r} is not a finite number")
-        if not 0.0 <= self.lost < 1.0:
+            if name == "ridge" and value is None:
+                continue
+            value = as_number(name, value)
+            signed = name in ("curvature", "noise_drift")
+            if not math.isfinite(value) or (value < 0.0 and not signed):
+                raise InvalidScenario(
+                    f"{name}={value!r} is not a {'finite number' if signed else 'number of at least 0'}"
+                )
+            object.__setattr__(self, name, value)
+        if not self.lost < 1.0:
             raise InvalidScenario(f"lost={self.lost!r} is not a probability below 1")
-        if self.ridge is not None and not 0.0 <= self.ridge < math.inf:
-            raise InvalidScenario(f"ridge={self.ridge!r} is not a number of at least 0")
         if self.weights is not None:
-            weights = _numbers("weights", self.weights)
-            if len(weights) != len(noise):
-                raise InvalidScenario(f"{len(weights)} weights for {len(noise)} arms")
-            object.__setattr__(self, "weights", weights)
+            object.__setattr__(self, "weights", as_numbers("weights", self.weights))
+            if len(self.weights) != len(self.noise):
+                raise InvalidScenario(f"{len(self.weights)} weights for {len(self.noise)} arms")
 
 
 def GaussianScenario(  # noqa: N802 - reads as the kind of scenario that it makes
@@ -194,24 +223,11 @@ def GaussianScenario(  # noqa: N802 - reads as the kind of scenario that it make
     **pieces: Any,
 ) -> Scenario:
     """Linear arms, Gaussian contexts and noise: the paper's setting, with any piece replaced."""
-    if not isinstance(covariance, str):
-        covariance = as_rows(covariance)
-    rows = None if coef is None else as_rows(coef)
-    try:
-        return Scenario(
-            noise=tuple(noise),
-            dim=dim,
-            budget=budget,
-            contexts=GaussianContexts(covariance=covariance),
-            coef=rows,
-            **pieces,
-        )
-    except InvalidMoment as error:
-        raise InvalidScenario(error.message, hint=error.hint) from None
-
-
-def _numbers(name: str, values: Sequence[float]) -> tuple[float, ...]:
-    try:
-        return tuple(float(value) for value in values)
-    except (TypeError, ValueError):
-        raise InvalidScenario(f"{name}={values!r} is not a list of numbers") from None
+    return Scenario(
+        noise=noise,  # type: ignore[arg-type]
+        dim=dim,
+        budget=budget,
+        contexts=GaussianContexts(covariance=covariance),  # type: ignore[arg-type]
+        coef=coef,  # type: ignore[arg-type]
+        **pieces,
+    )

@@ -9,6 +9,7 @@ from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExec
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Lock
 
 import numpy as np
 
@@ -17,14 +18,14 @@ from equipoise.errors import BudgetTooSmall, InvalidArgument
 from equipoise.lab.checkpoint import Checkpoint, open_checkpoint
 from equipoise.lab.result import PolicyResult, SimulationResult, result_weights
 from equipoise.lab.scenario import Scenario
-from equipoise.lab.trials import Ledger, new_bench, new_ledger, run_trials
+from equipoise.lab.trials import Bench, Ledger, new_bench, new_ledger, run_trials
 
 Progress = Callable[[int, int], None]
 
 # Long enough that handing out chunks costs nothing, short enough that progress is smooth.
 _DECISIONS_A_CHUNK = 400_000
-# Chunks handed out ahead of those that are done, an executor's worker: enough to keep it busy.
-_AHEAD = 4
+# Chunks handed out ahead of those that are done: enough for a large cluster, few enough to cancel.
+_AHEAD = 1_000
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,7 @@ def simulate(
 
     named = _named(policies)
     _check(scenario, named, trials, seed, workers)
+    trials, seed = int(trials), int(seed)
     chunks = list(_chunks(len(named), trials, scenario.budget))
     store = open_checkpoint(checkpoint, scenario, {k: p.spec for k, p in named.items()}, trials, seed)
     ledgers = [new_ledger(trials, len(scenario.noise)) for _ in named]
@@ -103,23 +105,25 @@ def simulate(
 def run_chunk(scenario: Scenario, policy: Policy, seed: int, first: int, trials: int) -> tuple[Ledger, float]:
     """Trials ``first`` … of one policy, and the seconds they took without compilation."""
     bench = new_bench(scenario, policy, seed)
-    if not _is_warm(scenario):
-        run_trials(bench, first, new_ledger(1, len(scenario.noise)))
+    _warm_up(bench, scenario)
     ledger = new_ledger(trials, len(scenario.noise))
     begin = time.perf_counter()
     run_trials(bench, first, ledger)
     return ledger, time.perf_counter() - begin
 
 
-_WARM: set[bool] = set()
+_WARM: set[tuple[bool, int, int]] = set()
+_WARMING = Lock()
 
 
-def _is_warm(scenario: Scenario) -> bool:
-    """Whether this process has run such trials before, so that they are compiled."""
+def _warm_up(bench: Bench, scenario: Scenario) -> None:
+    """Run one trial if this process has not run such trials before, so that they are compiled."""
     late = scenario.delay is not None or scenario.lost > 0
-    known = late in _WARM
-    _WARM.add(late)
-    return known
+    kind = (late, scenario.contexts.code, scenario.noise_shape.code)
+    with _WARMING:
+        if kind not in _WARM:
+            run_trials(bench, 0, new_ledger(1, len(scenario.noise)))
+            _WARM.add(kind)
 
 
 def _run_all(
@@ -142,7 +146,7 @@ def _run_all(
     running: dict[Future[tuple[Ledger, float]], Chunk] = {}
     try:
         while waiting or running:
-            while waiting and len(running) < _AHEAD * (os.cpu_count() or 1):
+            while waiting and len(running) < _AHEAD:
                 chunk = waiting.pop()
                 future = pool.submit(
                     run_chunk, scenario, policies[chunk.policy], seed, chunk.first, chunk.trials
@@ -200,6 +204,8 @@ def _check(
             continue
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
             raise InvalidArgument(f"{name}={value!r} is not a whole number of at least {least}")
+    if seed >= 2**63:
+        raise InvalidArgument(f"seed={seed!r} is not below 2^63")
     needed = len(scenario.noise) * (scenario.dim + 1)
     for name, policy in policies.items():
         if scenario.budget < needed and type(policy).forced_start:

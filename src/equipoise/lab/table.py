@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, overload
 
 from equipoise.core.tables import html_table, text_table
-from equipoise.errors import MissingExtra
+from equipoise.errors import InvalidArgument, MissingExtra, OutputNotWritable
 
 
 class Table(Sequence[dict[str, Any]]):
@@ -47,6 +48,8 @@ class Table(Sequence[dict[str, Any]]):
 
     def column(self, name: str) -> list[Any]:
         """The values of one column."""
+        if name not in self.columns:
+            raise InvalidArgument(f"no column {name!r}", hint=f"columns: {', '.join(self.columns)}")
         place = self.columns.index(name)
         return [row[place] for row in self._rows]
 
@@ -54,12 +57,13 @@ class Table(Sequence[dict[str, Any]]):
         """A pandas data frame; the metadata are its ``attrs``."""
         pandas = _library("pandas")
         frame = pandas.DataFrame.from_records(self._rows, columns=list(self.columns))
-        frame.attrs = self.metadata
+        frame.attrs = copy.deepcopy(self.metadata)
         return frame
 
     def to_polars(self) -> Any:
         """A Polars data frame."""
-        return _library("polars").DataFrame(self._rows, schema=list(self.columns), orient="row")
+        # Every row counts for a column's type: the first whole number does not make it whole.
+        return _library("polars").DataFrame({name: self.column(name) for name in self.columns}, strict=False)
 
     def to_arrow(self) -> Any:
         """An Arrow table; the metadata are in its schema under ``equipoise``."""
@@ -69,7 +73,13 @@ class Table(Sequence[dict[str, Any]]):
 
     def write_parquet(self, path: str | Path) -> None:
         """A Parquet file with the metadata inside."""
-        _library("pyarrow.parquet").write_table(self.to_arrow(), str(path))
+        library, table = _library("pyarrow.parquet"), self.to_arrow()
+        try:
+            library.write_table(table, str(path))
+        except OSError as error:
+            raise OutputNotWritable(
+                f"cannot write {path}: {error.strerror or error}", hint="choose another file"
+            ) from None
 
     def __str__(self) -> str:
         return text_table(self.columns, [[_cell(value) for value in row] for row in self._rows])

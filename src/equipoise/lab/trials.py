@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -11,9 +11,10 @@ from equipoise.core import arms as kernel
 from equipoise.core.choice import choose
 from equipoise.core.compiled import compiled, inlined
 from equipoise.core.experiment import trial_state
-from equipoise.core.intervals import elasticities
+from equipoise.core.intervals import measure_elasticities
 from equipoise.core.layout import Matrix, State, Vector
 from equipoise.core.policy import Policy, score_address
+from equipoise.lab.pieces import GAUSSIAN_CONTEXTS, GAUSSIAN_NOISE
 from equipoise.lab.random import Stream, new_stream
 from equipoise.lab.scenario import Scenario
 from equipoise.lab.verdict import Judge, judge_arms, new_judge
@@ -21,6 +22,7 @@ from equipoise.lab.world import (
     World,
     draw_contexts,
     draw_delay,
+    draw_gaussian_contexts,
     draw_outcome,
     draw_shocks,
     draw_truth,
@@ -56,6 +58,7 @@ class Bench(NamedTuple):
     scores: Vector
     pulls: Counts  # [m] noise values used up
     due: Counts  # [n] step at which an outcome arrives
+    probe: npt.NDArray[Any]  # ARM[m] to try scores on
     elasticities: Vector
 
 
@@ -76,6 +79,7 @@ def new_bench(scenario: Scenario, policy: Policy, seed: int) -> Bench:
         scores=np.zeros(m),
         pulls=np.zeros(m, np.int64),
         due=np.zeros(problem.budget, np.int64),
+        probe=state.arms.copy(),
         elasticities=np.zeros(m),
     )
 
@@ -88,8 +92,16 @@ def new_ledger(trials: int, arms: int) -> Ledger:
 
 def run_trials(bench: Bench, first: int, ledger: Ledger) -> None:
     """Run trials ``first``, ``first`` + 1, … until the ledger is full."""
-    late = bool(bench.world.setting["delay"][0]) or bench.world.setting["lost"][0] > 0.0
-    run = _run_late if late else _run_prompt
+    setting = bench.world.setting[0]
+    judges_intervals = len(bench.scores) <= _MOST_ARMS_WITH_COVERAGE
+    if setting["delay"] or setting["lost"] > 0.0:
+        run = _run_late
+    elif setting["contexts"] != GAUSSIAN_CONTEXTS or setting["noise"] != GAUSSIAN_NOISE:
+        run = _run_prompt
+    else:
+        _run_textbook(*bench, *ledger, first, judges_intervals)
+        return
+    # Unusual worlds are put together here, so that only what they use is compiled.
     for k in range(len(ledger.errors)):
         kernel.clear(bench.state)
         draw_truth(bench.world, bench.stream, first + k)
@@ -107,10 +119,66 @@ def run_trials(bench: Bench, first: int, ledger: Ledger) -> None:
             bench.due,
             first + k,
         )
-        _judge(bench, ledger, k)
+        _judge(
+            bench.state,
+            bench.judge,
+            bench.score,
+            bench.settings,
+            bench.probe,
+            bench.elasticities,
+            bench.world.coefs,
+            *ledger,
+            k,
+            judges_intervals,
+        )
 
 
 @compiled
+def _run_textbook(
+    state: State,
+    world: World,
+    judge: Judge,
+    stream: Stream,
+    score: int,
+    settings: Vector,
+    scores: Vector,
+    pulls: Counts,
+    due: Counts,
+    probe: npt.NDArray[Any],
+    elasticities: Vector,
+    errors: Matrix,
+    counts: Counts,
+    coverage: Matrix,
+    plain_coverage: Matrix,
+    first: int,
+    judges_intervals: bool,
+) -> None:
+    """Gaussian contexts and noise, outcomes at once: all trials in one compiled loop."""
+    for k in range(errors.shape[0]):
+        kernel.clear(state)
+        draw_truth(world, stream, first + k)
+        draw_gaussian_contexts(world, stream, first + k, state.contexts)
+        for i in range(pulls.shape[0]):
+            pulls[i] = 0
+        _run_prompt(state, world, stream, score, settings, scores, pulls, due, first + k)
+        _judge(
+            state,
+            judge,
+            score,
+            settings,
+            probe,
+            elasticities,
+            world.coefs,
+            errors,
+            counts,
+            coverage,
+            plain_coverage,
+            k,
+            judges_intervals,
+        )
+
+
+@inlined
 def _run_prompt(
     state: State,
     world: World,
@@ -168,6 +236,13 @@ def _run_late(
                     kernel.observe(state, row, state.outcomes[row])
         oldest = open_from
         t += 1
+        if t >= budget:
+            # No more decisions: on to the next outcome, however late.
+            soonest = last
+            for row in range(oldest, budget):
+                if due[row] >= t:
+                    soonest = min(soonest, due[row])
+            t = soonest
     if not kernel.is_settled(state):
         kernel.settle(state)
 
@@ -191,20 +266,32 @@ def _next_unit(
     return i
 
 
-def _judge(bench: Bench, ledger: Ledger, k: int) -> None:
-    state = bench.state
-    ledger.counts[k] = state.arms["count"]
-    judges_intervals = len(bench.scores) <= _MOST_ARMS_WITH_COVERAGE
+@inlined
+def _judge(
+    state: State,
+    judge: Judge,
+    score: int,
+    settings: Vector,
+    probe: npt.NDArray[Any],
+    elasticities: Vector,
+    truth: Matrix,
+    errors: Matrix,
+    counts: Counts,
+    coverage: Matrix,
+    plain_coverage: Matrix,
+    k: int,
+    judges_intervals: bool,
+) -> None:
+    """Write row k of the ledger."""
     if judges_intervals:
         kernel.is_settled(state)
-        bench.elasticities[:] = elasticities(state, bench.score, bench.settings)
-    judge_arms(
-        state,
-        bench.judge,
-        bench.world.coefs,
-        bench.elasticities,
-        judges_intervals,
-        ledger.errors[k],
-        ledger.coverage[k],
-        ledger.plain_coverage[k],
-    )
+        step = state.trial[0].step
+        for i in range(probe.shape[0]):
+            probe[i] = state.arms[i]
+            elasticities[i] = 0.0
+        # Looks at later steps, which come back with the line below.
+        measure_elasticities(state.arms, probe, state.trial, score, settings, elasticities)
+        state.trial[0].step = step
+    for i in range(counts.shape[1]):
+        counts[k, i] = state.arms[i].count
+    judge_arms(state, judge, truth, elasticities, judges_intervals, errors[k], coverage[k], plain_coverage[k])

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from equipoise.core.compiled import compiled
-from equipoise.core.intervals import _FIRST_ORDER, _SECOND_ORDER
+from equipoise.core.intervals import FIRST_ORDER, SECOND_ORDER
 from equipoise.core.layout import Matrix, State, Vector
 
 
@@ -55,8 +55,7 @@ def judge_arms(
     for i in range(errors.shape[0]):
         errors[i] = _ridge_error(state, judge, i, truth)
         if judges_intervals:
-            coverage[i] = _covered(state, judge, i, truth, elasticities[i])
-            plain_coverage[i] = _covered(state, judge, i, truth, 0.0)
+            _judge_intervals(state, judge, i, truth, elasticities[i], coverage, plain_coverage)
 
 
 @compiled
@@ -103,21 +102,33 @@ def _ridge_error(state: State, judge: Judge, i: int, truth: Matrix) -> float:
 
 
 @compiled
-def _covered(state: State, judge: Judge, i: int, truth: Matrix, elasticity: float) -> float:
-    """Share of arm i's coefficients inside their intervals, corrected for that elasticity."""
+def _judge_intervals(
+    state: State,
+    judge: Judge,
+    i: int,
+    truth: Matrix,
+    elasticity: float,
+    coverage: Vector,
+    plain_coverage: Vector,
+) -> None:
+    """Shares of arm i's coefficients inside their intervals, corrected for its elasticity and plain."""
     if not state.arms[i].data_ready:
-        return 1.0
+        coverage[i] = plain_coverage[i] = 1.0
+        return
     dof = state.arms[i].dof
-    inflation = 1.0 + elasticity * (_FIRST_ORDER / dof + _SECOND_ORDER / (dof * dof))
-    reach = judge.quantiles[dof] * np.sqrt(state.arms[i].noise_variance * inflation)
+    inflation = 1.0 + elasticity * (FIRST_ORDER / dof + SECOND_ORDER / (dof * dof))
+    reach = judge.quantiles[dof] ** 2 * state.arms[i].noise_variance
     dim = judge.coef.shape[0]
-    inside = 0
+    inside = plainly_inside = 0
     for r in range(dim):
         spread = 0.0
         for k in range(dim):
             spread += judge.root[r, k] * judge.root[r, k]
-        inside += abs(judge.least_squares[r] - truth[i, r]) <= reach * np.sqrt(spread)
-    return inside / dim
+        gap = judge.least_squares[r] - truth[i, r]
+        inside += gap * gap <= reach * inflation * spread
+        plainly_inside += gap * gap <= reach * spread
+    coverage[i] = inside / dim
+    plain_coverage[i] = plainly_inside / dim
 
 
 @compiled

@@ -135,7 +135,7 @@ def draw_truth(world: World, stream: Stream, trial: int) -> None:
 def draw_contexts(world: World, stream: Stream, trial: int, contexts: Matrix) -> None:
     """Write the contexts of all units; row t depends on seed, trial and t alone."""
     # Only what a scenario uses is compiled.
-    draw = _draw_gaussian if world.setting["contexts"][0] == GAUSSIAN_CONTEXTS else _draw_unusual
+    draw = draw_gaussian_contexts if world.setting["contexts"][0] == GAUSSIAN_CONTEXTS else _draw_unusual
     draw(world, stream, trial, contexts)
 
 
@@ -146,7 +146,8 @@ def draw_shocks(world: World, stream: Stream, trial: int) -> None:
 
 
 @compiled
-def _draw_gaussian(world: World, stream: Stream, trial: int, contexts: Matrix) -> None:
+def draw_gaussian_contexts(world: World, stream: Stream, trial: int, contexts: Matrix) -> None:
+    """:func:`draw_contexts` where they are Gaussian."""
     setting = world.setting[0]
     first = setting.intercept
     for t in range(contexts.shape[0]):

@@ -1,6 +1,6 @@
 """How often 95 % intervals cover the truth after adaptive allocation, plain and corrected.
 
-python benchmarks/coverage.py --write docs/tables/coverage.md
+python benchmarks/interval_coverage.py --write docs/tables/coverage.md
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def main() -> None:
     caption = (
         f"Percent of coefficients inside their 95 % interval; m = {ARMS}, d = {DIM}, "
         f"{options.trials:,} trials, seed {options.seed}, equipoise {eq.__version__}. "
-        "Printed by `python benchmarks/coverage.py`."
+        "Printed by `python benchmarks/interval_coverage.py`."
     )
     header = ["scenario", "n", "policy", "plain t", "by arm", "corrected", "by arm"]
     show(markdown(header, rows, caption), options.write)

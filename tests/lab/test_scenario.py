@@ -1,0 +1,461 @@
+"""Scenarios are plain data: they equal themselves, travel as TOML, and refuse what makes no sense."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import equipoise as eq
+from equipoise.errors import InvalidScenario
+from equipoise.lab.pieces import (
+    Delay,
+    DiscreteContexts,
+    GaussianContexts,
+    GaussianNoise,
+    OneHotContexts,
+    SkewedNoise,
+    StudentContexts,
+    StudentNoise,
+)
+from equipoise.lab.plain import _PIECES
+
+# Strategies
+
+
+def numbers(low, high, **settings):
+    return st.floats(low, high, allow_nan=False, **settings)
+
+
+@st.composite
+def matrices(draw, rows, columns):
+    row = st.lists(numbers(-3, 3), min_size=columns, max_size=columns)
+    return draw(st.lists(row, min_size=rows, max_size=rows))
+
+
+@st.composite
+def definite_matrices(draw, dim):
+    root = np.array(draw(matrices(dim, dim)))
+    return (root @ root.T + np.eye(dim)).tolist()
+
+
+@st.composite
+def shares(draw, dim):
+    parts = np.array(draw(st.lists(numbers(0.1, 1.0), min_size=dim, max_size=dim)))
+    return tuple((parts / parts.sum()).tolist())
+
+
+def covariances(dim):
+    named = st.just("identity") | st.builds("ar1:{}".format, numbers(-0.9, 0.9))
+    return named | definite_matrices(dim)
+
+
+@st.composite
+def contexts(draw, dim):
+    covariance = covariances(dim)
+    return draw(
+        st.one_of(
+            st.builds(GaussianContexts, covariance=covariance),
+            st.builds(StudentContexts, covariance=covariance, dof=numbers(2, 50, exclude_min=True)),
+            st.builds(DiscreteContexts, covariance=covariance, levels=st.integers(2, 20)),
+            st.builds(OneHotContexts, probabilities=st.none() | shares(dim)),
+        )
+    )
+
+
+SHAPES = st.one_of(
+    st.builds(GaussianNoise),
+    st.builds(StudentNoise, dof=numbers(2, 50, exclude_min=True)),
+    st.builds(SkewedNoise, shape=numbers(0.01, 50)),
+)
+DELAYS = st.one_of(
+    st.builds(Delay, mean=numbers(0.01, 1e6), shape=st.just("geometric")),
+    st.builds(Delay, mean=st.integers(1, 100), shape=st.just("fixed")),
+    st.builds(Delay, mean=st.integers(1, 100).map(lambda k: k / 2), shape=st.just("uniform")),
+)
+
+
+@st.composite
+def scenarios(draw):
+    arms, varying = draw(st.integers(1, 4)), draw(st.integers(1, 3))
+    drawn = draw(contexts(varying))
+    one_hot = isinstance(drawn, OneHotContexts)
+    intercept = False if one_hot else draw(st.booleans())
+    dim = varying + intercept
+    per_arm = {"min_size": arms, "max_size": arms}
+    optional = {
+        "noise_shape": SHAPES,
+        "coef": matrices(arms, dim),
+        "heteroscedasticity": numbers(0, 5),
+        "curvature": st.just(0.0) if one_hot else numbers(-2, 2),
+        "coef_drift": numbers(0, 5),
+        "noise_drift": numbers(-3, 3),
+        "moment": st.sampled_from(["true", "learned"]) | definite_matrices(dim),
+        "delay": DELAYS,
+        "lost": numbers(0, 1, exclude_max=True),
+        "ridge": numbers(0, 10),
+        "objective": st.sampled_from(["max", "mean"]) | numbers(1, 20) | st.just(math.inf),
+        "weights": st.lists(numbers(0.1, 10), **per_arm),
+    }
+    chosen = draw(st.sets(st.sampled_from(sorted(optional))))
+    return eq.Scenario(
+        noise=draw(st.lists(numbers(0, 100), **per_arm)),
+        dim=dim,
+        budget=draw(st.integers(1, 10**6)),
+        contexts=drawn,
+        intercept=intercept,
+        **{name: draw(optional[name]) for name in sorted(chosen)},
+    )
+
+
+# Round trips
+
+
+@given(scenarios())
+@settings(max_examples=200, deadline=None)
+def test_plain_data_and_back(scenario):
+    values = scenario.to_dict()
+    for other in (
+        eq.Scenario.from_dict(values),
+        eq.Scenario.from_dict(json.loads(json.dumps(values))),
+        eq.Scenario.from_toml(scenario.to_toml()),
+        pickle.loads(pickle.dumps(scenario)),
+        copy.deepcopy(scenario),
+        scenario.replace(),
+    ):
+        assert other == scenario
+        assert hash(other) == hash(scenario)
+        assert repr(other) == repr(scenario)
+        assert other.to_dict() == values
+    problem = scenario.problem()
+    assert (problem.dim, problem.budget, len(problem.arms)) == (
+        scenario.dim,
+        scenario.budget,
+        len(scenario.noise),
+    )
+
+
+CHANGES = {
+    "noise": (0.5, 2.5),
+    "dim": 3,
+    "budget": 61,
+    "contexts": StudentContexts(),
+    "intercept": True,
+    "noise_shape": SkewedNoise(),
+    "coef": ((1.0, 0.0), (0.0, 1.0)),
+    "heteroscedasticity": 0.1,
+    "curvature": 0.1,
+    "coef_drift": 0.1,
+    "noise_drift": 0.1,
+    "moment": "learned",
+    "delay": Delay(),
+    "lost": 0.1,
+    "ridge": 0.1,
+    "objective": "mean",
+    "weights": (1.0, 2.0),
+}
+PLAIN = eq.GaussianScenario(noise=[0.5, 2.0], dim=2, budget=60)
+
+
+def test_every_field_is_in_the_list_above():
+    assert set(CHANGES) == set(eq.Scenario.__dataclass_fields__)
+
+
+@pytest.mark.parametrize("field", CHANGES)
+def test_every_field_counts(field):
+    changed = PLAIN.replace(**{field: CHANGES[field]})
+    assert changed != PLAIN
+    assert eq.Scenario.from_toml(changed.to_toml()) == changed
+    assert field in changed.to_dict()
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (StudentContexts(dof=5), StudentContexts(dof=6)),
+        (StudentContexts(), GaussianContexts()),
+        (StudentContexts(covariance="ar1:0.5"), StudentContexts()),
+        (DiscreteContexts(levels=3), DiscreteContexts(levels=4)),
+        (DiscreteContexts(), StudentContexts()),
+        (OneHotContexts(), OneHotContexts(probabilities=(0.4, 0.6))),
+    ],
+    ids=repr,
+)
+def test_contexts_that_differ(one, other):
+    scenarios = [PLAIN.replace(contexts=piece) for piece in (one, other)]
+    assert scenarios[0] != scenarios[1]
+    assert [eq.Scenario.from_toml(scenario.to_toml()) for scenario in scenarios] == scenarios
+
+
+def test_every_kind_of_piece_has_a_name():
+    kinds = [kind for table in _PIECES.values() for kind in table.values()]
+    assert {kind.__name__ for kind in kinds} == {
+        name for name in eq.lab.__all__ if name.endswith(("Contexts", "Noise", "Delay"))
+    }
+
+
+def test_defaults_are_left_out():
+    assert PLAIN.to_dict() == {"noise": [0.5, 2.0], "dim": 2, "budget": 60}
+    assert PLAIN.replace(contexts=StudentContexts()).to_dict()["contexts"] == {"kind": "student"}
+
+
+def test_arrays_and_lists_are_the_same():
+    matrix = np.array([[2.0, 0.5], [0.5, 1.0]])
+    given_arrays = eq.GaussianScenario(
+        noise=np.array([1, 2]), dim=np.int64(2), budget=np.int32(50), covariance=matrix, coef=np.eye(2)
+    )
+    given_lists = eq.GaussianScenario(
+        noise=[1.0, 2.0], dim=2, budget=50, covariance=matrix.tolist(), coef=[[1, 0], [0, 1]]
+    )
+    assert given_arrays == given_lists
+    assert hash(given_arrays) == hash(given_lists)
+    assert given_arrays.to_toml() == given_lists.to_toml()
+
+
+def test_numpy_numbers_become_plain():
+    scenario = PLAIN.replace(
+        noise_shape=StudentNoise(dof=np.int64(5)),
+        contexts=DiscreteContexts(levels=np.int64(3)),
+        delay=Delay(mean=np.float32(2.0)),
+        lost=np.float32(0.5),
+        intercept=np.bool_(True),
+        objective=np.int64(2),
+        ridge=np.int64(1),
+    )
+    assert eq.Scenario.from_toml(scenario.to_toml()) == scenario
+    json.dumps(scenario.to_dict())
+
+
+def test_a_document_written_by_hand():
+    scenario = eq.Scenario.from_toml(
+        """
+        noise = [0.5, 2]
+        dim = 3
+        budget = 60
+        intercept = true
+        lost = 0.05
+
+        [contexts]
+        kind = "discrete"
+        levels = 3
+        covariance = "ar1:0.5"
+
+        [delay]
+        mean = 12
+        """
+    )
+    assert scenario == eq.Scenario(
+        noise=(0.5, 2.0),
+        dim=3,
+        budget=60,
+        intercept=True,
+        lost=0.05,
+        contexts=DiscreteContexts(levels=3, covariance="ar1:0.5"),
+        delay=Delay(mean=12.0),
+    )
+
+
+# Moments
+
+
+def test_true_moments():
+    np.testing.assert_array_equal(PLAIN.true_moment(), np.eye(2))
+    ar1 = PLAIN.replace(contexts=GaussianContexts(covariance="ar1:0.5"), dim=3)
+    np.testing.assert_allclose(ar1.true_moment(), [[1, 0.5, 0.25], [0.5, 1, 0.5], [0.25, 0.5, 1]])
+    with_intercept = ar1.replace(intercept=True)
+    np.testing.assert_allclose(with_intercept.true_moment(), [[1, 0, 0], [0, 1, 0.5], [0, 0.5, 1]])
+    one_hot = PLAIN.replace(contexts=OneHotContexts(probabilities=(0.3, 0.7)))
+    np.testing.assert_allclose(one_hot.true_moment(), [[0.3, 0], [0, 0.7]])
+
+
+def test_what_the_policy_is_told():
+    ar1 = eq.GaussianScenario(noise=[1, 2], dim=2, budget=60, covariance="ar1:0.5", weights=(1, 3))
+    np.testing.assert_array_equal(ar1.problem().moment, ar1.true_moment())
+    assert ar1.replace(moment="learned").problem().moment is None
+    wrong = ar1.replace(moment=((3.0, 0.0), (0.0, 1.0)))
+    np.testing.assert_array_equal(wrong.problem().moment, [[3, 0], [0, 1]])
+    np.testing.assert_array_equal(wrong.true_moment(), ar1.true_moment())
+    assert ar1.problem().weights.tolist() == [1, 3]
+
+
+# Refusals
+
+NAN, INF = math.nan, math.inf
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"noise": []}, "noise"),
+        ({"noise": [1.0, -0.5]}, "variances of at least 0"),
+        ({"noise": [1.0, NAN]}, "variances of at least 0"),
+        ({"noise": [1.0, INF]}, "variances of at least 0"),
+        ({"noise": 2.0}, "not a list of numbers"),
+        ({"noise": "12"}, "not a list of numbers"),
+        ({"noise": ["1", "2"]}, "not a list of numbers"),
+        ({"noise": None}, "not a list of numbers"),
+        ({"dim": 0}, "dim=0 is not a whole number of at least 1"),
+        ({"dim": 2.0}, "dim=2.0"),
+        ({"dim": True}, "dim=True"),
+        ({"dim": "2"}, "dim='2'"),
+        ({"dim": 1, "intercept": True}, "at least 2"),
+        ({"budget": 0}, "budget=0"),
+        ({"budget": None}, "budget=None"),
+        ({"intercept": "yes"}, "neither True nor False"),
+        ({"intercept": 2}, "neither True nor False"),
+        ({"intercept": True, "contexts": OneHotContexts()}, "leave intercept out"),
+        ({"contexts": "student"}, "contexts='student' .*StudentContexts"),
+        ({"contexts": None}, "contexts=None"),
+        ({"contexts": StudentNoise()}, "contexts=StudentNoise"),
+        ({"noise_shape": StudentContexts()}, "noise_shape=StudentContexts"),
+        ({"delay": 5}, "delay=5"),
+        ({"coef": [[1.0, 2.0]]}, r"coef has shape \(1, 2\), expected \(2, 2\)"),
+        ({"coef": [[1.0, 2.0], [3.0]]}, "not a matrix of numbers"),
+        ({"coef": [[1.0, 2.0], [3.0, NAN]]}, "not finite"),
+        ({"coef": [1.0, 2.0]}, "rows of numbers"),
+        ({"coef": "drawn"}, "coef"),
+        ({"heteroscedasticity": -0.1}, "heteroscedasticity=-0.1"),
+        ({"heteroscedasticity": "much"}, "heteroscedasticity='much' is not a number"),
+        ({"coef_drift": -1.0}, "coef_drift"),
+        ({"curvature": INF}, "curvature"),
+        ({"curvature": True}, "curvature=True"),
+        ({"curvature": 0.5, "contexts": OneHotContexts()}, "symmetric"),
+        ({"noise_drift": NAN}, "noise_drift"),
+        ({"moment": "guess"}, "use 'true', 'learned' or a matrix"),
+        ({"moment": None}, "use 'true', 'learned' or a matrix"),
+        ({"moment": [[1.0]]}, "shape"),
+        ({"moment": [[1.0, 2.0], [2.0, 1.0]]}, "not positive definite"),
+        ({"lost": 1.0}, "probability below 1"),
+        ({"lost": -0.1}, "lost=-0.1"),
+        ({"lost": NAN}, "lost=nan"),
+        ({"ridge": -1.0}, "ridge"),
+        ({"ridge": "auto"}, "ridge='auto'"),
+        ({"objective": "median"}, "objective='median'"),
+        ({"objective": 0.5}, "at least 1"),
+        ({"objective": [1.0]}, "objective"),
+        ({"weights": [1.0]}, "1 weights for 2 arms"),
+        ({"weights": [1.0, 0.0]}, "positive"),
+        ({"weights": 3}, "not a list of numbers"),
+    ],
+    ids=lambda value: str(value) if isinstance(value, dict) else "",
+)
+def test_what_makes_no_sense_is_refused(change, message):
+    with pytest.raises(InvalidScenario, match=message):
+        PLAIN.replace(**change)
+
+
+@pytest.mark.parametrize(
+    ("covariance", "message"),
+    [
+        ("ar1", "use identity, ar1:RHO"),
+        ("ar1:1", "use identity, ar1:RHO"),
+        ("ar1:-1.5", "use identity, ar1:RHO"),
+        ("ar1:nan", "use identity, ar1:RHO"),
+        ("ar1:half", "use identity, ar1:RHO"),
+        ("diagonal", "use identity, ar1:RHO"),
+        ([[1.0, 0.5]], r"shape \(1, 2\), expected \(2, 2\)"),
+        (np.eye(3), r"shape \(3, 3\), expected \(2, 2\)"),
+        ([[1.0, 0.5], [0.4, 1.0]], "not symmetric"),
+        ([[1.0, NAN], [NAN, 1.0]], "not finite"),
+        ([[1.0, 2.0], [2.0, 1.0]], "not positive definite"),
+        ([[1.0, 1.0], [1.0, 1.0]], "not positive definite"),
+        ([[1.0, 1 - 1e-16], [1 - 1e-16, 1.0]], "not positive definite"),
+        ([[0.0, 0.0], [0.0, 0.0]], "not positive definite"),
+        (3.0, "rows of numbers"),
+        (None, "rows of numbers"),
+        ([["a", "b"], ["c", "d"]], "not a matrix of numbers"),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("moment", ["true", "learned"])
+def test_bad_covariances_are_refused(covariance, message, moment):
+    with pytest.raises(InvalidScenario, match=message):
+        eq.GaussianScenario(noise=[1.0, 2.0], dim=2, budget=60, covariance=covariance, moment=moment)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: StudentContexts(dof=2.0), "no variance .*above 2"),
+        (lambda: StudentContexts(dof=NAN), "no variance"),
+        (lambda: StudentContexts(dof="5"), "dof='5' is not a number"),
+        (lambda: StudentNoise(dof=1.0), "no variance .*above 2"),
+        (lambda: StudentNoise(dof=None), "dof=None is not a number"),
+        (lambda: SkewedNoise(shape=0.0), "not a positive number"),
+        (lambda: SkewedNoise(shape="long"), "shape='long' is not a number"),
+        (lambda: DiscreteContexts(levels=1), "at least 2"),
+        (lambda: DiscreteContexts(levels=2.5), "levels=2.5"),
+        (lambda: OneHotContexts(probabilities=(0.5, 0.6)), "sum to 1"),
+        (lambda: OneHotContexts(probabilities=(0.0, 1.0)), "positive"),
+        (lambda: OneHotContexts(probabilities=0.5), "not a list of numbers"),
+        (lambda: PLAIN.replace(contexts=OneHotContexts(probabilities=(1.0,))), "1 probabilities for 2"),
+        (lambda: Delay(mean=0.0), "leave delay out"),
+        (lambda: Delay(mean=-1.0), "leave delay out"),
+        (lambda: Delay(mean=INF), "not between"),
+        (lambda: Delay(mean=1e12), "not between"),
+        (lambda: Delay(mean="long"), "mean='long' is not a number"),
+        (lambda: Delay(shape="normal"), "use fixed, geometric, uniform"),
+        (lambda: Delay(shape=[]), "use fixed, geometric, uniform"),
+        (lambda: Delay(mean=2.5, shape="fixed"), "whole units"),
+        (lambda: Delay(mean=0.3, shape="uniform"), "whole units"),
+    ],
+)
+def test_bad_pieces_are_refused(make, message):
+    with pytest.raises(InvalidScenario, match=message):
+        make()
+
+
+BASE = {"noise": [1.0, 2.0], "dim": 2, "budget": 60}
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({}, "does not say budget, dim, noise"),
+        ({"noise": [1.0], "dim": 2}, "does not say budget"),
+        ({**BASE, "nose": [1.0]}, "no 'nose' .*noise"),
+        ({**BASE, 3: 1, "x": 2}, "a scenario has no"),
+        ({**BASE, "contexts": "student"}, "a table with a kind .*gaussian, student, discrete, one-hot"),
+        ({**BASE, "contexts": {"dof": 5}}, "a table with a kind"),
+        ({**BASE, "contexts": {"kind": "cauchy"}}, "no contexts of kind 'cauchy'"),
+        ({**BASE, "contexts": {"kind": ["student"]}}, "no contexts of kind"),
+        ({**BASE, "contexts": {"kind": "student", "degrees": 5}}, "no 'degrees' .*covariance, dof"),
+        ({**BASE, "noise_shape": {"kind": "gaussian", "dof": 5}}, "no 'dof' .*nothing"),
+        ({**BASE, "delay": {"kind": "late"}}, "no delay of kind 'late'"),
+        ({**BASE, "delay": {"average": 3}}, "no 'average' .*mean, shape"),
+        ({**BASE, "contexts": None}, "contexts=None"),
+        ([1, 2], "a table of fields"),
+        (None, "a table of fields"),
+    ],
+    ids=str,
+)
+def test_bad_documents_are_refused(values, message):
+    with pytest.raises(InvalidScenario, match=message):
+        eq.Scenario.from_dict(values)
+
+
+@pytest.mark.parametrize("text", ["noise = [1.0", "just words", "noise = [1.0]\nnoise = [2.0]"])
+def test_documents_that_are_not_toml(text):
+    with pytest.raises(InvalidScenario, match="not a TOML document"):
+        eq.Scenario.from_toml(text)
+
+
+def test_unknown_pieces_are_refused():
+    with pytest.raises(TypeError, match="drift"):
+        eq.GaussianScenario(noise=[1.0, 2.0], dim=2, budget=60, drift=1.0)
+
+
+def test_a_scenario_cannot_be_changed():
+    with pytest.raises(AttributeError):
+        PLAIN.budget = 3
+
+
+def test_zero_has_one_sign():
+    negative = PLAIN.replace(curvature=-0.0, noise=(-0.0, 1.0), coef=((-0.0, 1.0), (0.0, 1.0)))
+    assert repr(negative) == repr(PLAIN.replace(noise=(0.0, 1.0), coef=((0.0, 1.0), (0.0, 1.0))))
