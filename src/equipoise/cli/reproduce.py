@@ -39,7 +39,7 @@ class _Panels(click.Argument):
     default=_OUTPUT,
     show_default=True,
     metavar="DIR",
-    help="Where figures and reproduce.json go; made if it does not exist.",
+    help="Where figures, report.html and reproduce.json go; made if it does not exist.",
 )
 @click.option(
     "--trials-scale",
@@ -104,6 +104,7 @@ def command(
       equipoise reproduce b --trials-scale 0.1
     """
     from equipoise.lab.reproduce import reproduce
+    from equipoise.report import reproduction_report, write_report
 
     if claims_table is not None:
         _try_out(claims_table)
@@ -120,6 +121,10 @@ def command(
         )
     if claims_table is not None:
         claims_table.write_text(found.claims_table())
+    report = write_report(
+        folder / "report.html",
+        reproduction_report(found, again=_again(panels, trials_scale, width_trials, seed)),
+    )
     if as_json:
         click.echo(json.dumps(found.record(), indent=2, allow_nan=False))
         return
@@ -130,6 +135,14 @@ def command(
     output().print(found.settings)
     for path in found.figures:
         output().print(f"Figure: {path}")
+    output().print(f"Report: {report}")
+
+
+def _again(panels: tuple[str, ...], trials_scale: float, width_trials: int, seed: int) -> str:
+    words = ["equipoise reproduce", *panels, f"--seed {seed}", f"--width-trials {width_trials}"]
+    if trials_scale != 1.0:
+        words.append(f"--trials-scale {trials_scale:g}")
+    return " ".join(words)
 
 
 def _print_claims(found: Reproduction) -> None:

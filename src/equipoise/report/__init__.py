@@ -4,6 +4,7 @@ from equipoise.report.document import Code, Figure, Report, Section, Table, Text
 from equipoise.report.figures import can_plot, figure_from, new_figure
 from equipoise.report.files import check_writable, write_report, write_results
 from equipoise.report.html import render
+from equipoise.report.reproduction import reproduction_report
 from equipoise.report.simulation import simulation_report
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "figure_from",
     "new_figure",
     "render",
+    "reproduction_report",
     "simulation_report",
     "write_report",
     "write_results",

@@ -1,0 +1,76 @@
+"""The report of a reproduction: figures, and the paper's claims with what was measured."""
+
+from __future__ import annotations
+
+from equipoise.lab.reproduce import Reproduction
+from equipoise.report.document import Block, Code, Figure, Report, Section, Table, Text
+
+_CAPTIONS = {
+    "figure1": "Figure 1 of the paper, redrawn. Bands are two standard errors.",
+    "rate": "How regret and pulls of trace-ucb behave as the budget grows.",
+}
+
+
+def reproduction_report(found: Reproduction, *, again: str) -> Report:
+    """Tables, figures and settings of a reproduction; ``again`` is the command line it came from."""
+    verdicts = [str(finding.verdict) for finding in found.findings]
+    counts = ", ".join(f"{verdicts.count(word)} {word}" for word in dict.fromkeys(verdicts))
+    sections = [Section("Figures", _figures(found))]
+    if found.findings:
+        sections.append(Section("Claims", _claims(found)))
+    if found.by_width:
+        sections.append(Section("The same claims by width", _widths(found)))
+    if found.rate is not None:
+        sections.append(Section("Rate", [Text(found.rate.explanation)]))
+    trials = "\n".join(f"({name}) {number:,}" for name, number in found.trials.items())
+    return Report(
+        title="The paper's figures and claims",
+        subtitle=found.settings,
+        summary=f"Of the paper's claims: {counts}." if counts else "",
+        sections=sections,
+        settings={
+            "equipoise": found.version,
+            "seed": str(found.seed),
+            "policies": "\n".join(found.policies),
+            "trials": trials or "none of the panels",
+        },
+        again=[Code(again, "In a terminal:")],
+        metadata={"version": found.version, "seed": found.seed, "trials": dict(found.trials)},
+    )
+
+
+def _figures(found: Reproduction) -> list[Block]:
+    return [
+        Figure(
+            path.read_bytes(),
+            caption=_CAPTIONS.get(path.stem, path.stem),
+            description=_CAPTIONS.get(path.stem, path.stem),
+            wide=True,
+        )
+        for path in found.figures
+        if path.suffix == ".png"
+    ]
+
+
+def _claims(found: Reproduction) -> list[Block]:
+    rows = [
+        [finding.id, finding.says, "; ".join(finding.lines), str(finding.verdict)]
+        for finding in found.findings
+    ]
+    return [Table(["", "the paper", "measured (± one standard error)", "verdict"], rows, text_columns=4)]
+
+
+def _widths(found: Reproduction) -> list[Block]:
+    widths = list(found.by_width)
+    rows = [
+        [finding.id, *(str(found.by_width[width][place].verdict) for width in widths)]
+        for place, finding in enumerate(found.by_width[widths[0]])
+    ]
+    columns = ["claim", *(f"width={width}" for width in widths)]
+    return [
+        Text(
+            "The paper does not print the constant of its width. These are the verdicts at "
+            f"{found.width_trials:,} trials a point."
+        ),
+        Table(columns, rows, text_columns=len(columns)),
+    ]

@@ -1,0 +1,24 @@
+"""The report of a reproduction."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+pytest.importorskip("matplotlib")
+
+
+def test_report_of_a_small_reproduction(tmp_path):
+    command = [sys.executable, "-m", "equipoise", "reproduce", "b", "--trials-scale", "0.002"]
+    command += ["--width-trials", "0", "--seed", "3", "--output", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    page = (tmp_path / "report.html").read_text()
+    assert "Report: " in done.stdout
+    assert "data:image/png;base64," in page
+    assert "crossover" in page
+    assert "equipoise reproduce b --seed 3 --width-trials 0 --trials-scale 0.002" in page
+    assert 'src="http' not in page
+    for verdict in ("holds", "does not hold"):
+        assert (verdict in page) == (verdict in done.stdout.lower())
