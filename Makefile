@@ -34,6 +34,8 @@ lint: $(STAMP)  ## style, types, import direction
 bench: $(STAMP)  ## speed, with what it is compared with
 	@$(BIN)/python benchmarks/steps.py
 	@$(BIN)/python benchmarks/startup.py
+	@$(BIN)/python benchmarks/lab_speed.py
+	@$(BIN)/python benchmarks/peers.py
 
 docs: $(STAMP)  ## pages into site/, offline, warnings are errors
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

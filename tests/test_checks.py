@@ -69,10 +69,16 @@ class PerArm(eq.Policy):
         return arm.trace * settings[arm.position]
 
 
+@eq.register("bad-nan")
+def not_a_number(arm, trial, settings):
+    return np.nan if arm.position == 1 else 1.0
+
+
 @pytest.mark.parametrize(
     ("spec", "check", "message"),
     [
         ("bad-writes", checks.check_pure_choice, "changed the state"),
+        ("bad-nan", checks.check_pure_choice, "not a number"),
         ("bad-position", checks.check_relabelling, "another order"),
         ("bad-per-arm", checks.check_relabelling, r"reordered\(\)"),
         ("bad-units", checks.check_unit_invariance, "multiplying outcomes"),

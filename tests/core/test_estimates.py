@@ -88,6 +88,14 @@ def test_uniform_allocation_keeps_the_exact_t_interval():
             )
 
 
+def test_error_bound_inflates_the_noise_and_not_the_bias():
+    for arm in trained("uniform").estimates(ridge=25.0):
+        assert 0.0 < arm.bias < arm.expected_error
+        noise = arm.expected_error - arm.bias
+        factor = arm.dof / stats.chi2.ppf(0.05, arm.dof)
+        assert arm.error_bound == pytest.approx(arm.bias + noise * factor)
+
+
 def test_adaptive_allocation_widens_intervals():
     experiment = trained()
     estimates = experiment.estimates()
@@ -173,13 +181,13 @@ def test_objective_and_regret(objective):
     assert estimates.oracle_objective == pytest.approx(min(splits), rel=0.02)
 
 
-@pytest.mark.parametrize("ridge", [-1.0, math.inf, math.nan, "loo", "0.1"])
+@pytest.mark.parametrize("ridge", [-1.0, math.inf, math.nan, "loo", "0.1", [1, 2]])
 def test_bad_ridge(ridge):
     with pytest.raises(InvalidArgument, match="ridge"):
         trained().estimates(ridge=ridge)
 
 
-@pytest.mark.parametrize("confidence", [0.0, 1.0, 95, -1])
+@pytest.mark.parametrize("confidence", [0.0, 1.0, 95, -1, "0.9"])
 def test_bad_confidence(confidence):
     with pytest.raises(InvalidArgument, match="confidence"):
         trained().estimates(confidence=confidence)

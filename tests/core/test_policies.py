@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import pickle
+import subprocess
+import sys
 from dataclasses import dataclass
 
 import numpy as np
@@ -301,6 +303,33 @@ def test_own_score_typed_into_an_interpreter():
     )
     counts = run("test-typed", [1.0, 1.0, 1.0]).counts.values()
     assert max(counts) - min(counts) <= 1
+
+
+def test_a_score_that_cannot_be_compiled():
+    @eq.register("test-missing-field")
+    def missing_field(arm, trial, settings):
+        return arm.happiness
+
+    with pytest.raises(InvalidPolicy, match=r"missing_field cannot be compiled.*happiness"):
+        eq.Experiment(eq.Problem(2, 2, 20), "test-missing-field")
+
+
+def test_constants_of_other_files_are_never_stale(tmp_path):
+    """Machine code of a user's score must follow a constant that lives in another file."""
+    (tmp_path / "constants.py").write_text("K = 1.0\n")
+    (tmp_path / "own.py").write_text(
+        "import equipoise as eq\nfrom constants import K\n"
+        "@eq.register('own')\ndef own(arm, trial, settings):\n    return K * arm.position\n"
+        "problem = eq.Problem(3, 1, 30, [[1.0]])\n"
+        "experiment = eq.Experiment(problem, 'own')\n"
+        "for t in range(30):\n    experiment.tell(experiment.ask([1.0 + t % 3]).id, float(t % 4))\n"
+        "print(max(experiment.counts, key=experiment.counts.get))\n"
+    )
+    run = [sys.executable, str(tmp_path / "own.py")]
+    first = subprocess.run(run, capture_output=True, text=True, check=True).stdout.strip()
+    (tmp_path / "constants.py").write_text("K = -10.0\n")
+    second = subprocess.run(run, capture_output=True, text=True, check=True).stdout.strip()
+    assert (first, second) == ("arm-3", "arm-1")
 
 
 def test_register_refuses():

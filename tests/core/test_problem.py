@@ -44,6 +44,7 @@ GOOD = {"arms": ["a", "b"], "dim": 2, "budget": 10}
         ({"objective": 0.5}, InvalidArgument, "at least 1"),
         ({"objective": None}, InvalidArgument, "at least 1"),
         ({"weights": {"c": 1.0}}, UnknownArm, "unknown arm 'c'"),
+        ({"weights": [1.0, 2.0]}, InvalidArgument, "does not name arms"),
         ({"weights": {"a": 0.0}}, InvalidArgument, "weight 0.0"),
         ({"weights": {"a": np.nan}}, InvalidArgument, "weight nan"),
         ({"moment": [[1.0]]}, InvalidMoment, r"shape \(1, 1\)"),

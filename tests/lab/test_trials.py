@@ -193,6 +193,14 @@ def test_a_users_policy_runs_compiled():
     repeated(scenario, policy, 1, bench)
 
 
+def test_no_penalty_and_singular_arms():
+    scenario = eq.Scenario(noise=(1.0, 2.0), dim=6, budget=16, contexts=OneHotContexts(), ridge=0.0)
+    result = eq.simulate(scenario, ["uniform"], trials=40, seed=1)
+    assert np.all(np.isfinite(result["uniform"].errors))
+    tiny = eq.simulate(scenario.replace(budget=8), ["uniform"], trials=10, seed=1)
+    assert np.isnan(tiny.regret("uniform").value)
+
+
 def test_small_budgets():
     scenario = eq.GaussianScenario(noise=UNEQUAL, dim=10, budget=60)
     result = eq.simulate(scenario, ["uniform", "oracle"], trials=50, seed=1)

@@ -15,6 +15,7 @@ from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
 from equipoise.core.layout import ARM, TRIAL
+from equipoise.errors import InvalidPolicy
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -44,13 +45,17 @@ def inlined(function: F) -> F:
 
 def compile_score(function: Callable[..., float]) -> Any:
     """Compile a score ``f(arm, trial, settings)``; the result's ``.address`` is callable from kernels."""
+    # The cache on disk notices a change of the score's own file only. Scores from elsewhere may read
+    # constants or helpers of other files, so they are compiled anew in every process.
+    own = (function.__module__ or "").startswith("equipoise.")
     try:
-        return numba.cfunc(_SCORE_SIGNATURE, cache=True, **_OPTIONS)(function)
-    except RuntimeError as error:
-        # Functions typed into an interpreter have no file to be cached beside.
-        if "cannot cache" not in str(error):
-            raise
-        return numba.cfunc(_SCORE_SIGNATURE, **_OPTIONS)(function)
+        return numba.cfunc(_SCORE_SIGNATURE, cache=own, **_OPTIONS)(function)
+    except (numba.core.errors.NumbaError, KeyError, AttributeError) as error:
+        reason = str(error).strip().splitlines()[-1] if str(error).strip() else type(error).__name__
+        raise InvalidPolicy(
+            f"the score {function.__qualname__} cannot be compiled: {reason}",
+            hint="use numbers, math and the fields of arm and trial listed in equipoise.core.layout",
+        ) from error
 
 
 @intrinsic

@@ -101,7 +101,7 @@ class Estimates(Sequence[ArmEstimate]):
 def estimate_arms(experiment: Experiment, *, ridge: float | str | None, confidence: float) -> Estimates:
     """Fit every arm of a settled experiment."""
     problem, state = experiment.problem, experiment._state
-    if not 0.0 < confidence < 1.0:
+    if isinstance(confidence, str) or not 0.0 < confidence < 1.0:
         raise InvalidArgument(f"confidence={confidence!r} is not between 0 and 1", hint="e.g. 0.95")
     penalties = [_penalty(experiment, arm, ridge) for arm in problem.arms]
     moment = _moment(experiment)
@@ -134,6 +134,7 @@ def estimate_arms(experiment: Experiment, *, ridge: float | str | None, confiden
                 inflation=float(inflation[i]),
                 confidence=confidence,
                 expected_error=expected,
+                bias=ridge_loss(moment, gram, 0.0, shrunk, penalties[i]) if ready else math.inf,
                 ridge=penalties[i],
                 least_squares=np.linalg.solve(lower.T, coef) if ready else None,
                 inverse_root=np.linalg.solve(lower.T, factor) if ready else None,
@@ -149,7 +150,7 @@ def _penalty(experiment: Experiment, arm: str, ridge: float | str | None) -> flo
     if ridge == "leave-one-out":
         contexts, outcomes = experiment.data(arm)
         return leave_one_out_ridge(contexts, outcomes)
-    if isinstance(ridge, str) or not 0.0 <= float(ridge) < math.inf:
+    if not isinstance(ridge, int | float | np.number) or not 0.0 <= ridge < math.inf:
         raise InvalidArgument(
             f"ridge={ridge!r} is neither a number of at least 0 nor 'leave-one-out'", hint="None means 1/n"
         )

@@ -114,7 +114,7 @@ class Experiment:
             raise self._closed(id, status, f"to enter its outcome after all call correct({id}, {value!r})")
 
     def correct(self, id: int, outcome: float) -> None:
-        """Replace the outcome of a unit, or enter that of a lost one; the arm is computed anew."""
+        """Set the outcome of a unit whatever it was: told, pending or lost; the arm is computed anew."""
         row = self._row(id)
         value = _checked_outcome(outcome)
         status = self._state.rows["status"][row]
@@ -218,7 +218,7 @@ class Experiment:
     def _checked_context(self, x: npt.ArrayLike) -> Vector:
         try:
             context = np.ascontiguousarray(x, dtype=float)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise InvalidContext("the context is not a list of numbers") from None
         if context.shape != (self.problem.dim,):
             raise InvalidContext(
@@ -274,7 +274,7 @@ def tie_order(arms: tuple[str, ...], seed: int) -> npt.NDArray[np.int64]:
 def _checked_outcome(outcome: float) -> float:
     try:
         value = float(outcome)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         value = math.nan
     if math.isfinite(value) and not abs(value) < _LARGEST:
         raise InvalidOutcome(f"outcome {outcome!r} is too large to square", hint="give it another unit")

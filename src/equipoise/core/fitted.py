@@ -41,6 +41,8 @@ class ArmEstimate:
     """Level of all intervals."""
     expected_error: float
     """E‖β̂^λ − β‖²_Σ at the estimated noise; infinite while S is singular."""
+    bias: float
+    """The part of the expected error that λ causes; the rest is noise."""
     ridge: float
     """λ."""
     least_squares: Vector | None = field(repr=False)
@@ -74,8 +76,10 @@ class ArmEstimate:
         """Upper bound of the expected error, from the upper bound of σ²."""
         if self.dof < 1 or not math.isfinite(self.expected_error):
             return math.inf
+        if self.noise_variance == 0.0:
+            return self.bias
         bound = variance_upper_bound(self.noise_variance * self.inflation, self.dof, self.confidence)
-        return self.expected_error * bound / self.noise_variance if self.noise_variance > 0 else 0.0
+        return self.bias + (self.expected_error - self.bias) * bound / self.noise_variance
 
     def ellipsoid(self, *, deviation: float, norm: float, delta: float | None = None) -> Ellipsoid:
         """Self-normalised confidence ellipsoid: valid at all times at once, for sub-Gaussian noise.

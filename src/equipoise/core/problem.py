@@ -164,6 +164,8 @@ def _positive_integer(name: str, value: Any) -> int:
 
 
 def _weight_vector(names: tuple[str, ...], weights: Mapping[str, float] | None) -> Vector:
+    if weights is not None and not isinstance(weights, Mapping):
+        raise InvalidArgument(f"weights={weights!r} does not name arms", hint=f"e.g. {{{names[0]!r}: 2.0}}")
     vector = np.ones(len(names))
     for name, weight in (weights or {}).items():
         if name not in names:

@@ -120,8 +120,9 @@ def _fingerprint(spec: str) -> str:
         try:
             digest.update(inspect.getsource(function).encode())
         except (OSError, TypeError):  # typed into an interpreter
-            numbers = [value for value in function.__code__.co_consts if isinstance(value, int | float)]
-            digest.update(function.__code__.co_code + repr(numbers).encode())
+            code = function.__code__
+            numbers = [value for value in code.co_consts if isinstance(value, int | float)]
+            digest.update(code.co_code + repr((numbers, code.co_names)).encode())
     return digest.hexdigest()
 
 

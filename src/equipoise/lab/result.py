@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from equipoise.core.layout import Vector
 from equipoise.core.theory.static import optimal_loss
-from equipoise.errors import InvalidArgument
+from equipoise.errors import InvalidArgument, OutputNotWritable
 from equipoise.lab.scenario import Scenario
 from equipoise.lab.table import Table
 from equipoise.lab.trials import Ledger
@@ -76,7 +76,7 @@ class PolicyResult:
         return mean_estimate(self.errors.mean(axis=1))
 
     def pulls(self) -> list[Estimate]:
-        """Mean number of units of every arm."""
+        """Mean number of units of every arm whose outcome was not lost."""
         return [mean_estimate(column) for column in self.ledger.counts.T.astype(float)]
 
     def coverage(self, *, corrected: bool = True) -> Estimate:
@@ -154,9 +154,8 @@ class SimulationResult:
         weighted = np.array(scenario.noise) * (
             1.0 if scenario.weights is None else np.array(scenario.weights)
         )
-        return Estimate(
-            own.value - optimal_loss(weighted, scenario.dim, scenario.budget), own.stderr, own.trials
-        )
+        optimum = optimal_loss(weighted, scenario.dim, scenario.budget)
+        return Estimate(own.value - optimum if math.isfinite(optimum) else math.nan, own.stderr, own.trials)
 
     def difference(self, name: str, reference: str, loss: str = "expected_max") -> Estimate:
         """Paired difference of a loss between two policies, with its error.
@@ -203,8 +202,13 @@ class SimulationResult:
                 arrays[f"{index}_{field}"] = getattr(policy.ledger, field)
         timing = [(policy.seconds, policy.decisions) for policy in self.policies.values()]
         header = json.dumps({**self.metadata, "timing": timing})
-        with Path(path).open("wb") as file:
-            np.savez_compressed(file, header=np.array(header), **arrays)
+        try:
+            with Path(path).open("wb") as file:
+                np.savez_compressed(file, header=np.array(header), **arrays)
+        except OSError as error:
+            raise OutputNotWritable(
+                f"cannot write {path}: {error.strerror or error}", hint="choose another place"
+            ) from None
 
     @classmethod
     def load(cls, path: str | Path) -> SimulationResult:

@@ -182,6 +182,8 @@ def _chunks(policies: int, trials: int, budget: int) -> Iterator[Chunk]:
 def _named(policies: Sequence[Policy | str]) -> dict[str, Policy]:
     if isinstance(policies, str | Policy):
         policies = [policies]
+    if not isinstance(policies, Sequence):
+        raise InvalidArgument(f"policies={policies!r} is not a list", hint="e.g. ['uniform', 'trace-ucb']")
     named: dict[str, Policy] = {}
     for given in policies:
         policy = parse_policy(given)

@@ -10,6 +10,9 @@ from equipoise.core.compiled import compiled
 from equipoise.core.intervals import FIRST_ORDER, SECOND_ORDER
 from equipoise.core.layout import Matrix, State, Vector
 
+# Pivots below this share of their diagonal entry are rounding.
+_OPEN = 1e-13
+
 
 class Judge(NamedTuple):
     """Settings and scratch of the final estimates."""
@@ -171,7 +174,9 @@ def _cholesky_solve(system: Matrix, x: Vector) -> None:
             for k in range(c):
                 entry -= system[r, k] * system[c, k]
             if r == c:
-                system[r, r] = np.sqrt(entry)
+                # Without a penalty a singular system leaves some directions open: those stay at 0.
+                open_end = entry <= _OPEN * system[r, r]
+                system[r, r] = np.inf if open_end else np.sqrt(entry)
             else:
                 system[r, c] = entry / system[c, c]
         entry = x[r]

@@ -22,7 +22,7 @@ def checked_noise(noise: npt.ArrayLike) -> Vector:
     """Noise variances as an array, or an error that says which one is wrong."""
     try:
         values = np.atleast_1d(np.asarray(noise, dtype=float))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         values = np.array([np.nan])
     if values.ndim != 1 or values.size == 0 or not np.all(np.isfinite(values) & (values >= 0)):
         raise InvalidArgument(
