@@ -59,10 +59,10 @@ def compile_score(function: Callable[..., float]) -> Any:
 
 
 @intrinsic
-def _call(typing_context, address, arm, trial, settings):  # type: ignore[no-untyped-def]
+def _call(typing_context, address, arm, trial, settings):
     signature = types.float64(types.intp, arm, trial, settings)
 
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+    def generate(context, builder, signature, arguments):
         from llvmlite import ir
 
         data = make_array(signature.args[3])(context, builder, arguments[3]).data

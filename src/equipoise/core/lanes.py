@@ -57,8 +57,8 @@ def aligned_zeros(shape: tuple[int, ...]) -> npt.NDArray[np.float64]:
 
 
 @intrinsic
-def _load(typing_context, array, offset):  # type: ignore[no-untyped-def]
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+def _load(typing_context, array, offset):
+    def generate(context, builder, signature, arguments):
         place = _address(context, builder, signature.args[0], *arguments)
         return builder.load(place, align=8)
 
@@ -66,8 +66,8 @@ def _load(typing_context, array, offset):  # type: ignore[no-untyped-def]
 
 
 @intrinsic
-def _store(typing_context, array, offset, lanes):  # type: ignore[no-untyped-def]
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+def _store(typing_context, array, offset, lanes):
+    def generate(context, builder, signature, arguments):
         place = _address(context, builder, signature.args[0], *arguments[:2])
         builder.store(arguments[2], place, align=8)
         return context.get_dummy_value()
@@ -76,8 +76,8 @@ def _store(typing_context, array, offset, lanes):  # type: ignore[no-untyped-def
 
 
 @intrinsic
-def _spread(typing_context, number):  # type: ignore[no-untyped-def]
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+def _spread(typing_context, number):
+    def generate(context, builder, signature, arguments):
         nothing = ir.Constant(_VECTOR, ir.Undefined)
         single = builder.insert_element(nothing, arguments[0], ir.IntType(32)(0))
         return builder.shuffle_vector(single, nothing, _places([0] * WIDTH))
@@ -86,16 +86,16 @@ def _spread(typing_context, number):  # type: ignore[no-untyped-def]
 
 
 @intrinsic
-def _add_product(typing_context, lanes, left, right):  # type: ignore[no-untyped-def]
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+def _add_product(typing_context, lanes, left, right):
+    def generate(context, builder, signature, arguments):
         return builder.fadd(arguments[0], builder.fmul(arguments[1], arguments[2]))
 
     return _lanes(_lanes, _lanes, _lanes), generate
 
 
 @intrinsic
-def _total(typing_context, lanes):  # type: ignore[no-untyped-def]
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+def _total(typing_context, lanes):
+    def generate(context, builder, signature, arguments):
         even, odd = (
             builder.shuffle_vector(arguments[0], arguments[0], _places(half)) for half in ([0, 2], [1, 3])
         )

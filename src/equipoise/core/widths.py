@@ -103,5 +103,12 @@ def noise_bound(arm: Any, trial: Any, settings: Vector) -> float:
     return own + (settings[0] * trial.mean_variance + settings[1]) * arm.inverse_root_dof
 
 
+@inlined
+def need(arm: Any, trial: Any, variance: float) -> float:
+    """(w·variance)^e with e = p/(p+1): what the arm's share of the units should be proportional to."""
+    value = arm.weight * variance
+    return value if trial.exponent == 1.0 else value**trial.exponent
+
+
 def _is_number(value: object) -> bool:
     return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)

@@ -55,10 +55,10 @@ def start(stream: Stream, seed: int, trial: int, purpose: int, first: int, secon
 
 
 @intrinsic
-def _multiply_wide(typing_context, a, b):  # type: ignore[no-untyped-def]
+def _multiply_wide(typing_context, a, b):
     """Both halves of a 64×64 bit product: one instruction, where two functions would be two."""
 
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+    def generate(context, builder, signature, arguments):
         from llvmlite import ir
 
         wide, word = ir.IntType(128), ir.IntType(64)

@@ -12,6 +12,7 @@ from equipoise.core.layout import Vector
 from equipoise.core.policies.published import PublishedWidthPolicy
 from equipoise.core.policy import register
 from equipoise.core.problem import Problem
+from equipoise.core.widths import need
 
 
 @register("b-as")
@@ -42,7 +43,4 @@ class BAS(PublishedWidthPolicy):
     def score(arm: Any, trial: Any, settings: Vector) -> float:
         width = settings[0] * np.sqrt(trial.mean_variance) + settings[1]
         deviation = np.sqrt(arm.noise_variance) + width * arm.inverse_root_dof
-        bound = arm.weight * deviation * deviation
-        if trial.exponent != 1.0:
-            bound = bound**trial.exponent
-        return bound / arm.count
+        return need(arm, trial, deviation * deviation) / arm.count

@@ -12,7 +12,7 @@ from equipoise.core.layout import Vector
 from equipoise.core.policies.published import PublishedWidthPolicy
 from equipoise.core.policy import register
 from equipoise.core.problem import Problem
-from equipoise.core.widths import noise_bound
+from equipoise.core.widths import need, noise_bound
 
 
 @register("ch-as")
@@ -36,7 +36,4 @@ class CHAS(PublishedWidthPolicy):
 
     @staticmethod
     def score(arm: Any, trial: Any, settings: Vector) -> float:
-        bound = arm.weight * noise_bound(arm, trial, settings)
-        if trial.exponent != 1.0:
-            bound = bound**trial.exponent
-        return bound / arm.count
+        return need(arm, trial, noise_bound(arm, trial, settings)) / arm.count

@@ -11,6 +11,7 @@ import numpy as np
 from equipoise.core.layout import Vector
 from equipoise.core.policy import Policy, register
 from equipoise.core.problem import Problem
+from equipoise.core.widths import need
 from equipoise.errors import InvalidPolicy
 
 
@@ -42,7 +43,4 @@ class GAFSMax(Policy):
     def score(arm: Any, trial: Any, settings: Vector) -> float:
         if arm.count - trial.dim < settings[0] * np.sqrt(trial.step):
             return np.inf
-        variance = arm.weight * arm.noise_variance
-        if trial.exponent != 1.0:
-            variance = variance**trial.exponent
-        return variance / arm.count
+        return need(arm, trial, arm.noise_variance) / arm.count

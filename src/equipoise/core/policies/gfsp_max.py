@@ -10,6 +10,7 @@ import numpy as np
 from equipoise.core.layout import Vector
 from equipoise.core.policy import Policy, register
 from equipoise.core.problem import Problem
+from equipoise.core.widths import need
 from equipoise.errors import InvalidPolicy
 
 
@@ -51,7 +52,4 @@ class GFSPMax(Policy):
             offset -= trial.arms + greedy * (phases + 1.0)
         if offset < trial.arms:
             return np.inf if arm.order == offset else -1.0
-        variance = arm.weight * arm.noise_variance
-        if trial.exponent != 1.0:
-            variance = variance**trial.exponent
-        return variance / arm.count
+        return need(arm, trial, arm.noise_variance) / arm.count

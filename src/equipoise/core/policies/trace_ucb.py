@@ -8,7 +8,7 @@ from typing import Any
 from equipoise.core.layout import Vector
 from equipoise.core.policies.bounded import BoundedPolicy
 from equipoise.core.policy import register
-from equipoise.core.widths import noise_bound
+from equipoise.core.widths import need, noise_bound
 
 
 @register("trace-ucb")
@@ -24,7 +24,4 @@ class TraceUCB(BoundedPolicy):
 
     @staticmethod
     def score(arm: Any, trial: Any, settings: Vector) -> float:
-        bound = arm.weight * noise_bound(arm, trial, settings)
-        if trial.exponent != 1.0:
-            bound = bound**trial.exponent
-        return bound * arm.trace
+        return need(arm, trial, noise_bound(arm, trial, settings)) * arm.trace

@@ -8,7 +8,7 @@ from typing import Any
 from equipoise.core.layout import Vector
 from equipoise.core.policies.bounded import BoundedPolicy
 from equipoise.core.policy import register
-from equipoise.core.widths import noise_bound
+from equipoise.core.widths import need, noise_bound
 
 
 @register("var-ucb")
@@ -22,7 +22,4 @@ class VarUCB(BoundedPolicy):
 
     @staticmethod
     def score(arm: Any, trial: Any, settings: Vector) -> float:
-        bound = arm.weight * noise_bound(arm, trial, settings)
-        if trial.exponent != 1.0:
-            bound = bound**trial.exponent
-        return bound / arm.count
+        return need(arm, trial, noise_bound(arm, trial, settings)) / arm.count
