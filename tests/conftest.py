@@ -1,0 +1,12 @@
+"""Settings of all tests."""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import settings
+
+# CI judges a change: the same examples every time. Elsewhere new ones are looked for.
+settings.register_profile("ci", derandomize=True, deadline=None)
+settings.register_profile("local", deadline=None)
+settings.load_profile("ci" if os.environ.get("CI") else "local")
