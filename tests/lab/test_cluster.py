@@ -160,6 +160,19 @@ def test_a_policy_of_the_users_own(cluster_of):
         np.testing.assert_array_equal(one, other)
 
 
+def test_the_command_line_on_a_cluster(cluster_of):
+    cluster = cluster_of(1)
+    command = [sys.executable, "-m", "equipoise", "simulate", "--noise", "0.5,2", "--dim", "2"]
+    command += ["--budget", "40", "--policy", "trace-ucb", "--trials", "60", "--seed", "3", "--json"]
+    there, here = (
+        json.loads(subprocess.run([*command, *more], capture_output=True, text=True, check=True).stdout)
+        for more in (["--cluster", cluster.address], [])
+    )
+    for result in (there, here):
+        del result["policies"]["trace-ucb"]["decisions_per_second"]
+    assert there == here
+
+
 def test_a_cluster_that_goes_away(monkeypatch):
     class Client:
         def __init__(self, *arguments, **settings):
