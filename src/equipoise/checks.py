@@ -18,7 +18,7 @@ import copy
 import dataclasses
 import functools
 import pickle
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -84,14 +84,7 @@ def check_relabelling(policy: Policy) -> None:
     """The order in which arms are listed does not matter."""
     order = [2, 0, 1]
     for problem in _problems():
-        moved = Problem(
-            arms=[problem.arms[i] for i in order],
-            dim=problem.dim,
-            budget=problem.budget,
-            moment=problem.moment,
-            objective=problem.objective,
-            weights=dict(zip(problem.arms, problem.weights.tolist(), strict=True)),
-        )
+        moved = _restated(problem, [problem.arms[i] for i in order], problem.moment)
         _same(
             policy,
             problem,
@@ -122,14 +115,7 @@ def check_linear_map_invariance(policy: Policy) -> None:
     """x → Ax with Σ → AΣAᵀ gives the same allocation."""
     for problem in _problems():
         moment = None if problem.moment is None else _MIXING @ problem.moment @ _MIXING.T
-        mapped = Problem(
-            arms=problem.arms,
-            dim=problem.dim,
-            budget=problem.budget,
-            moment=moment,
-            objective=problem.objective,
-            weights=dict(zip(problem.arms, problem.weights.tolist(), strict=True)),
-        )
+        mapped = _restated(problem, problem.arms, moment)
         _same(
             policy,
             problem,
@@ -275,6 +261,12 @@ def _problems() -> Iterator[Problem]:
     yield Problem(_ARMS, _DIM, _BUDGET, skewed, weights={"alpha": 4.0})
     yield Problem(_ARMS, _DIM, _BUDGET, None, objective="mean")
     yield Problem(_ARMS, _DIM, _BUDGET, skewed, objective=3.0, weights={"gamma": 0.5})
+
+
+def _restated(problem: Problem, arms: Sequence[str], moment: Matrix | None) -> Problem:
+    """The same problem with its arms listed, or its contexts measured, in another way."""
+    weights = dict(zip(problem.arms, problem.weights.tolist(), strict=True))
+    return Problem(arms, problem.dim, problem.budget, moment, problem.objective, weights)
 
 
 def _same(

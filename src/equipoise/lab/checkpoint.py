@@ -57,7 +57,7 @@ class Checkpoint:
         def save(file: BinaryIO) -> None:
             np.savez(file, seconds=np.array(seconds), **ledger._asdict())
 
-        _write_whole(self._path(policy, first), save)
+        write_whole(self._path(policy, first), save)
 
     def _path(self, policy: int, first: int) -> Path:
         return self.folder / f"policy-{policy}-trial-{first}.npz"
@@ -92,7 +92,7 @@ def open_checkpoint(
     if found is not None:
         _compare(path, found, manifest)
     # Written in any case, to find out before any work whether that can be done.
-    _write_whole(path, lambda file: file.write(json.dumps(manifest, indent=2).encode()))
+    write_whole(path, lambda file: file.write(json.dumps(manifest, indent=2).encode()))
     return Checkpoint(folder)
 
 
@@ -126,7 +126,8 @@ def _fingerprint(spec: str) -> str:
     return digest.hexdigest()
 
 
-def _write_whole(path: Path, save: Callable[[BinaryIO], object]) -> None:
+def write_whole(path: Path, save: Callable[[BinaryIO], object]) -> None:
+    """Write a file that is either whole or not there, whatever stops the program."""
     # A name of its own for every process: two runs in one folder write the same, but not at once.
     partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
     try:

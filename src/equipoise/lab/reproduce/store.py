@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
 import tempfile
 from collections.abc import Mapping
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from equipoise.errors import OutputNotWritable
+from equipoise.lab.checkpoint import write_whole
 
 
 @dataclass(frozen=True)
@@ -40,12 +40,8 @@ class Store:
         if self.folder is None:
             return
         path = self._path(self.folder, identity)
-        partial = path.with_suffix(".partial")
-        with partial.open("w") as file:
-            json.dump({"identity": identity, "record": record}, file)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
+        text = json.dumps({"identity": identity, "record": record})
+        write_whole(path, lambda file: file.write(text.encode()))
         shutil.rmtree(path.with_suffix(""), ignore_errors=True)
 
     def chunks(self, identity: Mapping[str, Any]) -> Path | None:
