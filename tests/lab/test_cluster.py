@@ -13,6 +13,7 @@ import time
 from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass
 from importlib.util import find_spec
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -171,6 +172,35 @@ def test_the_command_line_on_a_cluster(cluster_of):
     for result in (there, here):
         del result["policies"]["trace-ucb"]["decisions_per_second"]
     assert there == here
+
+
+def test_plan_and_reproduce_on_a_cluster(cluster_of, tmp_path):
+    cluster = cluster_of(1)
+    plan = ["plan", "--noise", "0.5,2", "--dim", "2", "--target", "0.2", "--policy", "trace-ucb"]
+    plan += ["--trials", "40", "--seed", "3", "--json"]
+    figures = ["reproduce", "b", "rate", "--trials-scale", "0.0002", "--width-trials", "0", "--json"]
+    for command in (plan, figures):
+        there, here = (
+            json.loads(
+                subprocess.run(
+                    [sys.executable, "-m", "equipoise", *command, *more],
+                    capture_output=True,
+                    text=True,
+                    check=True,
+                    cwd=folder,
+                ).stdout
+            )
+            for folder, more in (
+                (_made(tmp_path / "there"), ["--cluster", cluster.address]),
+                (_made(tmp_path / "here"), []),
+            )
+        )
+        assert there == here
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir(exist_ok=True)
+    return folder
 
 
 def test_a_cluster_that_goes_away(monkeypatch):

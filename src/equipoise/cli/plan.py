@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from equipoise.cli.cluster import cluster_option, executor_on
 from equipoise.cli.plan_simulated import print_simulated
 from equipoise.cli.progress import progress_bar
 from equipoise.cli.terminal import new_table, output, print_table
@@ -21,6 +22,8 @@ from equipoise.cli.values import (
 from equipoise.errors import InvalidArgument
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from rich.table import Table
 
     from equipoise.core.objective import Objective
@@ -89,6 +92,7 @@ TRIALS, SEED = "2000", "0"
     show_default=True,
     help="Draws everything random in the simulation.",
 )
+@cluster_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(
     noise: list[Guess],
@@ -99,6 +103,7 @@ def command(
     policies: tuple[str, ...],
     trials: int,
     seed: int,
+    cluster: str | None,
     as_json: bool,
 ) -> None:
     """How many units a target error needs, with the optimal allocation and with a uniform one.
@@ -116,6 +121,10 @@ def command(
             f"--weights has {len(weights)} numbers for {len(noise)} arms in --noise",
             hint="type one weight an arm",
         )
+    if cluster is not None and not policies:
+        raise InvalidArgument(
+            "--cluster has nothing to simulate without --policy", hint="e.g. --policy trace-ucb"
+        )
     plan = eq.plan(
         noise=noise,
         dim=dim,
@@ -123,7 +132,7 @@ def command(
         objective=objective,
         weights=1.0 if weights is None else weights,
     )
-    simulated = _simulate(plan, policies, trials, seed, quiet=as_json)
+    simulated = _simulate(plan, policies, trials, seed, cluster, quiet=as_json)
     if as_json:
         record = {"version": eq.__version__, **plan.record()}
         if simulated:
@@ -140,32 +149,39 @@ def command(
 
 
 def _simulate(
-    plan: Plan, policies: tuple[str, ...], trials: int, seed: int, *, quiet: bool
+    plan: Plan, policies: tuple[str, ...], trials: int, seed: int, cluster: str | None, *, quiet: bool
 ) -> list[SimulatedBudget]:
     if not policies:
         return []
     from equipoise.core.policy import parse_policy
-    from equipoise.lab.budget_curve import simulated_budget
 
     for policy in policies:
         parse_policy(policy)  # a wrong name is found before the first of them is simulated
-    found = []
-    for policy in dict.fromkeys(policies):
-        with progress_bar(f"Simulating {policy}", quiet=quiet) as show:
-            found.append(
-                simulated_budget(
-                    policy,
-                    noise=plan.noise,
-                    dim=plan.dim,
-                    target=plan.target,
-                    objective=plan.objective,
-                    weights=plan.weights,
-                    trials=trials,
-                    seed=seed,
-                    progress=show,
-                )
-            )
-    return found
+    with executor_on(cluster) as executor:
+        return [
+            _simulate_one(plan, policy, trials, seed, executor, quiet=quiet)
+            for policy in dict.fromkeys(policies)
+        ]
+
+
+def _simulate_one(
+    plan: Plan, policy: str, trials: int, seed: int, executor: Executor | None, *, quiet: bool
+) -> SimulatedBudget:
+    from equipoise.lab.budget_curve import simulated_budget
+
+    with progress_bar(f"Simulating {policy}", quiet=quiet) as show:
+        return simulated_budget(
+            policy,
+            noise=plan.noise,
+            dim=plan.dim,
+            target=plan.target,
+            objective=plan.objective,
+            weights=plan.weights,
+            trials=trials,
+            seed=seed,
+            executor=executor,
+            progress=show,
+        )
 
 
 def _title(plan: Plan) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from equipoise.cli.cluster import check_cluster, cluster_option, executor_on
 from equipoise.cli.terminal import new_table, output, print_table, progress_output
 from equipoise.cli.values import positive_number, typed, whole_number
 from equipoise.errors import OutputNotWritable
@@ -83,6 +84,7 @@ class _Panels(click.Argument):
     metavar="FILE",
     help="Also write the claims as a Markdown table.",
 )
+@cluster_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def command(
     panels: tuple[str, ...],
@@ -93,6 +95,7 @@ def command(
     workers: int | None,
     checkpoint: Path | None,
     claims_table: Path | None,
+    cluster: str | None,
     as_json: bool,
 ) -> None:
     """Draw Figure 1 of the paper and a rate figure of our own, and check what the paper says.
@@ -106,9 +109,10 @@ def command(
     from equipoise.lab.reproduce import reproduce
     from equipoise.report import reproduction_report, write_report
 
+    check_cluster(cluster, workers)
     if claims_table is not None:
         _try_out(claims_table)
-    with _progress() as progress:
+    with executor_on(cluster) as executor, _progress() as progress:
         found = reproduce(
             panels,
             output=folder,
@@ -116,6 +120,7 @@ def command(
             width_trials=width_trials,
             seed=seed,
             workers=workers,
+            executor=executor,
             checkpoint=checkpoint,
             progress=progress,
         )

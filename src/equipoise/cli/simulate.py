@@ -6,12 +6,12 @@ import json
 import math
 import shlex
 from collections.abc import Callable
-from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from equipoise.cli.cluster import check_cluster, cluster_option, executor_on
 from equipoise.cli.progress import progress_bar
 from equipoise.cli.values import (
     number_between,
@@ -22,7 +22,6 @@ from equipoise.cli.values import (
     typed,
     whole_number,
 )
-from equipoise.errors import InvalidArgument
 
 if TYPE_CHECKING:
     from equipoise.core.policy import Policy
@@ -107,7 +106,7 @@ def _value(
 @_value("--weights", parse_weights, "W,W,…", "Importance of every arm.  [default: 1 each]")
 @_path("--output", "DIR", "Write report.html, a table of losses and every trial's numbers there.")
 @_path("--checkpoint", "DIR", "Keep finished trials there; the same command goes on where it stopped.")
-@click.option("--cluster", metavar="tcp://…", help="Scheduler of a Dask cluster to run on.")
+@cluster_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_context
 def command(
@@ -135,8 +134,7 @@ def command(
     from equipoise.cli import simulate_scenario
 
     # Everything that can be wrong is found before the first trial.
-    if cluster is not None and workers is not None:
-        raise InvalidArgument("--workers is for threads, which --cluster does without", hint="leave one out")
+    check_cluster(cluster, workers)
     world = simulate_scenario.build_scenario(scenario, fields)
     chosen = _chosen(policies, world)
     if output is not None:
@@ -181,13 +179,7 @@ def _run(
         show(finished, total)
 
     try:
-        with ExitStack() as stack:
-            executor = None
-            if cluster is not None:
-                from equipoise.lab.cluster import cluster_executor
-
-                executor = stack.enter_context(cluster_executor(cluster))
-            show = stack.enter_context(progress_bar("Simulating", quiet=quiet))
+        with executor_on(cluster) as executor, progress_bar("Simulating", quiet=quiet) as show:
             return eq.simulate(
                 scenario,
                 policies,

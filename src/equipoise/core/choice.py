@@ -19,16 +19,13 @@ def choose(state: State, score: int, settings: Vector, scores: Vector) -> int:
     one that comes first in the seed's order. An arm without an invertible S scores infinity where
     the policy asks for a forced start.
     """
-    top = -np.inf
-    for i in range(state.arms.shape[0]):
-        if state.trial[0].forced_start and not state.arms[i].design_ready:
-            scores[i] = np.inf
-        else:
-            scores[i] = call_score(score, state.arms[i], state.trial[0], settings)
-        top = scores[i] if scores[i] > top else top
+    call_score(score, state.arms, state.trial[0], settings, scores)
     # Selections instead of branches: where the maximum sits cannot be predicted.
+    top = -np.inf
+    for i in range(scores.shape[0]):
+        top = scores[i] if scores[i] > top else top
     best, ties = 0, 0
-    for i in range(state.arms.shape[0]):
+    for i in range(scores.shape[0]):
         best = i if scores[i] == top else best
         ties += scores[i] == top
     return best if ties == 1 else _first_of_ties(state.arms, scores)

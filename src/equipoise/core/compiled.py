@@ -1,20 +1,24 @@
 """How functions become machine code: one decorator, and calls through an address.
 
-Kernels are compiled once for all policies. A policy's score reaches them as the address of its own
-compiled function, so the very same machine code decides in the lab, in memory and in the service.
+Kernels are compiled once for all policies. A policy's score reaches them as the address of a compiled
+function that scores any number of arms, so the very same machine code decides in the lab, in memory
+and in the service, and a decision makes one call, however many arms there are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any, TypeVar, cast
 
 import numba
+import numpy as np
 from numba import types
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
 from equipoise.core.layout import ARM, TRIAL
+from equipoise.core.linking import part, part_and_kernel
 from equipoise.errors import InvalidPolicy
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -24,32 +28,31 @@ F = TypeVar("F", bound=Callable[..., Any])
 # _nrt=False: kernels cannot allocate, which also spares them all counting of references.
 _OPTIONS: Any = {"nogil": True, "error_model": "numpy", "fastmath": False, "_nrt": False}
 
-# Settings go as a bare pointer: an array's descriptor would be written and read back on every call.
-_SCORE_SIGNATURE = types.float64(
-    numba.from_dtype(ARM), numba.from_dtype(TRIAL), types.CPointer(types.float64)
-)
+_ARM, _TRIAL, _NUMBERS = numba.from_dtype(ARM), numba.from_dtype(TRIAL), types.CPointer(types.float64)
+# Arrays go as bare pointers: a descriptor would be written and read back on every call.
+_SCORE_SIGNATURE = types.void(_ARM, types.intp, _TRIAL, _NUMBERS, _NUMBERS)
 
 
 def compiled(function: F) -> F:
     """Compile on first call, without the GIL, cached on disk."""
-    return cast(F, numba.njit(cache=True, **_OPTIONS)(function))
+    return cast(F, part_and_kernel(function, **_OPTIONS))
 
 
 def inlined(function: F) -> F:
-    """The same for the steps of every decision: callers take the code in before it is typed.
+    """The same for the steps of every decision, which callers take in whole.
 
     A call would pass a hundred words of array descriptors, which costs more than most steps.
     """
-    return cast(F, numba.njit(cache=True, inline="always", **_OPTIONS)(function))
+    return cast(F, part_and_kernel(function, forceinline=True, **_OPTIONS))
 
 
 def compile_score(function: Callable[..., float]) -> Any:
-    """Compile a score ``f(arm, trial, settings)``; the result's ``.address`` is callable from kernels."""
+    """Compile a score ``f(arm, trial, settings)``; the result's ``.address`` is for :data:`call_score`."""
     # The cache on disk notices a change of the score's own file only. Scores from elsewhere may read
     # constants or helpers of other files, so they are compiled anew in every process.
     own = (function.__module__ or "").startswith("equipoise.")
     try:
-        return numba.cfunc(_SCORE_SIGNATURE, cache=own, **_OPTIONS)(function)
+        return numba.cfunc(_SCORE_SIGNATURE, cache=own, **_OPTIONS)(_for_all_arms(function))
     except (numba.core.errors.NumbaError, KeyError, AttributeError) as error:
         reason = str(error).strip().splitlines()[-1] if str(error).strip() else type(error).__name__
         raise InvalidPolicy(
@@ -58,23 +61,66 @@ def compile_score(function: Callable[..., float]) -> Any:
         ) from error
 
 
-@intrinsic
-def _call(typing_context, address, arm, trial, settings):
-    signature = types.float64(types.intp, arm, trial, settings)
+def _for_all_arms(function: Any) -> Any:
+    """The loop around a score, which the cache on disk takes for code of the score's file."""
+    code = _score_arms.__code__.replace(
+        co_filename=function.__code__.co_filename, co_firstlineno=function.__code__.co_firstlineno
+    )
+    loop = FunctionType(code, {**globals(), "_score": part(function, forceinline=True, **_OPTIONS)})
+    loop.__module__, loop.__qualname__ = function.__module__, function.__qualname__
+    return loop
 
+
+def _score(arm: Any, trial: Any, settings: Any) -> float:
+    """Keeps the place of the score in the loop below."""
+    raise NotImplementedError
+
+
+def _score_arms(first: Any, arms: int, trial: Any, settings: Any, scores: Any) -> None:
+    for i in range(arms):
+        arm = _record_at(first, i)
+        if trial.forced_start and not arm.design_ready:
+            scores[i] = np.inf
+        else:
+            scores[i] = _score(arm, trial, settings)
+
+
+@intrinsic
+def _call(typing_context, address, arms, trial, settings, scores):
     def generate(context, builder, signature, arguments):
         from llvmlite import ir
 
-        data = make_array(signature.args[3])(context, builder, arguments[3]).data
-        values = [arguments[1], arguments[2], data]
-        result = context.get_value_type(types.float64)
-        function_type = ir.FunctionType(result, [value.type for value in values])
-        pointer = builder.inttoptr(arguments[0], function_type.as_pointer())
-        return builder.call(pointer, values)
+        array, numbers = signature.args[1], signature.args[3]
+        first, settings, scores = (
+            make_array(kind)(context, builder, value).data
+            for kind, value in zip((array, numbers, numbers), (arguments[1], *arguments[3:]), strict=True)
+        )
+        count = make_array(array)(context, builder, arguments[1]).nitems
+        values = [first, count, arguments[2], settings, scores]
+        function_type = ir.FunctionType(ir.VoidType(), [value.type for value in values])
+        builder.call(builder.inttoptr(arguments[0], function_type.as_pointer()), values)
+        return context.get_dummy_value()
 
-    return signature, generate
+    return types.void(types.intp, arms, trial, settings, scores), generate
 
 
-# Typed as the function it is inside compiled code, not as the code generator above.
-call_score: Callable[[int, Any, Any, Any], float] = cast(Any, _call)
-"""Call the score compiled at an address: ``call_score(address, arm, trial, settings)``."""
+@intrinsic
+def _place(typing_context, first, place):
+    def generate(context, builder, signature, arguments):
+        from llvmlite import ir
+
+        bytes_before = builder.mul(arguments[1], ir.Constant(arguments[1].type, ARM.itemsize))
+        start = builder.bitcast(arguments[0], ir.IntType(8).as_pointer())
+        return builder.bitcast(builder.gep(start, [bytes_before]), arguments[0].type)
+
+    return first(first, types.intp), generate
+
+
+# Typed as the functions they are inside compiled code, not as the code generators above.
+call_score: Callable[[int, Any, Any, Any, Any], None] = cast(Any, _call)
+"""Score arms with what is compiled at an address: ``call_score(address, arms, trial, settings, scores)``.
+
+Arms without an invertible S score infinity where the policy asks for a forced start.
+"""
+_record_at: Callable[[Any, int], Any] = cast(Any, _place)
+"""The record that many places after the first one of an array."""

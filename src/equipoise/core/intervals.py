@@ -82,7 +82,8 @@ def measure_elasticities(
     for _ in range(2 * arms.shape[0] + 1):
         for i in range(arms.shape[0]):
             if arms[i].dof > 0 and arms[i].design_ready:
-                result[i] = _elasticity(arms[i], probe[i], trial[0], score, settings)
+                one = slice(i, i + 1)
+                result[i] = _elasticity(arms[one], probe[one], trial[0], score, settings, result[one])
                 adaptive = adaptive or result[i] > 0.0
         if adaptive:
             return
@@ -90,17 +91,24 @@ def measure_elasticities(
 
 
 @compiled
-def _elasticity(arm: Any, probe: Any, trial: Any, score: int, settings: Vector) -> float:
-    here = call_score(score, arm, trial, settings)
+def _elasticity(
+    arms: npt.NDArray[Any], probes: npt.NDArray[Any], trial: Any, score: int, settings: Vector, scored: Vector
+) -> float:
+    """ε of the only arm there is."""
+    arm, probe = arms[0], probes[0]
+    call_score(score, arms, trial, settings, scored)
+    here = scored[0]
     probe.noise_variance = arm.noise_variance * (1.0 + _NUDGE)
-    noisier = call_score(score, probe, trial, settings)
+    call_score(score, probes, trial, settings, scored)
+    noisier = scored[0]
     probe.noise_variance = arm.noise_variance
     # One more typical pull: Tr(ΣS⁻¹) falls about as 1/(k − d).
     probe.count = arm.count + 1
     probe.dof = arm.dof + 1
     probe.inverse_root_dof = 1.0 / np.sqrt(probe.dof)
     probe.trace = arm.trace * arm.dof / probe.dof
-    richer = call_score(score, probe, trial, settings)
+    call_score(score, probes, trial, settings, scored)
+    richer = scored[0]
     probe.count, probe.dof = arm.count, arm.dof
     probe.inverse_root_dof, probe.trace = arm.inverse_root_dof, arm.trace
     if noisier == here:  # also when both are infinite: a forced pull ignores σ̂²

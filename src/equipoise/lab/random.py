@@ -5,8 +5,8 @@ layers (Marsaglia and Tsang 2000) turns words into normals. Nothing is carried f
 results do not depend on order, chunks, threads or machines, and trial 17,312 alone gives what it
 gave in the batch.
 
-A stream is an array of words that the functions here read on from: four words of output, the place
-of the next one, and the counter and key that made them.
+A stream is an array of words that the functions here read on from: words of output, the place of the
+next one, and the counter and key that made them.
 """
 
 from __future__ import annotations
@@ -21,12 +21,14 @@ from numba.extending import intrinsic
 from equipoise.core.compiled import compiled, inlined
 from equipoise.core.layout import Matrix
 
-Stream = npt.NDArray[np.uint64]  # [11]: 4 words, place, 4 of counter, 2 of key
+Stream = npt.NDArray[np.uint64]  # [19]: 12 words, place, 4 of counter, 2 of key
 
 CONTEXT, NOISE, TRUTH, DELAY, LOSS = range(5)
 """What a draw is for."""
 
-_WORDS = np.uint64(4)
+_BLOCK = 4  # words that one counter gives
+_WORDS = 3 * _BLOCK
+_PLACE, _COUNTER, _KEY = _WORDS, _WORDS + 1, _WORDS + 5
 _MULTIPLIERS = np.uint64(0xD2E7470EE14C6C93), np.uint64(0xCA5A826395121157)
 _WEYL = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBB67AE8584CAA73B)
 _ROUNDS = 10
@@ -39,19 +41,19 @@ _MANTISSA = 2.0**55
 
 def new_stream() -> Stream:
     """Room for a stream; :func:`start` gives it a meaning."""
-    return np.zeros(11, dtype=np.uint64)
+    return np.zeros(_KEY + 2, dtype=np.uint64)
 
 
 @inlined
 def start(stream: Stream, seed: int, trial: int, purpose: int, first: int, second: int) -> None:
     """Point the stream at the draws of one purpose, addressed by two more numbers."""
-    stream[4] = _WORDS
-    stream[5] = np.uint64(0)
-    stream[6] = np.uint64(first)
-    stream[7] = np.uint64(second)
-    stream[8] = np.uint64(trial)
-    stream[9] = np.uint64(seed)
-    stream[10] = np.uint64(purpose)
+    stream[_PLACE] = np.uint64(_WORDS)
+    stream[_COUNTER] = np.uint64(0)
+    stream[_COUNTER + 1] = np.uint64(first)
+    stream[_COUNTER + 2] = np.uint64(second)
+    stream[_COUNTER + 3] = np.uint64(trial)
+    stream[_KEY] = np.uint64(seed)
+    stream[_KEY + 1] = np.uint64(purpose)
 
 
 @intrinsic
@@ -74,28 +76,55 @@ multiply_wide: Any = _multiply_wide
 
 
 @inlined
+def _round(c0: Any, c1: Any, c2: Any, c3: Any, k0: Any, k1: Any) -> Any:
+    high0, low0 = multiply_wide(_MULTIPLIERS[0], c0)
+    high1, low1 = multiply_wide(_MULTIPLIERS[1], c2)
+    return high1 ^ c1 ^ k0, low1, high0 ^ c3 ^ k1, low0
+
+
+@compiled
 def _refill(stream: Stream) -> None:
-    """Four fresh words from the counter, which then moves on."""
-    stream[5] += np.uint64(1)
-    c0, c1, c2, c3 = stream[5], stream[6], stream[7], stream[8]
-    k0, k1 = stream[9], stream[10]
+    """The words of the next counter."""
+    stream[_COUNTER] += np.uint64(1)
+    a0, a1, a2, a3 = stream[_COUNTER], stream[_COUNTER + 1], stream[_COUNTER + 2], stream[_COUNTER + 3]
+    k0, k1 = stream[_KEY], stream[_KEY + 1]
     for _ in range(_ROUNDS):
-        high0, low0 = multiply_wide(_MULTIPLIERS[0], c0)
-        high1, low1 = multiply_wide(_MULTIPLIERS[1], c2)
-        c0, c1, c2, c3 = high1 ^ c1 ^ k0, low1, high0 ^ c3 ^ k1, low0
+        a0, a1, a2, a3 = _round(a0, a1, a2, a3, k0, k1)
         k0 += _WEYL[0]
         k1 += _WEYL[1]
-    stream[0], stream[1], stream[2], stream[3] = c0, c1, c2, c3
-    stream[4] = np.uint64(0)
+    stream[8], stream[9], stream[10], stream[11] = a0, a1, a2, a3
+    stream[_PLACE] = np.uint64(_WORDS - _BLOCK)
+
+
+@compiled
+def _refill_all(stream: Stream) -> None:
+    """The words of the next three counters, side by side: a round has to wait for the one before."""
+    count, first = stream[_COUNTER], stream[_COUNTER + 1]
+    second, trial = stream[_COUNTER + 2], stream[_COUNTER + 3]
+    k0, k1 = stream[_KEY], stream[_KEY + 1]
+    a0, a1, a2, a3 = count + np.uint64(1), first, second, trial
+    b0, b1, b2, b3 = count + np.uint64(2), first, second, trial
+    c0, c1, c2, c3 = count + np.uint64(3), first, second, trial
+    for _ in range(_ROUNDS):
+        a0, a1, a2, a3 = _round(a0, a1, a2, a3, k0, k1)
+        b0, b1, b2, b3 = _round(b0, b1, b2, b3, k0, k1)
+        c0, c1, c2, c3 = _round(c0, c1, c2, c3, k0, k1)
+        k0 += _WEYL[0]
+        k1 += _WEYL[1]
+    stream[0], stream[1], stream[2], stream[3] = a0, a1, a2, a3
+    stream[4], stream[5], stream[6], stream[7] = b0, b1, b2, b3
+    stream[8], stream[9], stream[10], stream[11] = c0, c1, c2, c3
+    stream[_COUNTER] = count + np.uint64(3)
+    stream[_PLACE] = np.uint64(0)
 
 
 @inlined
 def word(stream: Stream) -> Any:
     """The next 64 random bits."""
-    if stream[4] == _WORDS:
+    if stream[_PLACE] == np.uint64(_WORDS):
         _refill(stream)
-    value = stream[np.int64(stream[4])]
-    stream[4] += np.uint64(1)
+    value = stream[stream[_PLACE]]
+    stream[_PLACE] += np.uint64(1)
     return value
 
 
@@ -109,13 +138,10 @@ def uniform(stream: Stream) -> float:
 def normal(stream: Stream) -> float:
     """Standard normal."""
     bits = word(stream)
-    layer = np.int64(bits & np.uint64(255))
-    # 8 bits choose the layer, 1 the sign, 55 the place within it.
-    place = np.int64(bits >> np.uint64(9))
-    x = np.float64(place) * _WIDTHS[layer]
+    layer, place, x = _inside(bits)
     if place >= _INSIDE[layer]:
         x = _outside(stream, layer, x)
-    return -x if bits & np.uint64(256) else x
+    return _signed(x, bits)
 
 
 @compiled
@@ -127,8 +153,37 @@ def one_normal(stream: Stream) -> float:
 @compiled
 def fill_normals(stream: Stream, target: Matrix, row: int, first: int) -> None:
     """Standard normals into ``target[row, first:]``."""
+    # The place is kept out of memory: a draw would wait for the one before to write it.
+    next_word = stream[_PLACE]
     for c in range(first, target.shape[1]):
-        target[row, c] = normal(stream)
+        if next_word == np.uint64(_WORDS):
+            if target.shape[1] - c > _BLOCK:
+                _refill_all(stream)
+            else:
+                _refill(stream)
+            next_word = stream[_PLACE]
+        bits = stream[next_word]
+        next_word += np.uint64(1)
+        layer, place, x = _inside(bits)
+        if place >= _INSIDE[layer]:
+            stream[_PLACE] = next_word
+            x = _outside(stream, layer, x)
+            next_word = stream[_PLACE]
+        target[row, c] = _signed(x, bits)
+    stream[_PLACE] = next_word
+
+
+@inlined
+def _inside(bits: Any) -> Any:
+    """Layer, place within it and the number there: 8 bits choose the layer, 1 the sign, 55 the place."""
+    layer = bits & np.uint64(255)
+    place = np.int64(bits >> np.uint64(9))
+    return layer, place, np.float64(place) * _WIDTHS[layer]
+
+
+@inlined
+def _signed(x: float, bits: Any) -> float:
+    return -x if bits & np.uint64(256) else x
 
 
 @compiled
@@ -140,13 +195,10 @@ def _outside(stream: Stream, layer: Any, x: Any) -> float:
                 beyond = -np.log(uniform(stream)) / _TAIL
                 if -2.0 * np.log(uniform(stream)) > beyond * beyond:
                     return _TAIL + beyond
-        gap = _HEIGHTS[layer + 1] - _HEIGHTS[layer]
+        gap = _HEIGHTS[layer + np.uint64(1)] - _HEIGHTS[layer]
         if _HEIGHTS[layer] + uniform(stream) * gap < np.exp(-0.5 * x * x):
             return x
-        bits = word(stream)
-        layer = np.int64(bits & np.uint64(255))
-        place = np.int64(bits >> np.uint64(9))
-        x = np.float64(place) * _WIDTHS[layer]
+        layer, place, x = _inside(word(stream))
         if place < _INSIDE[layer]:
             return x
 

@@ -81,12 +81,12 @@ def simulate(
     named = _named(policies)
     _check(scenario, named, trials, seed, workers)
     trials, seed = int(trials), int(seed)
-    chunks = list(_chunks(len(named), trials, scenario.budget))
+    chunks = list(cut_trials(len(named), trials, scenario.budget))
     store = open_checkpoint(checkpoint, scenario, {k: p.spec for k, p in named.items()}, trials, seed)
     ledgers = [new_ledger(trials, len(scenario.noise)) for _ in named]
     seconds = np.zeros(len(named))
     done = 0
-    with _pool(executor, workers) as pool:
+    with worker_pool(executor, workers) as pool:
         for chunk, (ledger, spent) in _run_all(pool, scenario, list(named.values()), seed, chunks, store):
             for whole, part in zip(ledgers[chunk.policy], ledger, strict=True):
                 whole[chunk.first : chunk.first + chunk.trials] = part
@@ -164,7 +164,8 @@ def _run_all(
 
 
 @contextmanager
-def _pool(executor: Executor | None, workers: int | None) -> Iterator[Executor]:
+def worker_pool(executor: Executor | None, workers: int | None) -> Iterator[Executor]:
+    """The executor, or threads where there is none."""
     if executor is not None:
         yield executor
         return
@@ -172,7 +173,8 @@ def _pool(executor: Executor | None, workers: int | None) -> Iterator[Executor]:
         yield pool
 
 
-def _chunks(policies: int, trials: int, budget: int) -> Iterator[Chunk]:
+def cut_trials(policies: int, trials: int, budget: int) -> Iterator[Chunk]:
+    """Chunks that cover all trials of all policies."""
     size = max(1, min(trials, _DECISIONS_A_CHUNK // budget))
     for first in range(0, trials, size):
         for policy in range(policies):

@@ -9,9 +9,7 @@ actual errors would need a few hundred thousand.
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -26,6 +24,7 @@ from equipoise.lab.reproduce.results import Measured
 from equipoise.lab.reproduce.sweep import Runner, simulation_work
 from equipoise.lab.reproduce.verdicts import Check, Finding
 from equipoise.lab.scenario import GaussianScenario, Scenario
+from equipoise.lab.simulate import cut_trials, worker_pool
 from equipoise.lab.trials import new_bench, new_ledger, run_trials
 
 POLICY = "trace-ucb"
@@ -172,20 +171,28 @@ def _measure(scenario: Scenario, trials: int, runner: Runner) -> RatePoint:
 
 def _run(scenario: Scenario, trials: int, runner: Runner) -> tuple[Matrix, Matrix]:
     """Traces and pulls that every trial ended with."""
+    with worker_pool(runner.executor, runner.workers) as pool:
+        shares = [
+            pool.submit(_run_share, scenario, runner.seed, chunk.first, chunk.trials)
+            for chunk in cut_trials(1, trials, scenario.budget)
+        ]
+        try:
+            traces, counts = zip(*(share.result() for share in shares), strict=True)
+        finally:
+            for share in shares:
+                share.cancel()
+    return np.concatenate(traces), np.concatenate(counts)
+
+
+def _run_share(scenario: Scenario, seed: int, first: int, trials: int) -> tuple[Matrix, Matrix]:
+    bench = new_bench(scenario, parse_policy(POLICY), seed)
+    ledger = new_ledger(1, len(scenario.noise))
     shape = (trials, len(scenario.noise))
     traces, counts = np.zeros(shape), np.zeros(shape)
-    workers = runner.workers or os.cpu_count() or 1
-
-    def run_share(worker: int) -> None:
-        bench = new_bench(scenario, parse_policy(POLICY), runner.seed)
-        ledger = new_ledger(1, len(scenario.noise))
-        for trial in range(worker, trials, workers):
-            run_trials(bench, trial, ledger)
-            traces[trial] = bench.state.arms["trace"]
-            counts[trial] = bench.state.arms["count"]
-
-    with ThreadPoolExecutor(workers) as pool:
-        list(pool.map(run_share, range(workers)))
+    for k in range(trials):
+        run_trials(bench, first + k, ledger)
+        traces[k] = bench.state.arms["trace"]
+        counts[k] = bench.state.arms["count"]
     return traces, counts
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
+from concurrent.futures import Executor
 from pathlib import Path
 
 from equipoise.errors import InvalidArgument
@@ -40,6 +41,7 @@ def reproduce(
     width_trials: int = WIDTH_TRIALS,
     seed: int = 1,
     workers: int | None = None,
+    executor: Executor | None = None,
     checkpoint: str | Path | None = None,
     progress: Progress | None = None,
 ) -> Reproduction:
@@ -55,6 +57,8 @@ def reproduce(
         Multiplies every number of trials; 1 gives the paper's.
     width_trials
         Trials a point of the comparison of widths; multiplied as well. 0 leaves it out.
+    workers, executor
+        Where trials run, as in :func:`equipoise.simulate`.
     checkpoint
         Folder that keeps finished points; ``checkpoint`` inside ``output`` unless given.
     progress
@@ -74,7 +78,7 @@ def reproduce(
     total = _work(sweeps, len(policies), trials_scale, tried) + (
         rate_work(trials_scale) if RATE in names else 0.0
     )
-    runner = Runner(seed, workers, Store(kept), Meter(total, progress))
+    runner = Runner(seed, workers, Store(kept), Meter(total, progress), executor)
 
     points = {s.name: runner.sweep(s, policies, scaled(s.trials, trials_scale)) for s in sweeps}
     results = {name: PanelResult(PANELS[name], points[PANELS[name].sweep.name]) for name in drawn}

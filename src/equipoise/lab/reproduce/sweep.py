@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,6 +43,7 @@ class Runner:
     workers: int | None
     store: Store
     meter: Meter
+    executor: Executor | None = None
 
     def sweep(
         self, sweep: Sweep, policies: Sequence[str], trials: int, *, label: str | None = None
@@ -67,6 +69,7 @@ class Runner:
             trials=trials,
             seed=self.seed,
             workers=self.workers,
+            executor=self.executor,
             checkpoint=self.store.chunks(identity),
             progress=lambda done, total: self.meter.show(label, work * done / total),
         )
