@@ -14,7 +14,7 @@ from equipoise.core.estimates import Estimates
 from equipoise.core.experiment import Experiment
 from equipoise.core.fitted import ArmEstimate
 from equipoise.core.planning import Plan, plan
-from equipoise.core.policies import BAS, CHAS, GAFSMax, GFSPMax, Oracle, TraceUCB, Uniform, VarUCB
+from equipoise.core.policies import BAS, CHAS, GAFSMax, GFSPMax, Oracle, TraceGain, TraceUCB, Uniform, VarUCB
 from equipoise.core.policy import Policy, parse_policy, register, registered_policies
 from equipoise.core.problem import Problem
 from equipoise.core.widths import noise_bound
@@ -40,6 +40,7 @@ __all__ = [
     "Problem",
     "Scenario",
     "SimulationResult",
+    "TraceGain",
     "TraceUCB",
     "Uniform",
     "VarUCB",

@@ -45,6 +45,8 @@ SPECS = [
     "gafs-max:forcing=0.3",
     "gfsp-max",
     "gfsp-max:greedy=5",
+    "trace-gain",
+    "trace-gain:caution=10",
 ]
 
 

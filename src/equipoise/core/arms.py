@@ -15,9 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from equipoise.core import factor
+from equipoise.core import factor, provisional
 from equipoise.core.compiled import compiled, inlined
 from equipoise.core.layout import LOST, PENDING, TOLD, WITHDRAWN, Matrix, State, Vector
+from equipoise.core.pool import note_variance, pool_variances
+from equipoise.core.whitening import weighted_square, whiten
 
 # k·Tr(ΣS⁻¹)/d is about the squared condition number of the whitened contexts, whatever their
 # units. Up to 10¹² rounding costs at most 6 of 16 digits. Arms that stay above it after twice the
@@ -28,21 +30,6 @@ _SANE, _NONSINGULAR = 1e12, 1e24
 # The trace is updated by subtraction; it is computed afresh when it has halved or after this many
 # updates, so that its error stays below 10⁻¹³ of itself.
 _TRACE_UPDATES = 64
-
-
-@inlined
-def whiten(whitener: Matrix, contexts: Matrix, row: int, z: Vector) -> None:
-    """Write z = L⁻¹x, so that E[zzᵀ] = I when Σ = LLᵀ is given."""
-    dim = z.shape[0]
-    if whitener.shape[0] == 0:
-        for r in range(dim):
-            z[r] = contexts[row, r]
-        return
-    for r in range(dim):
-        entry = contexts[row, r]
-        for c in range(r):
-            entry -= whitener[r, c] * z[c]
-        z[r] = entry / whitener[r, r]
 
 
 @compiled
@@ -90,6 +77,7 @@ def lose(state: State, row: int) -> None:
     state.rows[row].status = LOST
     arm.count -= 1
     arm.pending -= 1
+    arm.provisional = 0
     _forget_design(arm)
 
 
@@ -108,6 +96,7 @@ def clear(state: State) -> None:
     state.trial[0].step = 0
     state.trial[0].seen = 0
     state.trial[0].mean_variance = 1.0
+    state.trial[0].moment_ready = 0
     state.seen_factor[:, :] = 0.0
     for i in range(state.arms.shape[0]):
         state.arms[i].last_row = -1
@@ -128,6 +117,7 @@ def rebuild(state: State, i: int) -> None:
         if state.rows[row].arm == i and state.rows[row].status == PENDING:
             arm.count += 1
             arm.pending += 1
+            arm.provisional = 0
             _forget_design(arm)
 
 
@@ -159,6 +149,8 @@ def is_settled(state: State) -> bool:
         for i in range(state.arms.shape[0]):
             if state.arms[i].dof == 0:
                 state.arms[i].noise_variance = mean
+    if state.trial[0].pools:
+        pool_variances(state.arms, state.trial[0])
     return settled
 
 
@@ -175,6 +167,9 @@ def _forget_rows(state: State, i: int) -> None:
         state.coefs[i, r] = 0.0
         for c in range(dim):
             state.factors[i, 0, r, c] = 0.0
+    arm.provisional = 0
+    if state.trial[0].looks:
+        provisional.begin(state, i)
 
 
 @inlined
@@ -197,6 +192,7 @@ def _invert_design(state: State, i: int) -> None:
     """Design = data plus the rows still pending."""
     arm = state.arms[i]
     arm.design_tried = arm.count
+    arm.provisional = 0
     design = 1 - arm.buffer
     z, f, g = state.z, state.f, state.g
     factor.copy(state.factors, i, arm.buffer, state.factors, i, design)
@@ -225,9 +221,11 @@ def _see(state: State) -> None:
     state.trial[0].seen += 1
     for j in range(state.arms.shape[0]):
         if state.arms[j].design_ready:
-            spread = factor.project(state.factors, j, _design(state.arms[j]), state.z, state.f)
+            spread = factor.project(state.factors, j, design_place(state.arms[j]), state.z, state.f)
             state.arms[j].trace_sum += spread
             state.arms[j].trace = state.arms[j].trace_sum / state.trial[0].seen
+    if state.trial[0].looks:
+        provisional.see(state)
     for r in range(state.z.shape[0]):
         state.f[r] = state.z[r]
     factor.rotate(state.seen_factor, state.g, state.f, 0.0)
@@ -238,6 +236,9 @@ def _recount_contexts(state: State) -> None:
     """Learn Σ anew from the rows that are not withdrawn."""
     state.seen_factor[:, :] = 0.0
     state.trial[0].seen = 0
+    state.trial[0].moment_ready = 0
+    for j in range(state.arms.shape[0]):
+        state.arms[j].provisional = 0
     for row in range(state.trial[0].step):
         if state.rows[row].status != WITHDRAWN:
             whiten(state.whitener, state.contexts, row, state.z)
@@ -255,6 +256,8 @@ def _extend_design(state: State, i: int, row: int) -> None:
     arm.count += 1
     arm.pending += 1
     if not arm.design_ready:
+        if arm.provisional:
+            provisional.extend(state, i)
         return
     alone = arm.pending == 1 and arm.data_ready
     source = arm.buffer if alone else 1 - arm.buffer
@@ -266,19 +269,12 @@ def _extend_design(state: State, i: int, row: int) -> None:
         arm.gain_scale = h
         for r in range(g.shape[0]):
             state.gains[i, r] = g[r]
-    if state.trial[0].learns_moment:
-        drop = factor.squared_length_through(state.seen_factor, g) / h
-    else:
-        drop = 0.0
-        for r in range(g.shape[0]):
-            drop += g[r] * g[r]
-        drop /= h
-    arm.trace_sum -= drop
+    arm.trace_sum -= weighted_square(state) / h
     arm.trace_age += 1
     if arm.trace_age >= _TRACE_UPDATES or not arm.trace_sum > 0.5 * arm.trace_checked:
         _refresh_trace(state, i)
     else:
-        arm.trace = _per_context(state.trial[0], arm.trace_sum)
+        arm.trace = per_context(state.trial[0], arm.trace_sum)
 
 
 @inlined
@@ -307,6 +303,8 @@ def _learn(state: State, i: int, row: int, y: float) -> None:
     arm.dof += 1
     arm.noise_variance = arm.rss / arm.dof
     arm.inverse_root_dof = 1.0 / np.sqrt(arm.dof)
+    if state.trial[0].pools:
+        note_variance(arm)
 
 
 @compiled
@@ -352,15 +350,18 @@ def _collect(state: State, i: int, y: float) -> None:
     arm.dof = arm.observed - dim
     arm.noise_variance = arm.rss / arm.dof
     arm.inverse_root_dof = 1.0 / np.sqrt(arm.dof)
+    if state.trial[0].pools:
+        note_variance(arm)
     if arm.pending == 0:
         arm.design_ready = 1
+        arm.provisional = 0
         _set_trace(arm, state.trial[0], trace_sum)
     elif not arm.design_ready:
         _forget_design(arm)
 
 
 @inlined
-def _design(arm: Any) -> int:
+def design_place(arm: Any) -> int:
     """Which factor of the arm is the design's."""
     return arm.buffer if arm.pending == 0 else 1 - arm.buffer
 
@@ -375,7 +376,7 @@ def _trace_sum(seen_factor: Matrix, factors: factor.Stack, i: int, b: int) -> fl
 
 @compiled
 def _refresh_trace(state: State, i: int) -> None:
-    trace_sum = _trace_sum(state.seen_factor, state.factors, i, _design(state.arms[i]))
+    trace_sum = _trace_sum(state.seen_factor, state.factors, i, design_place(state.arms[i]))
     _set_trace(state.arms[i], state.trial[0], trace_sum)
 
 
@@ -384,11 +385,11 @@ def _set_trace(arm: Any, trial: Any, trace_sum: float) -> None:
     arm.trace_sum = trace_sum
     arm.trace_checked = trace_sum
     arm.trace_age = 0
-    arm.trace = _per_context(trial, trace_sum)
+    arm.trace = per_context(trial, trace_sum)
 
 
 @inlined
-def _per_context(trial: Any, trace_sum: float) -> float:
+def per_context(trial: Any, trace_sum: float) -> float:
     """Tr(MS⁻¹) → Tr(ΣS⁻¹): a learned Σ is M over the contexts seen."""
     return trace_sum / trial.seen if trial.learns_moment else trace_sum
 
@@ -396,4 +397,4 @@ def _per_context(trial: Any, trace_sum: float) -> float:
 @compiled
 def _is_sane(trial: Any, trace_sum: float, count: int) -> bool:
     limit = _SANE if count < 2 * (trial.dim + 1) else _NONSINGULAR
-    return _per_context(trial, trace_sum) * count <= limit * trial.dim
+    return per_context(trial, trace_sum) * count <= limit * trial.dim

@@ -9,17 +9,23 @@ import numpy.typing as npt
 
 from equipoise.core.compiled import call_score, compiled, inlined
 from equipoise.core.layout import State, Vector
+from equipoise.core.looking import look
 
 
 @inlined
 def choose(state: State, score: int, settings: Vector, scores: Vector) -> int:
-    """Write every arm's score and return the arm to pull; the state, which must be settled, is only read.
+    """Write every arm's score and return the arm to pull; the state must be settled.
 
-    ``score`` is the address of a compiled score. Ties go to the arm with fewer pulls, then to the
-    one that comes first in the seed's order. An arm without an invertible S scores infinity where
-    the policy asks for a forced start.
+    ``score`` is the address of a compiled score. The context stands in the next free row. Ties go to
+    the arm with fewer pulls, then to the one that comes first in the seed's order. Where the policy
+    asks for a forced start, an arm without an invertible S scores infinity; if the policy looks, arms
+    short of d + 1 units are compared by their scores, and all others score minus infinity.
     """
+    if state.trial[0].looks:
+        look(state)
     call_score(score, state.arms, state.trial[0], settings, scores)
+    if state.trial[0].looks and state.trial[0].forced_start:
+        _withhold(state, scores)
     # Selections instead of branches: where the maximum sits cannot be predicted.
     top = -np.inf
     for i in range(scores.shape[0]):
@@ -29,6 +35,18 @@ def choose(state: State, score: int, settings: Vector, scores: Vector) -> int:
         best = i if scores[i] == top else best
         ties += scores[i] == top
     return best if ties == 1 else _first_of_ties(state.arms, scores)
+
+
+@compiled
+def _withhold(state: State, scores: Vector) -> None:
+    """While arms are short of d + 1 units, the others get none."""
+    starting = False
+    for i in range(scores.shape[0]):
+        starting = starting or state.arms[i].count <= state.trial[0].dim
+    if starting:
+        for i in range(scores.shape[0]):
+            if state.arms[i].count > state.trial[0].dim:
+                scores[i] = -np.inf
 
 
 @compiled

@@ -79,7 +79,8 @@ def _score(arm: Any, trial: Any, settings: Any) -> float:
 def _score_arms(first: Any, arms: int, trial: Any, settings: Any, scores: Any) -> None:
     for i in range(arms):
         arm = _record_at(first, i)
-        if trial.forced_start and not arm.design_ready:
+        # Policies that look compare even the arms that go first, see choice.py.
+        if trial.forced_start and not trial.looks and not arm.design_ready:
             scores[i] = np.inf
         else:
             scores[i] = _score(arm, trial, settings)

@@ -90,8 +90,8 @@ class Experiment:
         if self._asked == len(self._state.outcomes):
             self._grow()
         self._settle()
-        i = choose(self._state, self._score, self._settings, self._scores)
         self._state.contexts[self._asked] = context
+        i = choose(self._state, self._score, self._settings, self._scores)
         kernel.assign(self._state, i)
         self._asked += 1
         return Assignment(self._asked, self.problem.arms[i], self.problem.arms, self._scores.copy())
@@ -259,6 +259,8 @@ def trial_state(problem: Problem, policy: Policy, seed: int, *, capacity: int) -
         whitener=problem.whitener(),
         learns_moment=problem.moment is None,
         forced_start=type(policy).forced_start,
+        looks=type(policy).looks,
+        pools=type(policy).pools,
         capacity=capacity,
     )
 

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from equipoise.core.compiled import call_score, compiled
+from equipoise.core.compiled import call_score, compiled, inlined
 from equipoise.core.layout import State, Vector
 
 FIRST_ORDER, SECOND_ORDER = 2.0, 10.0
@@ -96,7 +96,9 @@ def _elasticity(
 ) -> float:
     """ε of the only arm there is."""
     arm, probe = arms[0], probes[0]
-    call_score(score, arms, trial, settings, scored)
+    # Looking changes which contexts an arm gets, not how many: all three scores are for typical ones.
+    probe.gain = _typical_gain(arm.trace, trial.dim)
+    call_score(score, probes, trial, settings, scored)
     here = scored[0]
     probe.noise_variance = arm.noise_variance * (1.0 + _NUDGE)
     call_score(score, probes, trial, settings, scored)
@@ -107,6 +109,7 @@ def _elasticity(
     probe.dof = arm.dof + 1
     probe.inverse_root_dof = 1.0 / np.sqrt(probe.dof)
     probe.trace = arm.trace * arm.dof / probe.dof
+    probe.gain = _typical_gain(probe.trace, trial.dim)
     call_score(score, probes, trial, settings, scored)
     richer = scored[0]
     probe.count, probe.dof = arm.count, arm.dof
@@ -118,3 +121,9 @@ def _elasticity(
     rise = np.log(noisier / here) / np.log1p(_NUDGE)
     fall = np.log(here / richer) / np.log1p(1.0 / arm.dof)
     return min(rise / fall, _LARGEST_ELASTICITY)
+
+
+@inlined
+def _typical_gain(trace: float, dim: int) -> float:
+    """What a typical context takes off a trace whose d directions are alike."""
+    return trace * trace / (dim * (1.0 + trace))

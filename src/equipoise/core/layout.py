@@ -24,6 +24,7 @@ ARM = np.dtype(
         ("noise_variance", "f8"),  # σ̂² = RSS/dof; the arms' mean while dof is 0
         ("inverse_root_dof", "f8"),  # 1/√dof, 1 while dof is 0
         ("trace", "f8"),  # Tr(Σ S⁻¹) of the design
+        ("gain", "f8"),  # what the context at hand would take off the trace; kept if the policy looks
         ("weight", "f8"),  # w of the objective
         ("design_ready", "i8"),  # S of the design is invertible
         ("count", "i8"),  # k: units assigned and not lost
@@ -41,6 +42,10 @@ ARM = np.dtype(
         ("trace_sum", "f8"),  # Tr(M S⁻¹) before division by the contexts seen
         ("trace_checked", "f8"),  # trace_sum when it was last computed from the factor
         ("trace_age", "i8"),  # rank-one updates of trace_sum since then
+        ("provisional", "i8"),  # the design's factor stands for S + prior, see provisional.py
+        ("provisional_sum", "f8"),  # trace_sum of that
+        ("log_variance", "f8"),  # log σ̂² without its bias; kept if the policy pools
+        ("log_spread", "f8"),  # variance of log_variance
     ],
     align=True,
 )
@@ -56,6 +61,11 @@ TRIAL = np.dtype(
         ("forced_start", "i8"),  # whether arms without an invertible S go first
         ("learns_moment", "i8"),  # whether Σ is learned from the contexts
         ("seen", "i8"),  # contexts that entered the learned Σ
+        ("looks", "i8"),  # whether the policy reads gain
+        ("pools", "i8"),  # whether the policy reads the two below
+        ("pooled_dof", "f8"),  # how much one arm's σ² tells of another's, in degrees of freedom
+        ("pooled_variance", "f8"),  # centre of the arms' σ²
+        ("moment_ready", "i8"),  # the learned Σ is invertible; kept if the policy looks
     ],
     align=True,
 )
@@ -94,6 +104,8 @@ def new_state(
     whitener: Matrix | None,
     learns_moment: bool,
     forced_start: bool,
+    looks: bool,
+    pools: bool,
     capacity: int,
 ) -> State:
     """Arrays of a trial that has seen nothing yet."""
@@ -113,6 +125,8 @@ def new_state(
     trial["arms"], trial["dim"], trial["budget"] = m, dim, budget
     trial["mean_variance"], trial["exponent"] = 1.0, exponent
     trial["forced_start"], trial["learns_moment"] = forced_start, learns_moment
+    trial["looks"], trial["pools"] = looks, pools
+    trial["pooled_variance"] = trial["pooled_dof"] = 1.0
     return State(
         arms=arms,
         trial=trial,

@@ -48,6 +48,12 @@ class Policy:
     forced_start: ClassVar[bool] = True
     """Whether arms whose S is not invertible yet go first."""
 
+    looks: ClassVar[bool] = False
+    """Whether the score reads ``arm.gain``, what the context at hand is worth to the arm."""
+
+    pools: ClassVar[bool] = False
+    """Whether the score reads ``trial.pooled_variance`` and ``trial.pooled_dof``."""
+
     contrasts: ClassVar[Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]]] = {}
     """For every field, two sets of arguments that must allocate differently; read by the checks."""
 

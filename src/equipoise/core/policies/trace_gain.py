@@ -1,0 +1,56 @@
+"""Trace-Gain: send each context to the arm that learns most from it, weighted by how far behind it is."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from equipoise.core.layout import Vector
+from equipoise.core.policy import Policy, register
+from equipoise.core.problem import Problem
+from equipoise.core.widths import need
+from equipoise.errors import InvalidPolicy
+
+
+@register("trace-gain")
+@dataclass(frozen=True, kw_only=True)
+class TraceGain(Policy):
+    """Score u·T·gain/typical gain: the arm's error, times what this context is worth to the arm.
+
+    T = Tr(ΣS⁻¹), gain is what the context would take off it, and T²/(d(1 + T)) is what a typical
+    context would. u is the arm's σ̂² pooled with those of the other arms as far as they resemble each
+    other, raised by 1 + caution/f where it rests on f degrees of freedom. docs/trace-gain.md derives
+    all of it.
+
+    Parameters
+    ----------
+    caution
+        How much is added for degrees of freedom that are missing: the larger, the longer an arm with
+        a low σ̂² is doubted.
+
+    >>> TraceGain(caution=4).spec
+    'trace-gain:caution=4'
+    """
+
+    caution: float = 3.0
+
+    looks = True
+    pools = True
+    contrasts = {"caution": ({}, {"caution": 30.0})}
+
+    def __post_init__(self) -> None:
+        if isinstance(self.caution, str) or not 0.0 <= self.caution < math.inf:
+            raise InvalidPolicy(f"caution={self.caution!r} is not a number of at least 0")
+
+    def settings(self, problem: Problem) -> Vector:
+        return np.array([float(self.caution)])
+
+    @staticmethod
+    def score(arm: Any, trial: Any, settings: Vector) -> float:
+        freedom = arm.dof + trial.pooled_dof
+        pooled = (arm.dof * arm.noise_variance + trial.pooled_dof * trial.pooled_variance) / freedom
+        variance = pooled * (1.0 + settings[0] / freedom)
+        return need(arm, trial, variance) * arm.gain * (1.0 + arm.trace) / arm.trace
