@@ -7,10 +7,7 @@ Runs of both alternate, because a busy machine slows whole stretches of time.
 
 from __future__ import annotations
 
-import os
 import statistics
-import subprocess
-import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,16 +19,6 @@ from equipoise.lab.timing import decisions_per_second
 
 NOISE = [0.01, 0.02, 0.75, 1.0, 2.0, 2.0, 3.0]  # the paper's unequal arms, repeated where more are needed
 REPEATS, SECONDS_A_RUN, SEED = 5, 0.25, 1
-
-FIRST_TRIAL = """
-import time
-start = time.perf_counter()
-import equipoise as eq
-imported = time.perf_counter()
-scenario = eq.GaussianScenario(noise=[0.01, 0.02, 0.75, 1, 2, 2, 3], dim=10, budget=350)
-eq.simulate(scenario, ["trace-ucb"], trials=1, seed=1, workers=1)
-print(imported - start, time.perf_counter() - start)
-"""
 
 
 @dataclass(frozen=True)
@@ -64,7 +51,6 @@ def main() -> None:
         print_speed(Size(7, 10, 350), program)
         print_scaling("more arms", [Size(arms, 10, 33 * arms) for arms in (7, 70, 700)], program)
         print_scaling("more features", [Size(7, dim, 21 * (dim + 1)) for dim in (5, 10, 20, 40, 80)], program)
-        print_start_up(folder)
 
 
 def print_speed(size: Size, program: Path | None) -> None:
@@ -92,20 +78,6 @@ def print_scaling(title: str, sizes: Sequence[Size], program: Path | None) -> No
     header = ["m", "d", "n", "equipoise", *(["plain C", "equipoise / plain C"] if program else [])]
     print(f"{title}: nanoseconds a decision, and the ratio of speeds")
     print(text_table(header, rows), end="\n\n")
-
-
-def print_start_up(folder: str) -> None:
-    """Seconds until the first trial is done, in processes of their own."""
-    # An empty folder for machine code: the first process has to compile, the second one loads.
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(Path(folder) / "cache")}
-    rows = []
-    for state in ("not cached", "cached"):
-        out = subprocess.run(
-            [sys.executable, "-c", FIRST_TRIAL], env=environment, capture_output=True, text=True, check=True
-        ).stdout
-        rows.append([state, *(f"{float(value):.2f}" for value in out.split())])
-    print("seconds from the start of the import")
-    print(text_table(["machine code", "imported", "first trial"], rows))
 
 
 def measure(size: Size, program: Path | None) -> Speed:

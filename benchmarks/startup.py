@@ -1,4 +1,4 @@
-"""How long it takes from importing the package to the first decision, cold and warm.
+"""How long it takes from importing the package to the first decision and to the first simulated trial.
 
 Cold means that no machine code is cached; an empty cache folder is used, the real one is untouched.
 """
@@ -25,21 +25,37 @@ experiment.tell(assignment.id, 1.0)
 print(imported - start, decided - start, time.perf_counter() - start)
 """
 
-
-def measure(cache: str) -> list[str]:
-    environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
-    out = subprocess.run(
-        [sys.executable, "-c", FIRST_DECISION], env=environment, capture_output=True, text=True, check=True
-    ).stdout
-    return [f"{float(value):.2f}" for value in out.split()]
+FIRST_TRIAL = """
+import time
+start = time.perf_counter()
+import equipoise as eq
+imported = time.perf_counter()
+scenario = eq.GaussianScenario(noise=[0.01, 0.02, 0.75, 1, 2, 2, 3], dim=10, budget=350)
+eq.simulate(scenario, ["trace-ucb"], trials=1, seed=1, workers=1)
+print(imported - start, time.perf_counter() - start)
+"""
 
 
 def main() -> None:
+    print_cold_and_warm("an experiment", FIRST_DECISION, ["imported", "first decision", "first outcome"])
+    print()
+    print_cold_and_warm("the lab", FIRST_TRIAL, ["imported", "first trial"])
+
+
+def print_cold_and_warm(title: str, program: str, marks: list[str]) -> None:
+    """Run a program twice, in processes of their own; the second one finds what the first compiled."""
     with tempfile.TemporaryDirectory() as cache:
-        cold, warm = measure(cache), measure(cache)
-    print("seconds from the start of the import")
-    header = ["machine code", "imported", "first decision", "first outcome"]
-    print(text_table(header, [["not cached", *cold], ["cached", *warm]]))
+        cold, warm = measure(program, cache), measure(program, cache)
+    print(f"{title}: seconds from the start of the import")
+    print(text_table(["machine code", *marks], [["not cached", *cold], ["cached", *warm]]))
+
+
+def measure(program: str, cache: str) -> list[str]:
+    environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
+    out = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
+    ).stdout
+    return [f"{float(value):.2f}" for value in out.split()]
 
 
 if __name__ == "__main__":

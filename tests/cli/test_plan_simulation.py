@@ -64,6 +64,7 @@ def test_without_a_policy_nothing_is_simulated(run, monkeypatch):
     [
         (["--policy", "uniform", "--policy", "trace-usb"], "no policy 'trace-usb'", "'trace-ucb'"),
         (["--policy", "uniform", "--trials", 0], "--trials 0", "--trials 2000"),
+        (["--cluster", "tcp://127.0.0.1:1"], "nothing to simulate", "--policy trace-ucb"),
         (["--policy", "uniform", "--target", "1e-6"], "too many to simulate", "larger target"),
     ],
 )

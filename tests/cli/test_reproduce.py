@@ -45,6 +45,11 @@ def test_the_table_is_written(run, tmp_path):
         (("reproduce", "a", "--trials-scale", "0"), "--trials-scale 0 is not a positive number", "0.1"),
         (("reproduce", "a", "--width-trials", "-1"), "--width-trials -1 is not", "2000"),
         (("reproduce", "a", "--workers", "0"), "--workers 0 is not", "--workers 2"),
+        (
+            ("reproduce", "a", "--cluster", "tcp://x:1", "--workers", "2"),
+            "--workers is for threads",
+            "one out",
+        ),
         (("reproduce", "a", "--claims-table", "none/claims.md"), "cannot write to none/claims.md", "FILE"),
     ],
 )

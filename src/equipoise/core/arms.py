@@ -60,10 +60,16 @@ def assign(state: State, i: int) -> int:
 @inlined
 def observe(state: State, row: int, y: float) -> None:
     """Take in the outcome of a pending row."""
+    whiten(state.whitener, state.contexts, row, state.z)
+    observe_at_once(state, row, y)
+
+
+@inlined
+def observe_at_once(state: State, row: int, y: float) -> None:
+    """:func:`observe` right after :func:`assign`, which leaves the whitened context at hand."""
     i = state.rows[row].arm
     state.rows[row].status = TOLD
     state.outcomes[row] = y
-    whiten(state.whitener, state.contexts, row, state.z)
     if state.arms[i].data_ready:
         _learn(state, i, row, y)
     else:

@@ -188,7 +188,7 @@ def invert_upper(factors: Stack, i: int, b: int, inverse: Stack) -> bool:
         pivot = 1.0 / factors[i, b, r, r]
         for c in range(0, width, WIDTH):
             entries = spread(0.0)
-            for k in range(r + 1, min(c + WIDTH, dim)):
+            for k in range(r + 1, c + WIDTH if c + WIDTH < dim else dim):
                 entries = add_product(entries, spread(factors[i, b, r, k]), load(inverse, k * width + c))
             store(inverse, r * width + c, add_product(spread(0.0), entries, spread(-pivot)))
         inverse[0, 0, r, r] = pivot

@@ -120,7 +120,8 @@ def _elasticity(
         return 1.0
     rise = np.log(noisier / here) / np.log1p(_NUDGE)
     fall = np.log(here / richer) / np.log1p(1.0 / arm.dof)
-    return min(rise / fall, _LARGEST_ELASTICITY)
+    elasticity = rise / fall
+    return _LARGEST_ELASTICITY if _LARGEST_ELASTICITY < elasticity else elasticity
 
 
 @inlined

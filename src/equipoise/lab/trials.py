@@ -195,7 +195,7 @@ def _run_prompt(
         # Averages the variances; with outcomes at once nothing is ever unsettled.
         kernel.is_settled(state)
         i = _next_unit(state, world, stream, score, settings, scores, pulls, trial, t)
-        kernel.observe(state, t, state.outcomes[t])
+        kernel.observe_at_once(state, t, state.outcomes[t])
         pulls[i] += 1
 
 

@@ -120,7 +120,8 @@ def _judge_intervals(
         return
     dof = state.arms[i].dof
     inflation = 1.0 + elasticity * (FIRST_ORDER / dof + SECOND_ORDER / (dof * dof))
-    reach = judge.quantiles[dof] ** 2 * state.arms[i].noise_variance
+    quantile = judge.quantiles[dof]
+    reach = quantile * quantile * state.arms[i].noise_variance
     dim = judge.coef.shape[0]
     inside = plainly_inside = 0
     for r in range(dim):

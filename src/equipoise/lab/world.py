@@ -127,7 +127,7 @@ def draw_truth(world: World, stream: Stream, trial: int) -> None:
             fill_normals(stream, world.drifts, i, 0)
             length = 0.0
             for c in range(dim):
-                length += world.drifts[i, c] ** 2
+                length += world.drifts[i, c] * world.drifts[i, c]
             for c in range(dim):
                 world.drifts[i, c] *= setting.coef_drift / np.sqrt(length)
 
@@ -226,7 +226,8 @@ def draw_outcome(
     for c in range(contexts.shape[1]):
         y += contexts[t, c] * world.coefs[i, c]
     if setting.heteroscedasticity > 0.0 or setting.curvature != 0.0:
-        square = contexts[t, setting.intercept] ** 2 / setting.feature_variance
+        feature = contexts[t, setting.intercept]
+        square = feature * feature / setting.feature_variance
         strength = setting.heteroscedasticity
         shock *= np.sqrt((1.0 + strength * square) / (1.0 + strength))
         y += setting.curvature * (square - 1.0)
