@@ -20,6 +20,7 @@ from equipoise.core.problem import Problem
 from equipoise.core.widths import noise_bound
 from equipoise.errors import EquipoiseError
 from equipoise.lab import GaussianScenario, Scenario, SimulationResult, simulate
+from equipoise.lab.replay import ReplayResult, ReplayTable, as_table, replay
 
 __version__ = _version("equipoise")
 
@@ -38,18 +39,22 @@ __all__ = [
     "Plan",
     "Policy",
     "Problem",
+    "ReplayResult",
+    "ReplayTable",
     "Scenario",
     "SimulationResult",
     "TraceUCB",
     "Uniform",
     "VarUCB",
     "__version__",
+    "as_table",
     "errors",
     "noise_bound",
     "parse_policy",
     "plan",
     "register",
     "registered_policies",
+    "replay",
     "simulate",
     "theory",
 ]
