@@ -129,13 +129,14 @@ class SimulationResult:
         """Tidy table: policy, loss, value, stderr."""
         rows = []
         for name, policy in self.policies.items():
-            losses = self._losses_of(name)
+            losses = self.losses_of(name)
             for level in quantiles:
                 losses[f"quantile_max_{level:g}"] = policy.quantile_max(level)
             rows += [(name, loss, estimate.value, estimate.stderr) for loss, estimate in losses.items()]
         return Table(["policy", "loss", "value", "stderr"], rows, self.metadata)
 
-    def _losses_of(self, name: str) -> dict[str, Estimate]:
+    def losses_of(self, name: str) -> dict[str, Estimate]:
+        """All losses of one policy, by name."""
         policy = self[name]
         return {
             "expected_max": policy.expected_max(),

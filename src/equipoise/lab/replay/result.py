@@ -45,8 +45,9 @@ class ReplayResult(SimulationResult):
         ]
         return Table(["policy", "loss", "saved", "stderr", "uniform_budget"], rows, self.metadata)
 
-    def _losses_of(self, name: str) -> dict[str, Estimate]:
-        losses = super()._losses_of(name)
+    def losses_of(self, name: str) -> dict[str, Estimate]:
+        """All losses of one policy, by name."""
+        losses = super().losses_of(name)
         del losses["coverage"]  # nobody knows the true coefficients
         if self._oracle() is None:
             del losses["regret"]

@@ -130,7 +130,7 @@ def _from_split(data: Any, missing: str, name: str | None) -> ReplayTable:
         if missing == "refuse":
             raise InvalidTable(f"{dropped} of {len(complete)} rows miss a value", hint="leave them out")
         contexts, targets = contexts[complete], targets[complete]
-    called = name or str(getattr(data, "name", type(data).__name__))
+    called = name or str(getattr(data, "name", None) or getattr(data, "source", type(data).__name__))
     return _checked(ReplayTable(called, contexts, targets, *names, dropped))
 
 
