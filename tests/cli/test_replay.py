@@ -184,6 +184,16 @@ def test_a_table_that_is_not_there(fail, tmp_path):
     assert "cannot read" in said
 
 
+def test_ratings_are_loaded_by_name(run, tmp_path):
+    rng = np.random.default_rng(3)
+    jokes = rng.uniform(-10, 10, size=(60, 100)).round(2)
+    np.savetxt(tmp_path / "jester.csv", np.column_stack([np.full(60, 100), jokes]), fmt="%.2f", delimiter=",")
+    typed = ("--budget", 30, "--policy", "uniform", "--trials", 3, "--json")
+    found = record(run("replay", f"jester:{tmp_path / 'jester.csv'}", *typed))
+    assert (found["scenario"]["rows"], len(found["scenario"]["contexts"])) == (60, 40)
+    assert len(found["scenario"]["targets"]) == 10
+
+
 def test_checkpoints_are_kept_and_used(run, table, tmp_path, monkeypatch):
     folder = tmp_path / "kept"
     first = run(*options(table, "--checkpoint", folder, "--json"))
