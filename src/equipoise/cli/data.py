@@ -69,7 +69,7 @@ def fetch(name: str, accept_terms: bool, mirror: str | None) -> None:
                 hint=f"equipoise data fetch {name} --accept-terms",
             )
     try:
-        with progress_bar(f"Fetching {source.name}") as show:
+        with progress_bar(f"Fetching {source.name}", first="Connecting") as show:
             files = fetch_data(
                 name, accept_terms=accepted, mirror=mirror, progress=lambda _, done, total: show(done, total)
             )
@@ -137,7 +137,7 @@ def _ask(question: str) -> bool:
 
 
 def _numbers(text: str) -> list[int]:
-    parse = whole_number("--items", "10,15,20", least=1, most=10_000)
+    parse = whole_number("--items", "10,15,20", least=1, most=1_000)
     numbers = [parse(entry.strip()) for entry in text.split(",") if entry.strip()]
     if not numbers:
         raise InvalidArgument("--items names no numbers", hint="e.g. --items 10,15,20")

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass
 
 from equipoise.errors import DownloadFailed, OutputNotWritable
 from equipoise.lab.data.extra import library
@@ -154,14 +153,16 @@ def _persist(act: Callable[[], Any], patience: Patience, idle: Callable[[], int]
 
 
 def _open(url: str, headers: dict[str, str], patience: Patience) -> Any:
+    from urllib.request import getproxies, proxy_bypass  # slow to import
+
+    from equipoise import __version__
+
     urllib3 = library("urllib3")
     address = urlsplit(url)
     if address.scheme not in ("http", "https") or not address.hostname:
         raise DownloadFailed(f"{url!r} is not an address of the web", hint="it starts with https://")
     proxy = None if proxy_bypass(address.hostname) else getproxies().get(address.scheme)
     pool = urllib3.ProxyManager(proxy) if proxy else urllib3.PoolManager()
-    from equipoise import __version__
-
     return pool.request(
         "GET",
         url,
