@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from equipoise.lab.data.matrix import RatingMatrix
-from equipoise.lab.data.subset import choose_items, complete_users
+from equipoise.lab.data.subset import _Ratings, choose_items, complete_users
 
 
 def matrix_of(rated) -> RatingMatrix:
@@ -47,6 +47,18 @@ def test_search_is_never_worse_and_close_to_the_best(rated, data):
     assert popular <= searched <= best
     # So few items that all are starts and every exchange is seen.
     assert searched == best
+
+
+@given(matrices.filter(np.any), st.data())
+def test_no_single_exchange_is_left_that_gains_users(rated, data):
+    width = rated.shape[1]
+    start = np.array(data.draw(st.permutations(range(width)))[: data.draw(st.integers(1, width))])
+    rated = rated.astype(bool)
+    chosen, users = _Ratings(rated, len(start)).exchange(start)
+    assert rated[:, chosen].all(axis=1).sum() == users >= rated[:, start].all(axis=1).sum()
+    for place, new in itertools.product(range(len(chosen)), set(range(width)) - set(chosen.tolist())):
+        other = [*chosen[:place], new, *chosen[place + 1 :]]
+        assert rated[:, other].all(axis=1).sum() <= users
 
 
 @pytest.mark.parametrize("seed", range(3))
