@@ -63,10 +63,10 @@ KINDS = [
 ]
 
 
-@pytest.mark.parametrize("rows_a_block", [2, 65_536])
+@pytest.mark.parametrize("cells", [11, 4_000_000])
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_same_numbers_from_everywhere(kind, rows_a_block, tmp_path, monkeypatch):
-    monkeypatch.setattr(sources, "_ROWS_A_BLOCK", rows_a_block)
+def test_the_same_numbers_from_everywhere(kind, cells, tmp_path, monkeypatch):
+    monkeypatch.setattr(sources, "_CELLS_A_BLOCK", cells)
     table = eq.as_table(written(tmp_path, kind), **SPLIT)
     expected = eq.as_table(COLUMNS, **SPLIT)
     np.testing.assert_array_equal(table.contexts, expected.contexts)
@@ -136,7 +136,7 @@ def test_text_is_refused_by_name_or_spread(make):
 
 
 def test_categories_across_blocks(monkeypatch):
-    monkeypatch.setattr(sources, "_ROWS_A_BLOCK", 2)
+    monkeypatch.setattr(sources, "_CELLS_A_BLOCK", 4)
     frame = pd.DataFrame(WORDS).assign(town=pd.Categorical(WORDS["town"]))
     table = eq.as_table(frame, contexts=["town"], targets=["y"], one_hot=True)
     assert table.contexts.tolist() == [[0, 0, 1], [1, 0, 0], [0, 0, 1], [0, 1, 0]]
@@ -144,7 +144,7 @@ def test_categories_across_blocks(monkeypatch):
 
 @pytest.mark.parametrize("order", [1, -1])
 def test_columns_that_mix_are_refused(order, monkeypatch):
-    monkeypatch.setattr(sources, "_ROWS_A_BLOCK", 2)
+    monkeypatch.setattr(sources, "_CELLS_A_BLOCK", 4)
     mixed = np.array([1.0, 2.0, "many", "few"], dtype=object)[::order]
     with pytest.raises(eq.errors.InvalidTable, match="'x' mixes numbers and text"):
         eq.as_table({"x": mixed, "y": [1, 2, 3, 4]}, targets=["y"], one_hot=True)

@@ -21,7 +21,8 @@ from equipoise.lab.table import library
 Column = npt.NDArray[Any]
 Blocks = Callable[[Sequence[str]], Iterator[list[Column]]]
 
-_ROWS_A_BLOCK = 65_536
+# 32 MB: small beside a large table, large enough that blocks cost nothing by themselves.
+_CELLS_A_BLOCK = 4_000_000
 _FILES = ".csv, .tsv (also .gz), .parquet, .feather, .arrow or .npy"
 
 
@@ -102,7 +103,7 @@ def _csv(path: Path) -> Source:
             table = csv.read_csv(path, parse_options=parse, convert_options=convert)
         except ValueError as error:
             raise InvalidTable(f"{path.name} is not a table: {error}") from None
-        yield from _arrow_blocks(table.to_batches(_ROWS_A_BLOCK), columns)
+        yield from _arrow_blocks(table.to_batches(_rows(columns)), columns)
 
     return Source(path.name, _unique(names), blocks)
 
@@ -113,8 +114,8 @@ def _parquet(path: Path) -> Source:
         names = file.schema_arrow.names
 
     def blocks(columns: Sequence[str]) -> Iterator[list[Column]]:
-        with parquet.ParquetFile(path) as file:
-            yield from _arrow_blocks(file.iter_batches(_ROWS_A_BLOCK, columns=list(columns)), columns)
+        with parquet.ParquetFile(path, pre_buffer=False) as file:
+            yield from _arrow_blocks(file.iter_batches(_rows(columns), columns=list(columns)), columns)
 
     return Source(path.name, _unique(names), blocks)
 
@@ -137,15 +138,15 @@ def _ipc(path: Path) -> Source:
         else:
             batches = iter(reader)
         for batch in batches:
-            for first in range(0, batch.num_rows, _ROWS_A_BLOCK):
-                yield from _arrow_blocks([batch.slice(first, _ROWS_A_BLOCK)], columns)
+            for first in range(0, batch.num_rows, _rows(columns)):
+                yield from _arrow_blocks([batch.slice(first, _rows(columns))], columns)
 
     return Source(path.name, _unique(opened().schema.names), blocks)
 
 
 def _arrow(table: Any, name: str) -> Source:
     def blocks(columns: Sequence[str]) -> Iterator[list[Column]]:
-        yield from _arrow_blocks(table.select(list(columns)).to_batches(_ROWS_A_BLOCK), columns)
+        yield from _arrow_blocks(table.select(list(columns)).to_batches(_rows(columns)), columns)
 
     return Source(name, _unique(table.column_names), blocks)
 
@@ -188,8 +189,9 @@ def _pandas(frame: Any) -> Source:
 
     def blocks(columns: Sequence[str]) -> Iterator[list[Column]]:
         places = [labels[name] for name in columns]
-        for first in range(0, len(frame), _ROWS_A_BLOCK):
-            part = frame.iloc[first : first + _ROWS_A_BLOCK]
+        rows = _rows(columns)
+        for first in range(0, len(frame), rows):
+            part = frame.iloc[first : first + rows]
             yield [column(part.iloc[:, place]) for place in places]
 
     return Source("data frame", _unique([str(label) for label in frame.columns]), blocks)
@@ -209,8 +211,9 @@ def _polars(frame: Any) -> Source:
         return np.array([None if cell is None else str(cell) for cell in values.to_list()], dtype=object)
 
     def blocks(columns: Sequence[str]) -> Iterator[list[Column]]:
-        for first in range(0, frame.height, _ROWS_A_BLOCK):
-            part = frame.slice(first, _ROWS_A_BLOCK)
+        rows = _rows(columns)
+        for first in range(0, frame.height, rows):
+            part = frame.slice(first, rows)
             yield [column(part[name]) for name in columns]
 
     return Source("data frame", _unique(frame.columns), blocks)
@@ -231,8 +234,9 @@ def _arrays(columns: Mapping[str, npt.NDArray[Any]], name: str) -> Source:
     rows = next(iter(shapes))[0] if shapes else 0
 
     def blocks(chosen: Sequence[str]) -> Iterator[list[Column]]:
-        for first in range(0, rows, _ROWS_A_BLOCK):
-            yield [_array_column(columns[column][first : first + _ROWS_A_BLOCK]) for column in chosen]
+        step = _rows(chosen)
+        for first in range(0, rows, step):
+            yield [_array_column(columns[column][first : first + step]) for column in chosen]
 
     return Source(name, _unique(list(columns)), blocks)
 
@@ -255,6 +259,10 @@ def _objects(cells: Column, missing: npt.NDArray[np.bool_]) -> Column:
     words = np.full(len(cells), None, dtype=object)
     words[~missing] = [str(cell) for cell in present]
     return words
+
+
+def _rows(columns: Sequence[str]) -> int:
+    return max(1, _CELLS_A_BLOCK // len(columns))
 
 
 def _unique(names: Sequence[str]) -> tuple[str, ...]:
