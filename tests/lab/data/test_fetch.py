@@ -142,17 +142,21 @@ def test_a_break_after_the_last_byte_is_noticed(tmp_path, web, published):
     (tmp_path / "x.part.json").write_text(json.dumps({"url": f"{web.url}/{NAME}", "version": ""}))
     assert download(f"{web.url}/{NAME}", part, patience=QUICK, progress=lambda *_: None)
     assert part.read_bytes() == published
+    assert web.asked(NAME) == [f"bytes={len(published)}-"]
 
 
 def test_a_new_version_on_the_server_is_fetched_whole(fetch, published, web):
     web.cuts = [10**9, 100_000, 0, 0, 0]
     with pytest.raises(DownloadFailed):
         fetch()
-    other = write_zip(web.folder / NAME, {"ratings.csv": ratings_csv(RATINGS * 1)}).read_bytes()
+    other = bytes(100) + published
+    (web.folder / NAME).write_bytes(other)
+    web.requests.clear()
     digest = hashlib.md5(other, usedforsecurity=False).hexdigest()
     (web.folder / f"{NAME}.md5").write_text(f"{digest}  {NAME}\n")
     [file] = fetch()
     assert file.path.read_bytes() == other
+    assert web.asked(NAME) == ["bytes=100000-"]  # answered with the whole file
 
 
 def test_without_versions_a_changed_file_is_found_by_its_checksum(fetch, published, web):
