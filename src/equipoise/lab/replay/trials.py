@@ -7,7 +7,7 @@ however long the table is.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -75,12 +75,12 @@ def new_bench(
         rows=Rows(
             contexts=_read_only(table.contexts),
             targets=_read_only(table.targets),
-            kept=fit.kept,
-            shift=fit.shift,
-            target_shift=fit.target_shift,
+            kept=_read_only(fit.kept),
+            shift=_read_only(fit.shift),
+            target_shift=_read_only(fit.target_shift),
             constant=np.array([fit.constant], np.int64),
-            best=fit.best,
-            residual=fit.residual,
+            best=_read_only(fit.best),
+            residual=_read_only(fit.residual),
             origin=np.zeros(len(problem.arms)),
             truth=fit.best.copy(),
         ),
@@ -186,8 +186,9 @@ def _held_out_error(state: State, rows: Rows, deck: Deck, judge: Judge, i: int) 
     return max(left, 0.0) / (total - budget)
 
 
-def _read_only(values: Matrix) -> Matrix:
-    # One kind of array, whoever made it: compiled code is made for a kind.
+def _read_only(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    # One kind of array, whoever made it (what comes to a cluster's worker cannot be written to): compiled
+    # code is made for a kind.
     view = values.view()
     view.flags.writeable = False
     return view
