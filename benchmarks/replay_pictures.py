@@ -26,10 +26,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("file", type=Path, help="a Jester file")
     parser.add_argument("--trials", type=int, default=1_000)
+    parser.add_argument("--checkpoint", type=Path, help="keeps finished trials")
     parser.add_argument("--docs", type=Path, default=DOCS, help="where figures/ and tables/ are")
     chosen = parser.parse_args()
     table = eq.as_table(eq.load_jester(chosen.file), name="Jester")
-    results = replay_budgets(table, POLICIES, budgets=BUDGETS, trials=chosen.trials, seed=SEED)
+    results = replay_budgets(
+        table, POLICIES, budgets=BUDGETS, trials=chosen.trials, seed=SEED, checkpoint=chosen.checkpoint
+    )
     shown = next(result for result in results if result.table.budget == SHOWN)
     settings = f"equipoise {shown.version}, seed {SEED}, {chosen.trials:,} trials, table {table.digest}"
     (chosen.docs / "tables" / "replay.md").write_text(table_of(results, settings))
@@ -78,10 +81,10 @@ def _draw_arrow(ax: Any, shown: ReplayResult) -> None:
     ax.annotate("", xy=(needed, reached), xytext=(SHOWN, reached), arrowprops=arrow)
     ax.annotate(
         f"{shown.saved['trace-ucb']} units saved",
-        xy=((SHOWN * needed) ** 0.5, reached),
-        xytext=(0, 5),
+        xy=(needed, reached),
+        xytext=(26, -14),
         textcoords="offset points",
-        ha="center",
+        ha="right",
     )
 
 
