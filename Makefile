@@ -35,6 +35,7 @@ bench: $(STAMP)  ## speed, with what it is compared with
 	@$(BIN)/python benchmarks/steps.py
 	@$(BIN)/python benchmarks/startup.py
 	@$(BIN)/python benchmarks/lab_speed.py
+	@$(BIN)/python benchmarks/replay_speed.py
 	@$(BIN)/python benchmarks/peers.py
 
 docs: $(STAMP)  ## pages into site/, offline, warnings are errors

@@ -20,6 +20,15 @@ from equipoise.core.problem import Problem
 from equipoise.core.widths import noise_bound
 from equipoise.errors import EquipoiseError
 from equipoise.lab import GaussianScenario, Scenario, SimulationResult, simulate
+from equipoise.lab.data import (
+    DenseTable,
+    data_terms,
+    fetch_data,
+    inspect_ratings,
+    load_jester,
+    load_movielens,
+)
+from equipoise.lab.replay import ReplayResult, ReplayTable, as_table, replay
 
 __version__ = _version("equipoise")
 
@@ -28,6 +37,7 @@ __all__ = [
     "CHAS",
     "ArmEstimate",
     "Assignment",
+    "DenseTable",
     "EquipoiseError",
     "Estimates",
     "Experiment",
@@ -38,6 +48,8 @@ __all__ = [
     "Plan",
     "Policy",
     "Problem",
+    "ReplayResult",
+    "ReplayTable",
     "Scenario",
     "SimulationResult",
     "TraceGain",
@@ -45,12 +57,19 @@ __all__ = [
     "Uniform",
     "VarUCB",
     "__version__",
+    "as_table",
+    "data_terms",
     "errors",
+    "fetch_data",
+    "inspect_ratings",
+    "load_jester",
+    "load_movielens",
     "noise_bound",
     "parse_policy",
     "plan",
     "register",
     "registered_policies",
+    "replay",
     "simulate",
     "theory",
 ]

@@ -33,6 +33,10 @@ class BudgetTooSmall(InvalidProblem):
     """Fewer units than m(d+1): not every arm could be estimated at all."""
 
 
+class BudgetTooLarge(InvalidProblem):
+    """No fewer units than rows in the table: none would be left to measure errors on."""
+
+
 class InvalidMoment(InvalidProblem):
     """Σ is not a symmetric positive definite d×d matrix."""
 
@@ -87,6 +91,10 @@ class InvalidScenario(EquipoiseError, ValueError):
     """A simulated world that contradicts itself."""
 
 
+class InvalidTable(EquipoiseError, ValueError):
+    """A table that cannot be replayed as asked: columns, text, missing cells, or an unreadable file."""
+
+
 class CheckpointMismatch(EquipoiseError, ValueError):
     """A checkpoint of another version, scenario, seed or set of policies."""
 
@@ -101,6 +109,44 @@ class ClusterUnreachable(EquipoiseError, ConnectionError):
     """No scheduler answers at that address."""
 
     __str__ = EquipoiseError.__str__
+
+
+class DataNotFound(EquipoiseError, FileNotFoundError):
+    """No such file of ratings, or a source that was not fetched yet."""
+
+    __str__ = EquipoiseError.__str__
+
+
+class InvalidData(EquipoiseError, ValueError):
+    """A file of ratings that is not what it should be."""
+
+
+class RatingOutOfRange(InvalidData):
+    """A rating that is not on the scale of its source."""
+
+
+class DuplicateRating(InvalidData):
+    """A user rated an item twice."""
+
+
+class NoCompleteUsers(EquipoiseError, ValueError):
+    """Fewer users than asked for have rated all the chosen items."""
+
+
+class TermsNotAccepted(EquipoiseError, PermissionError):
+    """Data whose terms of use must be accepted before the first download."""
+
+    __str__ = EquipoiseError.__str__
+
+
+class DownloadFailed(EquipoiseError, ConnectionError):
+    """A file that could not be downloaded."""
+
+    __str__ = EquipoiseError.__str__
+
+
+class ChecksumMismatch(DownloadFailed):
+    """A downloaded file with other bytes than those that were published."""
 
 
 class MissingExtra(EquipoiseError, ImportError):

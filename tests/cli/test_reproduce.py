@@ -37,11 +37,17 @@ def test_the_table_is_written(run, tmp_path):
     assert (tmp_path / "claims.md").read_text().startswith("| | the paper |")
 
 
+def test_ratings_that_are_not_there(fail, tmp_path):
+    message, hint = fail("reproduce", "jester", "--data", tmp_path)
+    assert "panel jester needs the ratings" in message
+    assert "equipoise data fetch jester-1" in hint
+
+
 @pytest.mark.parametrize(
     ("arguments", "message", "hint"),
     [
         (("reproduce", "rat"), "no panel 'rat'", "did you mean 'rate'?"),
-        (("reproduce", "g"), "no panel 'g'", "panels: a, b, c, d, e, f, rate"),
+        (("reproduce", "g"), "no panel 'g'", "panels: a, b, c, d, e, f, jester, movielens, rate"),
         (("reproduce", "a", "--trials-scale", "0"), "--trials-scale 0 is not a positive number", "0.1"),
         (("reproduce", "a", "--width-trials", "-1"), "--width-trials -1 is not", "2000"),
         (("reproduce", "a", "--workers", "0"), "--workers 0 is not", "--workers 2"),

@@ -119,6 +119,25 @@ def test_a_worker_killed_in_the_middle_changes_nothing(cluster_of, monkeypatch):
     assert_same(result, expected)
 
 
+def test_a_table_is_sent_to_every_worker_once(cluster_of, monkeypatch):
+    small_chunks(monkeypatch, 10)
+    rng = np.random.default_rng(7)
+    rows = rng.normal(size=(40_000, 4))
+    settings = {"targets": [2, 3], "budget": 60, "trials": 100, "seed": 5, "saved": False}
+    expected = eq.replay(rows, POLICIES, **settings)
+    cluster = cluster_of(workers=2)
+    shared = []
+    with cluster_executor(cluster.address, timeout=PATIENCE) as executor:
+        executor._client.wait_for_workers(2, timeout=PATIENCE)
+        share = executor.share
+        executor.share = lambda arena: shared.append(share(arena)) or shared[-1]
+        result = eq.replay(rows, POLICIES, executor=executor, **settings)
+        (sent,) = shared
+        assert len(executor._client.who_has(sent)[sent.key]) == 2
+        assert share("a small thing") == "a small thing"
+    assert_same(result, expected)
+
+
 def test_a_clients_own_executor(cluster_of, monkeypatch):
     """``executor=client.get_executor()``, whose futures are those of the standard library."""
     from distributed import Client

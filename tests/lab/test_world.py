@@ -14,6 +14,7 @@ from scipy import stats
 import equipoise as eq
 from equipoise.core.compiled import compiled
 from equipoise.core.layout import LOST, TOLD
+from equipoise.core.random import new_stream
 from equipoise.lab.pieces import (
     Delay,
     DiscreteContexts,
@@ -23,7 +24,6 @@ from equipoise.lab.pieces import (
     StudentContexts,
     StudentNoise,
 )
-from equipoise.lab.random import new_stream
 from equipoise.lab.trials import new_bench, new_ledger, run_trials
 from equipoise.lab.world import (
     draw_contexts,

@@ -28,7 +28,7 @@ class _Panels(click.Argument):
 
     def __init__(self, *names: Any, **settings: Any) -> None:
         super().__init__(*names, **settings)
-        self.help = "a to f of Figure 1, and rate; all unless given."
+        self.help = "a to f of Figure 1, jester and movielens of Figure 2, and rate; all unless given."
 
 
 @click.command("reproduce", short_help="The paper's figures, and its claims checked.")
@@ -79,6 +79,13 @@ class _Panels(click.Argument):
     help="Keeps finished points, so that the next run goes on there.  [default: checkpoint in --output]",
 )
 @click.option(
+    "--data",
+    type=click.Path(path_type=Path),
+    envvar="EQUIPOISE_DATA",
+    metavar="DIR",
+    help="Where the ratings of Figure 2 are.  [default: EQUIPOISE_DATA, or what was fetched]",
+)
+@click.option(
     "--claims-table",
     type=click.Path(path_type=Path),
     metavar="FILE",
@@ -94,13 +101,15 @@ def command(
     seed: int,
     workers: int | None,
     checkpoint: Path | None,
+    data: Path | None,
     claims_table: Path | None,
     cluster: str | None,
     as_json: bool,
 ) -> None:
-    """Draw Figure 1 of the paper and a rate figure of our own, and check what the paper says.
+    """Draw the paper's figures and a rate figure of our own, and check what the paper says.
 
-    PANEL is a, b, c, d, e, f or rate; all unless given.
+    PANEL is a, b, c, d, e, f, jester, movielens or rate; all unless given. Figure 2 (jester, movielens) needs
+    ratings that 'equipoise data fetch' brings, or --data.
 
     \b
     Example:
@@ -122,6 +131,7 @@ def command(
             workers=workers,
             executor=executor,
             checkpoint=checkpoint,
+            data=data,
             progress=progress,
         )
     if claims_table is not None:
@@ -138,6 +148,8 @@ def command(
     if found.rate is not None:
         output().print(found.rate.explanation + "\n")
     output().print(found.settings)
+    for reason in found.left_out:
+        output().print(f"Left out: {reason}")
     for path in found.figures:
         output().print(f"Figure: {path}")
     output().print(f"Report: {report}")

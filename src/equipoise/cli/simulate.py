@@ -4,14 +4,26 @@ from __future__ import annotations
 
 import json
 import math
-import shlex
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from equipoise.cli.cluster import check_cluster, cluster_option, executor_on
+from equipoise.cli.options import (
+    LARGEST_SEED,
+    MOST_TRIALS,
+    MOST_UNITS,
+    POLICIES,
+    SEED,
+    TRIALS,
+    Remembering,
+    chosen_policies,
+    command_line,
+    farewell,
+    path_option,
+    value_option,
+)
 from equipoise.cli.progress import progress_bar
 from equipoise.cli.values import (
     number_between,
@@ -19,49 +31,26 @@ from equipoise.cli.values import (
     parse_variances,
     parse_weights,
     positive_number,
-    typed,
     whole_number,
 )
 
 if TYPE_CHECKING:
-    from equipoise.core.policy import Policy
     from equipoise.lab.result import SimulationResult
     from equipoise.lab.scenario import Scenario
 
-POLICIES = ("uniform", "oracle", "trace-ucb")
-TRIALS, SEED = "1000", "0"
-# What more would need is measured in hundreds of gigabytes, or in weeks.
-_MOST_FEATURES, _MOST_UNITS, _MOST_TRIALS = 10_000, 10_000_000, 100_000_000
-_LARGEST_SEED = 2**63 - 1
+# What more would need is measured in hundreds of gigabytes.
+_MOST_FEATURES = 10_000
 
 
-class _Remembering(click.Command):
-    """Keeps what was typed, to print it as the line to run again."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        ctx.meta["typed"] = list(args)
-        return super().parse_args(ctx, args)
-
-
-def _path(name: str, metavar: str, help: str) -> Callable[[Any], Any]:
-    return click.option(name, type=click.Path(path_type=Path), metavar=metavar, help=help)
-
-
-def _value(
-    name: str, parse: Callable[[str], Any], metavar: str, help: str, **rest: Any
-) -> Callable[[Any], Any]:
-    return click.option(name, callback=typed(parse), metavar=metavar, help=help, **rest)
-
-
-@click.command("simulate", cls=_Remembering, short_help="Policies on a synthetic scenario.")
-@_value("--noise", parse_variances, "V,V,…", "Noise variance of every arm, separated by commas.")
-@_value(
+@click.command("simulate", cls=Remembering, short_help="Policies on a synthetic scenario.")
+@value_option("--noise", parse_variances, "V,V,…", "Noise variance of every arm, separated by commas.")
+@value_option(
     "--dim",
     whole_number("--dim", "10", least=1, most=_MOST_FEATURES),
     "D",
     "Number of features in a context.",
 )
-@_value("--budget", whole_number("--budget", "350", least=1, most=_MOST_UNITS), "N", "Number of units.")
+@value_option("--budget", whole_number("--budget", "350", least=1, most=MOST_UNITS), "N", "Number of units.")
 @click.option(
     "--covariance",
     metavar="identity|ar1:RHO|FILE.npy",
@@ -71,41 +60,41 @@ def _value(
     "--policy", "policies", multiple=True, metavar="SPEC",
     help=f"See 'equipoise policies'; may be repeated.  [default: {', '.join(POLICIES)}]",
 )  # fmt: skip
-@_value(
+@value_option(
     "--trials",
-    whole_number("--trials", TRIALS, least=1, most=_MOST_TRIALS),
+    whole_number("--trials", TRIALS, least=1, most=MOST_TRIALS),
     "N",
     "Trials.",
     default=TRIALS,
     show_default=True,
 )
-@_value(
-    "--seed", whole_number("--seed", SEED, least=0, most=_LARGEST_SEED), "S", "Draws everything random.",
+@value_option(
+    "--seed", whole_number("--seed", SEED, least=0, most=LARGEST_SEED), "S", "Draws everything random.",
     default=SEED, show_default=True,
 )  # fmt: skip
-@_value("--workers", whole_number("--workers", "2", least=1), "W", "Threads.  [default: all cores]")
-@_path("--scenario", "FILE.toml", "The scenario; options for single fields take precedence.")
-@_path("--save-scenario", "FILE.toml", "Write the scenario down.")
-@_value("--student-noise", positive_number("--student-noise", "4"), "DOF", "Student t noise.")
+@value_option("--workers", whole_number("--workers", "2", least=1), "W", "Threads.  [default: all cores]")
+@path_option("--scenario", "FILE.toml", "The scenario; options for single fields take precedence.")
+@path_option("--save-scenario", "FILE.toml", "Write the scenario down.")
+@value_option("--student-noise", positive_number("--student-noise", "4"), "DOF", "Student t noise.")
 @click.option(
     "--moment",
     type=click.Choice(["true", "learned"]),
     help="What policies are told about Σ.  [default: true]",
 )
-@_value(
+@value_option(
     "--delay", number_between("--delay", "20", least=0.0, below=math.inf), "MEAN",
     "Mean number of units after which an outcome arrives (geometric).",
 )  # fmt: skip
-@_value(
+@value_option(
     "--lost",
     number_between("--lost", "0.1", least=0.0, below=1.0),
     "P",
     "Share of outcomes that never arrive.",
 )
-@_value("--objective", parse_objective, "max|mean|P", "What policies make small.  [default: max]")
-@_value("--weights", parse_weights, "W,W,…", "Importance of every arm.  [default: 1 each]")
-@_path("--output", "DIR", "Write report.html, a table of losses and every trial's numbers there.")
-@_path("--checkpoint", "DIR", "Keep finished trials there; the same command goes on where it stopped.")
+@value_option("--objective", parse_objective, "max|mean|P", "What policies make small.  [default: max]")
+@value_option("--weights", parse_weights, "W,W,…", "Importance of every arm.  [default: 1 each]")
+@path_option("--output", "DIR", "Write report.html, a table of losses and every trial's numbers there.")
+@path_option("--checkpoint", "DIR", "Keep finished trials there; the same command goes on where it stopped.")
 @cluster_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.pass_context
@@ -136,7 +125,7 @@ def command(
     # Everything that can be wrong is found before the first trial.
     check_cluster(cluster, workers)
     world = simulate_scenario.build_scenario(scenario, fields)
-    chosen = _chosen(policies, world)
+    chosen = chosen_policies(policies, world)
     if output is not None:
         from equipoise.report import check_writable
 
@@ -144,7 +133,7 @@ def command(
     if save_scenario is not None:
         simulate_scenario.save_scenario(save_scenario, world)
     result = _run(world, chosen, trials, seed, workers, cluster, checkpoint, quiet=as_json)
-    again = _command_line(ctx, chosen)
+    again = command_line(ctx, chosen)
     files = []
     if output is not None:
         from equipoise.report import write_results
@@ -191,42 +180,5 @@ def _run(
                 checkpoint=checkpoint,
             )
     except KeyboardInterrupt:
-        click.echo(_farewell(done, trials * len(policies), checkpoint), err=True)
+        click.echo(farewell(done, trials * len(policies), checkpoint), err=True)
         raise click.Abort from None
-
-
-def _chosen(typed: tuple[str, ...], scenario: Scenario) -> list[str]:
-    """The policies to run; of the default ones, those that the budget allows."""
-    import equipoise as eq
-
-    needed = len(scenario.noise) * (scenario.dim + 1)
-    names = list(typed or POLICIES)
-    parsed: dict[str, Policy] = {name: eq.parse_policy(name) for name in names}
-    if typed or scenario.budget >= needed:
-        return names
-    late = [name for name in names if type(parsed[name]).forced_start]
-    click.echo(
-        f"Without {', '.join(late)}: adaptive policies start with d + 1 units an arm, "
-        f"m(d+1) = {needed} in all, and the budget is {scenario.budget}.",
-        err=True,
-    )
-    return [name for name in names if name not in late]
-
-
-def _farewell(done: int, total: int, checkpoint: Path | None) -> str:
-    if checkpoint is None:
-        return f"Stopped after {done} of {total} trials. None are kept; with --checkpoint DIR they would be."
-    return f"Stopped. {done} of {total} trials are kept in {checkpoint}: type the same line again to go on."
-
-
-def _command_line(ctx: click.Context, policies: list[str]) -> str:
-    """The line as it was typed, with the defaults that the numbers depend on spelled out."""
-    line = list(ctx.meta["typed"])
-    default = click.core.ParameterSource.DEFAULT
-    for name in ("trials", "seed"):
-        if ctx.get_parameter_source(name) is default:
-            line += [f"--{name}", str(ctx.params[name])]
-    if not ctx.params["policies"]:
-        for policy in policies:
-            line += ["--policy", policy]
-    return shlex.join(["equipoise", "simulate", *line])

@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 
 # More rows would push the losses off the screen; the report and --json have them all.
 _MOST_ARMS = 24
-_LOSSES = ("expected_max", "median_max", "mean")
+LOSSES = ("expected_max", "median_max", "mean")
 
 
 def print_result(result: SimulationResult, *, files: Sequence[Path], again: str) -> None:
     """Every table, the files that were written, and the line to run it again."""
     _print_losses(result)
     if len(result.policies) > 1:
-        _print_differences(result)
-    _print_units(result)
+        print_differences(result)
+    print_units(result)
     console = output()
     # Lines that are meant to be copied are never wrapped.
     for file in files:
@@ -37,7 +37,7 @@ def _print_losses(result: SimulationResult) -> None:
 
     table = new_table("policy", "expected\nmax", "median\nmax", "mean", "coverage")
     for name, policy in result.policies.items():
-        losses = [with_error(getattr(policy, loss)()) for loss in _LOSSES]
+        losses = [with_error(getattr(policy, loss)()) for loss in LOSSES]
         covered = policy.coverage().value
         table.add_row(name, *losses, f"{100 * covered:.1f} %" if covered == covered else "–")
     scenario = result.scenario
@@ -45,20 +45,22 @@ def _print_losses(result: SimulationResult) -> None:
         f"Squared errors (± standard error): {len(scenario.noise)} arms, {scenario.dim} features, "
         f"{scenario.budget} units"
     )
-    print_table(_folded(table), title=title)
+    print_table(folded(table), title=title)
 
 
-def _print_differences(result: SimulationResult) -> None:
+def print_differences(result: SimulationResult) -> None:
+    """Paired differences to the first policy."""
     from equipoise.report.numbers import with_error
 
     first, *others = result.policies
     table = new_table("policy", "expected\nmax", "median\nmax", "mean")
     for name in others:
-        table.add_row(name, *(with_error(result.difference(name, first, loss)) for loss in _LOSSES))
-    print_table(_folded(table), title=f"Difference to {first}, paired by trial")
+        table.add_row(name, *(with_error(result.difference(name, first, loss)) for loss in LOSSES))
+    print_table(folded(table), title=f"Difference to {first}, paired by trial")
 
 
-def _print_units(result: SimulationResult) -> None:
+def print_units(result: SimulationResult) -> None:
+    """Mean units of every arm."""
     from equipoise.report.simulation import optimal_units
 
     optimal = optimal_units(result)
@@ -67,15 +69,16 @@ def _print_units(result: SimulationResult) -> None:
     arms = result.scenario.arms
     for i, arm in enumerate(arms[:_MOST_ARMS]):
         best = [str(optimal[i])] if optimal else []
-        noise = f"{result.scenario.noise[i]:g}"
+        noise = f"{result.scenario.noise[i]:.4g}"
         table.add_row(arm, noise, *best, *(f"{units[i].value:.1f}" for units in pulls))
     known = "; optimal is the best static split for known noise" if optimal else ""
-    print_table(_folded(table), title=f"Mean units an arm{known}")
+    print_table(folded(table), title=f"Mean units an arm{known}")
     if len(arms) > _MOST_ARMS:
         output().print(f"{len(arms) - _MOST_ARMS} further arms: with --json or --output DIR\n")
 
 
-def _folded(table: Table) -> Table:
+def folded(table: Table) -> Table:
+    """The table with long words on two lines."""
     # A policy's spec can be longer than a narrow terminal is wide: it takes two lines, not an ellipsis.
     for column in table.columns:
         column.overflow = "fold"

@@ -84,6 +84,20 @@ def parse_objective(text: str) -> Objective:
     return order
 
 
+def parse_names(option: str) -> Callable[[str], list[str]]:
+    """Parser of column names, separated by commas."""
+
+    def parse(text: str) -> list[str]:
+        names = [entry.strip() for entry in text.split(",")]
+        if not all(names):
+            raise InvalidArgument(
+                f"{option} {text!r} has an empty entry", hint=f"e.g. {option} age,dose,weight"
+            )
+        return names
+
+    return parse
+
+
 def positive_number(option: str, example: str) -> Callable[[str], float]:
     """Parser of a number above zero."""
 

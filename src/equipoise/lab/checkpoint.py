@@ -22,7 +22,7 @@ import numpy as np
 
 from equipoise.core.policy import registered_policies
 from equipoise.errors import CheckpointMismatch, OutputNotWritable
-from equipoise.lab.scenario import Scenario
+from equipoise.lab.arena import Setting
 from equipoise.lab.trials import Ledger
 
 _MANIFEST = "manifest.json"
@@ -64,7 +64,7 @@ class Checkpoint:
 
 
 def open_checkpoint(
-    folder: str | Path | None, scenario: Scenario, policies: Mapping[str, str], trials: int, seed: int
+    folder: str | Path | None, scenario: Setting, policies: Mapping[str, str], trials: int, seed: int
 ) -> Checkpoint | None:
     """The checkpoint in ``folder``, made if it is new; None without a folder.
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import pickle
 import platform
 from collections.abc import Iterator
 from concurrent.futures import CancelledError, Executor, ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -14,6 +16,7 @@ from equipoise.errors import ClusterUnreachable, MissingExtra
 
 # Same versions, same numbers: these decide what the compiled trials compute.
 _PACKAGES = ("equipoise", "numba", "numpy", "scipy")
+_LARGE = 1_000_000  # bytes
 
 
 @contextmanager
@@ -40,6 +43,7 @@ def cluster_executor(address: str, *, timeout: float = 5.0) -> Iterator[Executor
         _check_workers(client, address, timeout)
         # Not pure: two runs that ask for the same chunk must not cancel each other's.
         executor = client.get_executor(pure=False)
+        executor.share = partial(_share, client)
         try:
             yield executor
         except CancelledError:
@@ -49,6 +53,15 @@ def cluster_executor(address: str, *, timeout: float = 5.0) -> Iterator[Executor
             ) from None
         finally:
             executor.shutdown(wait=False)
+
+
+def _share(client: Any, value: Any) -> Any:
+    """Send something large to every worker once; small things travel with every chunk."""
+    arrays: list[pickle.PickleBuffer] = []  # left where they are, to measure without a copy
+    size = len(pickle.dumps(value, protocol=5, buffer_callback=arrays.append))
+    if size + sum(array.raw().nbytes for array in arrays) < _LARGE:
+        return value
+    return client.scatter(value, broadcast=True, hash=False)
 
 
 def _client_type() -> Any:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from equipoise.core.layout import Vector
 from equipoise.core.theory.static import optimal_loss
 from equipoise.errors import InvalidArgument, OutputNotWritable
+from equipoise.lab.arena import Setting
 from equipoise.lab.scenario import Scenario
 from equipoise.lab.table import Table
 from equipoise.lab.trials import Ledger
@@ -94,7 +95,7 @@ class PolicyResult:
 class SimulationResult:
     """Policies compared on common random numbers."""
 
-    scenario: Scenario
+    scenario: Setting
     seed: int
     version: str
     policies: Mapping[str, PolicyResult]
@@ -128,17 +129,22 @@ class SimulationResult:
         """Tidy table: policy, loss, value, stderr."""
         rows = []
         for name, policy in self.policies.items():
-            losses = {
-                "expected_max": policy.expected_max(),
-                "median_max": policy.median_max(),
-                "mean": policy.mean(),
-                "regret": self.regret(name),
-                "coverage": policy.coverage(),
-            }
+            losses = self.losses_of(name)
             for level in quantiles:
                 losses[f"quantile_max_{level:g}"] = policy.quantile_max(level)
             rows += [(name, loss, estimate.value, estimate.stderr) for loss, estimate in losses.items()]
         return Table(["policy", "loss", "value", "stderr"], rows, self.metadata)
+
+    def losses_of(self, name: str) -> dict[str, Estimate]:
+        """All losses of one policy, by name."""
+        policy = self[name]
+        return {
+            "expected_max": policy.expected_max(),
+            "median_max": policy.median_max(),
+            "mean": policy.mean(),
+            "regret": self.regret(name),
+            "coverage": policy.coverage(),
+        }
 
     def regret(self, name: str) -> Estimate:
         """L_n minus the loss L*_n of the optimal static allocation, eq. (9).
@@ -146,9 +152,9 @@ class SimulationResult:
         Against the simulated oracle, paired, if it was simulated; else against the closed form, which
         holds for OLS and Gaussian contexts. Always of the largest error, whatever the objective.
         """
-        for reference in self.policies.values():
-            if reference.spec.partition(":")[0] == "oracle":
-                return self.difference(name, reference.name)
+        oracle = self._oracle()
+        if oracle is not None:
+            return self.difference(name, oracle)
         own = self[name].expected_max()
         scenario = self.scenario
         weighted = np.array(scenario.noise) * (
@@ -156,6 +162,12 @@ class SimulationResult:
         )
         optimum = optimal_loss(weighted, scenario.dim, scenario.budget)
         return Estimate(own.value - optimum if math.isfinite(optimum) else math.nan, own.stderr, own.trials)
+
+    def _oracle(self) -> str | None:
+        for policy in self.policies.values():
+            if policy.spec.partition(":")[0] == "oracle":
+                return policy.name
+        return None
 
     def difference(self, name: str, reference: str, loss: str = "expected_max") -> Estimate:
         """Paired difference of a loss between two policies, with its error.
@@ -176,22 +188,23 @@ class SimulationResult:
 
     def record(self) -> dict[str, Any]:
         """The object that ``--json`` prints."""
-        policies = {}
-        for name, policy in self.policies.items():
-            policies[name] = {
-                "expected_max": _plain(policy.expected_max()),
-                "median_max": _plain(policy.median_max()),
-                "mean": _plain(policy.mean()),
-                "pulls": [estimate.value for estimate in policy.pulls()],
-                "coverage": _plain(policy.coverage()),
-                "decisions_per_second": _finite(policy.decisions_per_second),
-            }
         return {
             "version": self.version,
             "scenario": self.scenario.to_dict(),
             "trials": self.trials,
             "seed": self.seed,
-            "policies": policies,
+            "policies": {name: self._record_of(name) for name in self.policies},
+        }
+
+    def _record_of(self, name: str) -> dict[str, Any]:
+        policy = self[name]
+        return {
+            "expected_max": plain_estimate(policy.expected_max()),
+            "median_max": plain_estimate(policy.median_max()),
+            "mean": plain_estimate(policy.mean()),
+            "pulls": [estimate.value for estimate in policy.pulls()],
+            "coverage": plain_estimate(policy.coverage()),
+            "decisions_per_second": finite(policy.decisions_per_second),
         }
 
     def save(self, path: str | Path) -> None:
@@ -215,7 +228,7 @@ class SimulationResult:
         """What :meth:`save` wrote."""
         with np.load(Path(path), allow_pickle=False) as archive:
             header = json.loads(str(archive["header"]))
-            scenario = Scenario.from_dict(header["scenario"])
+            scenario = cls._read_scenario(header["scenario"])
             weights = result_weights(scenario)
             policies = {}
             for index, (name, spec) in enumerate(header["policies"].items()):
@@ -223,6 +236,10 @@ class SimulationResult:
                 seconds, decisions = header["timing"][index]
                 policies[name] = PolicyResult(name, spec, ledger, weights, seconds, decisions)
         return cls(scenario, header["seed"], header["version"], policies)
+
+    @classmethod
+    def _read_scenario(cls, values: Mapping[str, Any]) -> Setting:
+        return Scenario.from_dict(values)
 
     def __str__(self) -> str:
         return str(self.losses())
@@ -233,7 +250,7 @@ class SimulationResult:
         return self.losses()._repr_html_()
 
 
-def result_weights(scenario: Scenario) -> Vector:
+def result_weights(scenario: Setting) -> Vector:
     """Weight of every arm's error."""
     return np.ones(len(scenario.noise)) if scenario.weights is None else np.array(scenario.weights)
 
@@ -260,10 +277,11 @@ def quantile_estimate(values: Vector, level: float) -> Estimate:
     return Estimate(float(value), stderr, n)
 
 
-def _plain(estimate: Estimate) -> dict[str, float | None]:
-    return {"value": _finite(estimate.value), "stderr": _finite(estimate.stderr)}
+def plain_estimate(estimate: Estimate) -> dict[str, float | None]:
+    """A value and its standard error for JSON."""
+    return {"value": finite(estimate.value), "stderr": finite(estimate.stderr)}
 
 
-def _finite(number: float) -> float | None:
+def finite(number: float) -> float | None:
     """JSON has no not-a-number."""
     return number if math.isfinite(number) else None

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from equipoise.core.layout import Matrix
 from equipoise.core.objective import Objective
+from equipoise.core.policy import Policy
 from equipoise.core.problem import Problem
 from equipoise.errors import EquipoiseError, InvalidScenario
 from equipoise.lab.pieces import (
@@ -29,6 +31,9 @@ from equipoise.lab.pieces import (
     as_numbers,
     as_rows,
 )
+
+if TYPE_CHECKING:
+    from equipoise.lab.arena import Bench
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,6 +145,18 @@ class Scenario:
         covariance = self.contexts.covariance_matrix(varying)
         moment[self.intercept :, self.intercept :] = covariance
         return moment
+
+    @property
+    def machine_code(self) -> Hashable:
+        """Trials of scenarios with equal values run the same compiled functions."""
+        late = self.delay is not None or self.lost > 0
+        return late, self.contexts.code, self.noise_shape.code
+
+    def open(self, policy: Policy, seed: int) -> Bench:
+        """A bench for trials of ``policy``."""
+        from equipoise.lab.trials import new_bench, run_trials
+
+        return partial(run_trials, new_bench(self, policy, seed))
 
     def replace(self, **changes: Any) -> Scenario:
         """The same scenario with some fields changed."""

@@ -1,10 +1,10 @@
-"""Simulate: policies on a scenario, in chunks of trials, on threads or any executor."""
+"""Simulate: policies in any arena, in chunks of trials, on threads or any executor."""
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,10 +15,11 @@ import numpy as np
 
 from equipoise.core.policy import Policy, parse_policy
 from equipoise.errors import BudgetTooSmall, InvalidArgument
+from equipoise.lab.arena import Arena, Bench
 from equipoise.lab.checkpoint import Checkpoint, open_checkpoint
 from equipoise.lab.result import PolicyResult, SimulationResult, result_weights
 from equipoise.lab.scenario import Scenario
-from equipoise.lab.trials import Bench, Ledger, new_bench, new_ledger, run_trials
+from equipoise.lab.trials import Ledger, new_ledger
 
 Progress = Callable[[int, int], None]
 
@@ -78,57 +79,81 @@ def simulate(
     """
     from equipoise import __version__
 
-    named = _named(policies)
-    _check(scenario, named, trials, seed, workers)
+    if not isinstance(scenario, Scenario):
+        raise InvalidArgument(f"{scenario!r} is not a scenario", hint="e.g. eq.GaussianScenario(...)")
+    results = run_policies(
+        scenario,
+        policies,
+        trials=trials,
+        seed=seed,
+        workers=workers,
+        executor=executor,
+        progress=progress,
+        checkpoint=checkpoint,
+    )
+    return SimulationResult(scenario, int(seed), __version__, results)
+
+
+def run_policies(
+    arena: Arena,
+    policies: Sequence[Policy | str],
+    *,
+    trials: int,
+    seed: int,
+    workers: int | None = None,
+    executor: Executor | None = None,
+    progress: Progress | None = None,
+    checkpoint: str | Path | None = None,
+) -> dict[str, PolicyResult]:
+    """Run every policy in ``arena``; arguments are those of :func:`simulate`."""
+    named = named_policies(policies)
+    check_policies(arena, named, trials, seed, workers)
     trials, seed = int(trials), int(seed)
-    chunks = list(cut_trials(len(named), trials, scenario.budget))
-    store = open_checkpoint(checkpoint, scenario, {k: p.spec for k, p in named.items()}, trials, seed)
-    ledgers = [new_ledger(trials, len(scenario.noise)) for _ in named]
+    chunks = list(cut_trials(len(named), trials, arena.budget))
+    store = open_checkpoint(checkpoint, arena, {k: p.spec for k, p in named.items()}, trials, seed)
+    ledgers = [new_ledger(trials, len(arena.noise)) for _ in named]
     seconds = np.zeros(len(named))
     done = 0
     with worker_pool(executor, workers) as pool:
-        for chunk, (ledger, spent) in _run_all(pool, scenario, list(named.values()), seed, chunks, store):
+        for chunk, (ledger, spent) in _run_all(pool, arena, list(named.values()), seed, chunks, store):
             for whole, part in zip(ledgers[chunk.policy], ledger, strict=True):
                 whole[chunk.first : chunk.first + chunk.trials] = part
             seconds[chunk.policy] += spent
             done += chunk.trials
             if progress is not None:
                 progress(done, trials * len(named))
-    weights = result_weights(scenario)
-    results = {
-        name: PolicyResult(name, policy.spec, ledger, weights, float(spent), trials * scenario.budget)
+    weights = result_weights(arena)
+    return {
+        name: PolicyResult(name, policy.spec, ledger, weights, float(spent), trials * arena.budget)
         for (name, policy), ledger, spent in zip(named.items(), ledgers, seconds, strict=True)
     }
-    return SimulationResult(scenario, seed, __version__, results)
 
 
-def run_chunk(scenario: Scenario, policy: Policy, seed: int, first: int, trials: int) -> tuple[Ledger, float]:
+def run_chunk(arena: Arena, policy: Policy, seed: int, first: int, trials: int) -> tuple[Ledger, float]:
     """Trials ``first`` … of one policy, and the seconds they took without compilation."""
-    bench = new_bench(scenario, policy, seed)
-    _warm_up(bench, scenario)
-    ledger = new_ledger(trials, len(scenario.noise))
+    bench = arena.open(policy, seed)
+    _warm_up(bench, arena)
+    ledger = new_ledger(trials, len(arena.noise))
     begin = time.perf_counter()
-    run_trials(bench, first, ledger)
+    bench(first, ledger)
     return ledger, time.perf_counter() - begin
 
 
-_WARM: set[tuple[bool, int, int]] = set()
+_WARM: set[Hashable] = set()
 _WARMING = Lock()
 
 
-def _warm_up(bench: Bench, scenario: Scenario) -> None:
+def _warm_up(bench: Bench, arena: Arena) -> None:
     """Run one trial if this process has not run such trials before, so that they are compiled."""
-    late = scenario.delay is not None or scenario.lost > 0
-    kind = (late, scenario.contexts.code, scenario.noise_shape.code)
     with _WARMING:
-        if kind not in _WARM:
-            run_trials(bench, 0, new_ledger(1, len(scenario.noise)))
-            _WARM.add(kind)
+        if arena.machine_code not in _WARM:
+            bench(0, new_ledger(1, len(arena.noise)))
+            _WARM.add(arena.machine_code)
 
 
 def _run_all(
     pool: Executor,
-    scenario: Scenario,
+    arena: Arena,
     policies: list[Policy],
     seed: int,
     chunks: list[Chunk],
@@ -144,12 +169,14 @@ def _run_all(
             yield chunk, kept
     waiting.reverse()
     running: dict[Future[tuple[Ledger, float]], Chunk] = {}
+    # Executors that reach other machines can send the arena there once, not with every chunk.
+    shared = pool.share(arena) if waiting and hasattr(pool, "share") else arena
     try:
         while waiting or running:
             while waiting and len(running) < _AHEAD:
                 chunk = waiting.pop()
                 future = pool.submit(
-                    run_chunk, scenario, policies[chunk.policy], seed, chunk.first, chunk.trials
+                    run_chunk, shared, policies[chunk.policy], seed, chunk.first, chunk.trials
                 )
                 running[future] = chunk
             finished, _ = wait(running, return_when=FIRST_COMPLETED)
@@ -181,7 +208,8 @@ def cut_trials(policies: int, trials: int, budget: int) -> Iterator[Chunk]:
             yield Chunk(policy, first, min(size, trials - first))
 
 
-def _named(policies: Sequence[Policy | str]) -> dict[str, Policy]:
+def named_policies(policies: Sequence[Policy | str]) -> dict[str, Policy]:
+    """Policies by the name they were given, which is their text form unless it was typed."""
     if isinstance(policies, str | Policy):
         policies = [policies]
     if not isinstance(policies, Sequence):
@@ -198,11 +226,10 @@ def _named(policies: Sequence[Policy | str]) -> dict[str, Policy]:
     return named
 
 
-def _check(
-    scenario: Scenario, policies: dict[str, Policy], trials: int, seed: int, workers: int | None
+def check_policies(
+    arena: Arena, policies: dict[str, Policy], trials: int, seed: int, workers: int | None
 ) -> None:
-    if not isinstance(scenario, Scenario):
-        raise InvalidArgument(f"{scenario!r} is not a scenario", hint="e.g. eq.GaussianScenario(...)")
+    """Refuse what cannot be run, before any work."""
     for name, value, least in (("trials", trials, 1), ("seed", seed, 0), ("workers", workers, 1)):
         if name == "workers" and value is None:
             continue
@@ -210,12 +237,12 @@ def _check(
             raise InvalidArgument(f"{name}={value!r} is not a whole number of at least {least}")
     if seed >= 2**63:
         raise InvalidArgument(f"seed={seed!r} is not below 2^63")
-    needed = len(scenario.noise) * (scenario.dim + 1)
+    needed = len(arena.noise) * (arena.dim + 1)
     for name, policy in policies.items():
-        if scenario.budget < needed and type(policy).forced_start:
+        if arena.budget < needed and type(policy).forced_start:
             raise BudgetTooSmall(
-                f"{name} needs a budget of at least m(d+1) = {needed}, not {scenario.budget}: it starts with "
+                f"{name} needs a budget of at least m(d+1) = {needed}, not {arena.budget}: it starts with "
                 "d + 1 units an arm",
                 hint="below that only uniform and oracle can run",
             )
-        policy.informed(scenario.noise).settings(scenario.problem())
+        policy.informed(arena.noise).settings(arena.problem())

@@ -55,7 +55,7 @@ class Table(Sequence[dict[str, Any]]):
 
     def to_pandas(self) -> Any:
         """A pandas data frame; the metadata are its ``attrs``."""
-        pandas = _library("pandas")
+        pandas = library("pandas")
         frame = pandas.DataFrame.from_records(self._rows, columns=list(self.columns))
         frame.attrs = copy.deepcopy(self.metadata)
         return frame
@@ -63,19 +63,19 @@ class Table(Sequence[dict[str, Any]]):
     def to_polars(self) -> Any:
         """A Polars data frame."""
         # Every row counts for a column's type: the first whole number does not make it whole.
-        return _library("polars").DataFrame({name: self.column(name) for name in self.columns}, strict=False)
+        return library("polars").DataFrame({name: self.column(name) for name in self.columns}, strict=False)
 
     def to_arrow(self) -> Any:
         """An Arrow table; the metadata are in its schema under ``equipoise``."""
-        pyarrow = _library("pyarrow")
+        pyarrow = library("pyarrow")
         table = pyarrow.table({name: self.column(name) for name in self.columns})
         return table.replace_schema_metadata({"equipoise": json.dumps(self.metadata)})
 
     def write_parquet(self, path: str | Path) -> None:
         """A Parquet file with the metadata inside."""
-        library, table = _library("pyarrow.parquet"), self.to_arrow()
+        parquet, table = library("pyarrow.parquet"), self.to_arrow()
         try:
-            library.write_table(table, str(path))
+            parquet.write_table(table, str(path))
         except OSError as error:
             raise OutputNotWritable(
                 f"cannot write {path}: {error.strerror or error}", hint="choose another file"
@@ -94,7 +94,8 @@ def _cell(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-def _library(name: str) -> Any:
+def library(name: str) -> Any:
+    """Import an optional library, or say how to install it."""
     import importlib
 
     try:

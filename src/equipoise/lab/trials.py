@@ -14,8 +14,8 @@ from equipoise.core.experiment import trial_state
 from equipoise.core.intervals import measure_elasticities
 from equipoise.core.layout import Matrix, State, Vector
 from equipoise.core.policy import Policy, score_address
+from equipoise.core.random import Stream, new_stream
 from equipoise.lab.pieces import GAUSSIAN_CONTEXTS, GAUSSIAN_NOISE
-from equipoise.lab.random import Stream, new_stream
 from equipoise.lab.scenario import Scenario
 from equipoise.lab.verdict import Judge, judge_arms, new_judge
 from equipoise.lab.world import (

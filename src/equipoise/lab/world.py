@@ -9,19 +9,7 @@ import numpy.typing as npt
 
 from equipoise.core.compiled import compiled, inlined
 from equipoise.core.layout import Matrix, Vector
-from equipoise.lab.pieces import (
-    DISCRETE_CONTEXTS,
-    FIXED_DELAY,
-    GAUSSIAN_CONTEXTS,
-    GAUSSIAN_NOISE,
-    GEOMETRIC_DELAY,
-    NO_DELAY,
-    ONE_HOT_CONTEXTS,
-    STUDENT_CONTEXTS,
-    STUDENT_NOISE,
-    OneHotContexts,
-)
-from equipoise.lab.random import (
+from equipoise.core.random import (
     CONTEXT,
     DELAY,
     LOSS,
@@ -33,6 +21,18 @@ from equipoise.lab.random import (
     one_normal,
     start,
     uniform,
+)
+from equipoise.lab.pieces import (
+    DISCRETE_CONTEXTS,
+    FIXED_DELAY,
+    GAUSSIAN_CONTEXTS,
+    GAUSSIAN_NOISE,
+    GEOMETRIC_DELAY,
+    NO_DELAY,
+    ONE_HOT_CONTEXTS,
+    STUDENT_CONTEXTS,
+    STUDENT_NOISE,
+    OneHotContexts,
 )
 from equipoise.lab.scenario import Scenario
 

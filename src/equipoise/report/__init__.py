@@ -2,8 +2,9 @@
 
 from equipoise.report.document import Code, Figure, Report, Section, Table, Text
 from equipoise.report.figures import can_plot, figure_from, new_figure
-from equipoise.report.files import check_writable, write_report, write_results
+from equipoise.report.files import check_writable, write_replays, write_report, write_results
 from equipoise.report.html import render
+from equipoise.report.replay import replay_report
 from equipoise.report.reproduction import reproduction_report
 from equipoise.report.simulation import simulation_report
 
@@ -19,8 +20,10 @@ __all__ = [
     "figure_from",
     "new_figure",
     "render",
+    "replay_report",
     "reproduction_report",
     "simulation_report",
+    "write_replays",
     "write_report",
     "write_results",
 ]

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import csv
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
 from equipoise.errors import OutputNotWritable
+from equipoise.lab.replay import ReplayResult
 from equipoise.lab.result import SimulationResult
+from equipoise.lab.table import Table
 from equipoise.report.document import Report
 from equipoise.report.html import render
+from equipoise.report.replay import replay_report
 from equipoise.report.simulation import simulation_report
 
 
@@ -28,10 +31,12 @@ def write_report(
     Parameters
     ----------
     content
-        A simulation's result, or a :class:`~equipoise.report.Report` of your own.
+        Result of a simulation or a replay, or a :class:`~equipoise.report.Report` of your own.
     title, again
-        Heading and command line of a simulation's report; a report of your own has them inside.
+        Heading and command line of a result's report; a report of your own has them inside.
     """
+    if isinstance(content, ReplayResult):
+        content = replay_report([content], title=title or "Replay report", again=again)
     if isinstance(content, SimulationResult):
         content = simulation_report(content, title=title or "Simulation report", again=again)
     path = Path(path)
@@ -49,20 +54,41 @@ def write_results(folder: str | Path, result: SimulationResult, *, again: str | 
     """The report, the table of losses and every trial's numbers; returns the files."""
     folder = Path(folder)
     report = write_report(folder / "report.html", result, again=again)
-    losses = result.losses()
+    archive = folder / "result.npz"
     with _explained(folder):
-        if find_spec("pyarrow") is not None:
-            table = folder / "losses.parquet"
-            losses.write_parquet(table)
-        else:
-            table = folder / "losses.csv"
-            with table.open("w", newline="", encoding="utf-8") as file:
-                writer = csv.DictWriter(file, losses.columns)
-                writer.writeheader()
-                writer.writerows(losses.records())
-        archive = folder / "result.npz"
+        table = _write_table(folder / "losses", result.losses())
         result.save(archive)
     return [report, table, archive]
+
+
+def write_replays(
+    folder: str | Path, results: Sequence[ReplayResult], *, again: str | None = None
+) -> list[Path]:
+    """The report, the table of losses by budget and every trial's numbers; returns the files."""
+    folder = Path(folder)
+    report = write_report(folder / "report.html", replay_report(results, again=again))
+    rows = [(result.table.budget, *row.values()) for result in results for row in result.losses().records()]
+    columns = ["budget", *results[0].losses().columns]
+    with _explained(folder):
+        table = _write_table(folder / "losses", Table(columns, rows, results[0].metadata))
+        archives = []
+        for result in results:
+            archives.append(folder / f"result-{result.table.budget}.npz")
+            result.save(archives[-1])
+    return [report, table, *archives]
+
+
+def _write_table(path: Path, table: Table) -> Path:
+    if find_spec("pyarrow") is not None:
+        path = path.with_suffix(".parquet")
+        table.write_parquet(path)
+        return path
+    path = path.with_suffix(".csv")
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, table.columns)
+        writer.writeheader()
+        writer.writerows(table.records())
+    return path
 
 
 def check_writable(folder: str | Path) -> None:

@@ -7,6 +7,7 @@ from equipoise.report.document import Block, Code, Figure, Report, Section, Tabl
 
 _CAPTIONS = {
     "figure1": "Figure 1 of the paper, redrawn. Bands are two standard errors.",
+    "figure2": "Figure 2 of the paper, redrawn from the ratings at hand. Bands are two standard errors.",
     "rate": "How regret and pulls of trace-ucb behave as the budget grows.",
 }
 

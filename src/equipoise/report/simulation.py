@@ -21,22 +21,22 @@ def simulation_report(
     """Tables, figures and settings of ``result``; ``again`` is the command line it came from."""
     scenario = result.scenario
     size = (
-        f"{_count(len(result.policies), 'policy', 'policies')} · "
-        f"{_count(len(scenario.noise), 'arm', 'arms')} · "
-        f"{_count(scenario.dim, 'feature', 'features')} · {_count(scenario.budget, 'unit', 'units')} · "
-        f"{_count(result.trials, 'trial', 'trials')}"
+        f"{counted(len(result.policies), 'policy', 'policies')} · "
+        f"{counted(len(scenario.noise), 'arm', 'arms')} · "
+        f"{counted(scenario.dim, 'feature', 'features')} · {counted(scenario.budget, 'unit', 'units')} · "
+        f"{counted(result.trials, 'trial', 'trials')}"
     )
     sections = [
-        Section("Losses", _losses(result)),
-        Section("Units an arm", _pulls(result)),
-        Section("Spread over trials", _spread(result)),
+        Section("Losses", loss_blocks(result)),
+        Section("Units an arm", pull_blocks(result)),
+        Section("Spread over trials", spread_blocks(result)),
     ]
     if len(result.policies) > 1:
-        sections.insert(1, Section("Paired differences", _differences(result)))
+        sections.insert(1, Section("Paired differences", difference_blocks(result)))
     return Report(
         title=title,
         subtitle=size,
-        summary=_summary(result),
+        summary=summary(result),
         sections=sections,
         settings={
             "equipoise": result.version,
@@ -75,7 +75,8 @@ def objective_words(result: SimulationResult) -> str:
     return name if result.scenario.weights is None else f"{name}, weighted"
 
 
-def _summary(result: SimulationResult) -> str:
+def summary(result: SimulationResult) -> str:
+    """The answer, in two sentences."""
     first, *others = result.policies
     base = result[first].expected_max()
     text = f"The largest mean error of an arm is {with_error(base)} with {first}"
@@ -87,25 +88,23 @@ def _summary(result: SimulationResult) -> str:
     return f"{listed}. The policies were asked to make {objective_words(result)} small."
 
 
-def _losses(result: SimulationResult) -> list[Block]:
+def loss_blocks(result: SimulationResult) -> list[Block]:
+    """A table and figures of all losses."""
+    losses = {name: result.losses_of(name) for name in result.policies}
+    shown = list(next(iter(losses.values())))
     rows = [
-        [
-            name,
-            with_error(policy.expected_max()),
-            with_error(policy.median_max()),
-            with_error(policy.mean()),
-            with_error(result.regret(name)),
-            percent(policy.coverage()),
-        ]
-        for name, policy in result.policies.items()
+        [name, *(percent(own[loss]) if loss == "coverage" else with_error(own[loss]) for loss in shown)]
+        for name, own in losses.items()
     ]
-    columns = ["policy", "expected max", "median max", "mean", "regret", "coverage"]
     text = (
         "Expected max is the largest mean error of an arm, median max the median over trials of the worst "
-        "arm's error, mean the average over arms and trials. Regret is the expected max above that of the "
-        "optimal static allocation. Coverage is the share of true coefficients inside their 95 % intervals."
+        "arm's error, mean the average over arms and trials."
     )
-    blocks: list[Block] = [Text(text), Table(columns, rows)]
+    if "regret" in shown:
+        text += " Regret is the expected max above that of the optimal static allocation."
+    if "coverage" in shown:
+        text += " Coverage is the share of true coefficients inside their 95 % intervals."
+    blocks: list[Block] = [Text(text), Table(["policy", *(loss.replace("_", " ") for loss in shown)], rows)]
     if can_plot():
         from equipoise.report.simulation_figures import losses_figure, worst_figure
 
@@ -115,12 +114,13 @@ def _losses(result: SimulationResult) -> list[Block]:
     return blocks
 
 
-def _differences(result: SimulationResult) -> list[Block]:
+def difference_blocks(result: SimulationResult) -> list[Block]:
+    """Paired differences to the first policy."""
     first, *others = result.policies
     losses = ("expected_max", "median_max", "mean")
     rows = [[name, *(with_error(result.difference(name, first, loss)) for loss in losses)] for name in others]
     text = (
-        f"Every policy minus {first}, trial by trial: all met the same contexts, truths and noise. "
+        f"Every policy minus {first}, trial by trial: all met the same units. "
         "The errors are those of the differences. Below zero is better."
     )
     blocks: list[Block] = [Text(text), Table(["policy", "expected max", "median max", "mean"], rows)]
@@ -131,14 +131,15 @@ def _differences(result: SimulationResult) -> list[Block]:
     return blocks
 
 
-def _pulls(result: SimulationResult) -> list[Block]:
+def pull_blocks(result: SimulationResult) -> list[Block]:
+    """Mean units of every arm."""
     scenario, optimal = result.scenario, optimal_units(result)
     pulls = [policy.pulls() for policy in result.policies.values()]
     columns = ["arm", "noise σ²", *(["optimal"] if optimal else []), *result.policies]
     rows = []
     for i, arm in enumerate(scenario.arms[:_MOST_ARMS]):
         known = [str(optimal[i])] if optimal else []
-        rows.append([arm, f"{scenario.noise[i]:g}", *known, *(with_error(units[i]) for units in pulls)])
+        rows.append([arm, f"{scenario.noise[i]:.4g}", *known, *(with_error(units[i]) for units in pulls)])
     more = len(scenario.arms) - len(rows)
     text = "Mean number of units of every arm" + ("; optimal is the best static split." if optimal else ".")
     if more:
@@ -151,7 +152,8 @@ def _pulls(result: SimulationResult) -> list[Block]:
     return blocks
 
 
-def _spread(result: SimulationResult) -> list[Block]:
+def spread_blocks(result: SimulationResult) -> list[Block]:
+    """Quantiles over trials of the worst error."""
     rows = [
         [
             name,
@@ -180,5 +182,10 @@ def _again(result: SimulationResult, command: str | None) -> list[Code]:
     return blocks
 
 
-def _count(number: int, one: str, many: str) -> str:
+def counted(number: int, one: str, many: str) -> str:
+    """A number with its noun.
+
+    >>> counted(1, "arm", "arms"), counted(3811, "row", "rows")
+    ('1 arm', '3,811 rows')
+    """
     return f"{number:,} {one if number == 1 else many}"

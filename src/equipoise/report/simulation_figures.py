@@ -112,7 +112,7 @@ def pulls_figure(result: SimulationResult) -> Figure:
         axes.grid(axis="x", visible=False)
         if len(arms) <= 12:
             axes.set_xticks(
-                places, [f"{a}\nσ² = {v:g}" for a, v in zip(arms, result.scenario.noise, strict=True)]
+                places, [f"{a}\nσ² = {v:.3g}" for a, v in zip(arms, result.scenario.noise, strict=True)]
             )
         else:
             axes.set_xlabel("arm")

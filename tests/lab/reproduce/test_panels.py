@@ -33,7 +33,7 @@ def test_panels_that_show_the_same_trials_share_a_sweep():
 
 
 def test_all_panels_unless_named_and_in_order():
-    assert chosen_panels([]) == [*"abcdef", "rate"]
+    assert chosen_panels([]) == [*"abcdef", "jester", "movielens", "rate"]
     assert chosen_panels(["rate", "c", "a", "c"]) == ["a", "c", "rate"]
 
 

@@ -14,7 +14,8 @@ TINY = {"trials_scale": 4e-4, "width_trials": 5_000, "seed": 3}
 
 @pytest.fixture(scope="module")
 def found(tmp_path_factory):
-    return reproduce(output=tmp_path_factory.mktemp("found"), **TINY)
+    empty = tmp_path_factory.mktemp("no ratings")
+    return reproduce(output=tmp_path_factory.mktemp("found"), data=empty, **TINY)
 
 
 def text(found):
@@ -23,6 +24,10 @@ def text(found):
 
 def test_everything_is_there(found):
     assert list(found.results) == list("abcdef")
+    assert [reason.split(":")[0] for reason in found.left_out] == [
+        "panel jester needs the ratings",
+        "panel movielens needs the ratings",
+    ]
     assert {finding.panel for finding in found.findings} == {*"abcdef", "rate"}
     assert list(found.by_width) == list(WIDTHS)
     claims = [finding.id for finding in found.findings if finding.panel != "rate"]
@@ -33,13 +38,13 @@ def test_everything_is_there(found):
 
 def test_panels_share_runs(tmp_path, monkeypatch):
     calls = []
-    simulate = sweep.simulate
+    simulate = sweep.run_policies
 
     def counted(scenario, policies, **options):
         calls.append((scenario.budget, scenario.noise, tuple(policies)))
         return simulate(scenario, policies, **options)
 
-    monkeypatch.setattr(sweep, "simulate", counted)
+    monkeypatch.setattr(sweep, "run_policies", counted)
     found = reproduce(["c", "e"], output=tmp_path, trials_scale=1e-4, width_trials=0)
     assert len(calls) == len(set(calls)) == len(found.results["c"].points) == 8
     assert found.results["c"].points is found.results["e"].points
@@ -52,7 +57,7 @@ def test_a_second_run_simulates_nothing_and_says_the_same(tmp_path, monkeypatch)
     def refuse(*_, **__):
         raise AssertionError("simulated again")
 
-    monkeypatch.setattr(sweep, "simulate", refuse)
+    monkeypatch.setattr(sweep, "run_policies", refuse)
     again = reproduce(["d", "f"], output=tmp_path, trials_scale=1e-4, width_trials=20_000)
     assert text(again) == text(first)
     with pytest.raises(AssertionError, match="simulated again"):
@@ -62,7 +67,7 @@ def test_a_second_run_simulates_nothing_and_says_the_same(tmp_path, monkeypatch)
 def test_an_interrupted_run_goes_on_to_the_same_numbers(tmp_path, monkeypatch):
     whole = reproduce(["d", "rate"], output=tmp_path / "whole", **TINY)
     calls = []
-    simulate = sweep.simulate
+    simulate = sweep.run_policies
 
     def interrupted(scenario, policies, **options):
         calls.append(scenario)
@@ -71,7 +76,7 @@ def test_an_interrupted_run_goes_on_to_the_same_numbers(tmp_path, monkeypatch):
             options["progress"] = lambda done, total: (_ for _ in ()).throw(KeyboardInterrupt)
         return simulate(scenario, policies, **options)
 
-    monkeypatch.setattr(sweep, "simulate", interrupted)
+    monkeypatch.setattr(sweep, "run_policies", interrupted)
     with pytest.raises(KeyboardInterrupt):
         reproduce(["d", "rate"], output=tmp_path / "parts", **TINY)
     assert len(list((tmp_path / "parts" / "checkpoint").glob("*.json"))) == 3
@@ -135,7 +140,7 @@ def test_a_read_only_folder_is_refused(tmp_path):
 
 
 def test_an_output_that_cannot_be_made_is_refused_before_any_work(tmp_path, monkeypatch):
-    monkeypatch.setattr(sweep, "simulate", None)
+    monkeypatch.setattr(sweep, "run_policies", None)
     (tmp_path / "file").write_text("")
     for options in ({"output": tmp_path / "file"}, {"output": tmp_path, "checkpoint": tmp_path / "file"}):
         with pytest.raises(eq.errors.OutputNotWritable, match="cannot write") as caught:

@@ -1,4 +1,4 @@
-"""What the paper says about Figure 1, as data: a sentence, and the numbers that it puts limits on.
+"""What the paper says about its figures, as data: a sentence, and the numbers that it puts limits on.
 
 The limits come from the paper's words, not from what was measured. 25 % is the smallest gap that
 the paper calls significant, so "competitive" and "comparable" mean less than that; "similar",
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from equipoise.lab.reproduce.results import Measured, PanelResult
+from equipoise.lab.reproduce.table_claims import alike, always_gains, gain_falls, modest_gains
 from equipoise.lab.reproduce.verdicts import Check, Finding, crossover, within
 
 COMPETITIVE = 1.25
@@ -149,4 +150,24 @@ CLAIMS = (
         _var_catches_up,
     ),
     Claim("f3", "f", "Unequal noise: Trace-UCB is close to the oracle at every n.", _CLOSE),
+    Claim(
+        "j1",
+        "jester",
+        "Jester: Trace-UCB's gain over uniform sampling goes from 45 % to almost 20 % as n grows.",
+        partial(gain_falls, reference="uniform", largest=0.45, last=0.20),
+    ),
+    Claim(
+        "j2",
+        "jester",
+        "Jester: its gain over Var-UCB goes from almost 30 % to roughly 5 %.",
+        partial(gain_falls, reference="var-ucb", largest=0.30, last=0.05),
+    ),
+    Claim("j3", "jester", "Jester: Trace-UCB outperforms uniform sampling and Var-UCB.", always_gains),
+    Claim(
+        "m1",
+        "movielens",
+        "MovieLens: Trace-UCB and Var-UCB modestly improve on uniform sampling.",
+        modest_gains,
+    ),
+    Claim("m2", "movielens", "MovieLens: Trace-UCB and Var-UCB perform alike.", alike),
 )

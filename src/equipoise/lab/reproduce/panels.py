@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from equipoise.core.policy import registered_policies
 from equipoise.errors import InvalidArgument
+from equipoise.lab.reproduce.tables import TABLES
 from equipoise.lab.scenario import GaussianScenario, Scenario
 
 EQUAL = (1.0,) * 7
@@ -75,7 +76,7 @@ PANELS = {
 
 def chosen_panels(names: Sequence[str]) -> list[str]:
     """Names as they were typed, checked, in the paper's order; all if there are none."""
-    known = [*PANELS, RATE]
+    known = [*PANELS, *TABLES, RATE]
     for name in names:
         if name not in known:
             close = difflib.get_close_matches(name, known, n=1)

@@ -9,6 +9,7 @@ from typing import Any
 
 from equipoise.lab.reproduce.rate import RateResult
 from equipoise.lab.reproduce.results import PanelResult
+from equipoise.lab.reproduce.tables import TablePanel
 from equipoise.lab.reproduce.verdicts import Finding
 
 WIDTH = "width=1, the calibrated default: Δ = σ̄²/√(k−d) with σ̄² the mean of the arms' σ̂²"
@@ -28,6 +29,17 @@ class Reproduction:
     by_width: Mapping[str, tuple[Finding, ...]]
     rate: RateResult | None
     figures: tuple[Path, ...]
+    left_out: tuple[str, ...] = ()  # panels that could not be drawn, and why
+
+    def table_results(self) -> dict[str, PanelResult]:
+        """Results of the panels of Figure 2."""
+        return {name: found for name, found in self.results.items() if isinstance(found.panel, TablePanel)}
+
+    def scenario_results(self) -> dict[str, PanelResult]:
+        """Results of the panels of Figure 1."""
+        return {
+            name: found for name, found in self.results.items() if not isinstance(found.panel, TablePanel)
+        }
 
     @property
     def settings(self) -> str:
@@ -55,6 +67,7 @@ class Reproduction:
             "panels": {name: _panel_record(result) for name, result in self.results.items()},
             "rate": None if self.rate is None else self.rate.record(),
             "figures": [path.name for path in self.figures],
+            "left_out": list(self.left_out),
         }
 
     def claims_table(self) -> str:
@@ -64,6 +77,9 @@ class Reproduction:
             measured = "<br>".join(finding.lines)
             lines.append(f"| {finding.id} | {finding.says} | {measured} | **{finding.verdict}** |")
         lines += ["", f"{self.settings}. ± is one standard error.", ""]
+        for result in self.table_results().values():
+            assert isinstance(result.panel, TablePanel)
+            lines += [f"{result.panel.title}: {result.panel.note}.", ""]
         if self.by_width:
             widths = list(self.by_width)
             lines += ["| | " + " | ".join(f"`{width}`" for width in widths) + " |"]
@@ -89,4 +105,8 @@ def _panel_record(result: PanelResult) -> dict[str, Any]:
         policy: [{"at": m.at, "value": m.value, "stderr": m.stderr} for m in result.curve(policy)]
         for policy in result.policies
     }
-    return {"noise": panel.sweep.noise, "axis": panel.axis, "loss": panel.loss, "curves": curves}
+    if isinstance(panel, TablePanel):
+        about: dict[str, Any] = {"title": panel.title, "note": panel.note}
+    else:
+        about = {"noise": panel.sweep.noise}
+    return {**about, "axis": panel.axis, "loss": panel.loss, "curves": curves}

@@ -15,6 +15,7 @@ import numpy as np
 
 from equipoise.core.layout import Matrix, Vector
 from equipoise.lab.reproduce.panels import Panel
+from equipoise.lab.reproduce.tables import TablePanel
 from equipoise.lab.result import Estimate, SimulationResult
 
 
@@ -92,7 +93,7 @@ class Point:
 class PanelResult:
     """The points of a panel."""
 
-    panel: Panel
+    panel: Panel | TablePanel
     points: Sequence[Point]
 
     @property

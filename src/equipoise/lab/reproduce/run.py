@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from concurrent.futures import Executor
 from pathlib import Path
 
-from equipoise.errors import InvalidArgument
+from equipoise.errors import DataNotFound, InvalidArgument
 from equipoise.lab.reproduce.claims import check_claims
 from equipoise.lab.reproduce.drawing import need_matplotlib
-from equipoise.lab.reproduce.figure import draw_figure
+from equipoise.lab.reproduce.figure import draw_figure, draw_tables
 from equipoise.lab.reproduce.panels import (
     PANELS,
     RATE,
@@ -27,7 +27,8 @@ from equipoise.lab.reproduce.record import Reproduction
 from equipoise.lab.reproduce.results import PanelResult
 from equipoise.lab.reproduce.store import Store, open_folder
 from equipoise.lab.reproduce.sweep import Meter, Progress, Runner, simulation_work
-from equipoise.lab.reproduce.widths import claims_by_width, width_policies
+from equipoise.lab.reproduce.tables import TABLES, TRIALS, TableSweep, open_sweep
+from equipoise.lab.reproduce.widths import WidePanel, claims_by_width, width_policies
 
 OUTPUT = "equipoise-reproduce"
 WIDTH_TRIALS = 2_000
@@ -43,14 +44,16 @@ def reproduce(
     workers: int | None = None,
     executor: Executor | None = None,
     checkpoint: str | Path | None = None,
+    data: str | Path | None = None,
     progress: Progress | None = None,
 ) -> Reproduction:
-    """The paper's Figure 1 and our rate figure, with the claims about them checked.
+    """The paper's figures and our rate figure, with the claims about them checked.
 
     Parameters
     ----------
     panels
-        ``"a"`` to ``"f"`` and ``"rate"``; all unless given.
+        ``"a"`` to ``"f"`` of Figure 1, ``"jester"`` and ``"movielens"`` of Figure 2, and ``"rate"``; all
+        unless given, those of Figure 2 if their ratings are there.
     output
         Folder of the figures and of ``reproduce.json``; made if it does not exist.
     trials_scale
@@ -61,6 +64,8 @@ def reproduce(
         Where trials run, as in :func:`equipoise.simulate`.
     checkpoint
         Folder that keeps finished points; ``checkpoint`` inside ``output`` unless given.
+    data
+        Folder with the ratings of Figure 2; ``EQUIPOISE_DATA``, or what was fetched, unless given.
     progress
         Called with a label, the work done and all work.
     """
@@ -71,21 +76,38 @@ def reproduce(
     kept = open_folder(
         output / "checkpoint" if checkpoint is None else Path(checkpoint), option="--checkpoint"
     )
+    tables, left_out = _open_tables([name for name in names if name in TABLES], data, asked=bool(panels))
     policies = compared_policies()
     sweeps = needed_sweeps(names)
     drawn = [name for name in names if name in PANELS]
-    tried = scaled(width_trials, trials_scale) if width_trials and drawn else 0
+    tried = scaled(width_trials, trials_scale) if width_trials and (drawn or tables) else 0
+    replayed = scaled(TRIALS, trials_scale)
     total = _work(sweeps, len(policies), trials_scale, tried) + (
         rate_work(trials_scale) if RATE in names else 0.0
     )
+    total += _replay_work(tables, len(policies), replayed, min(tried, replayed))
     runner = Runner(seed, workers, Store(kept), Meter(total, progress), executor)
 
     points = {s.name: runner.sweep(s, policies, scaled(s.trials, trials_scale)) for s in sweeps}
     results = {name: PanelResult(PANELS[name], points[PANELS[name].sweep.name]) for name in drawn}
+    for table in tables:
+        replays = [runner.point(a, policies, replayed, name=table.panel.id) for a in table.arenas]
+        results[table.panel.id] = PanelResult(table.panel, replays)
     by_width = {}
     if tried:
-        varied = {s.name: runner.sweep(s, width_policies(s), tried, label=f"{s.name}-widths") for s in sweeps}
-        by_width = claims_by_width(drawn, varied)
+        varied = {
+            s.name: runner.sweep(s, width_policies(s.noise), tried, label=f"{s.name}-widths") for s in sweeps
+        }
+        wide = [
+            WidePanel(PANELS[name], PANELS[name].sweep.noise, varied[PANELS[name].sweep.name])
+            for name in drawn
+        ]
+        for table in tables:
+            compared = width_policies(table.noise)
+            label = f"{table.panel.id}-widths"
+            replays = [runner.point(a, compared, min(tried, replayed), name=label) for a in table.arenas]
+            wide.append(WidePanel(table.panel, table.noise, replays))
+        by_width = claims_by_width(wide)
     rate = measure_rate(runner, trials_scale) if RATE in names else None
 
     from equipoise import __version__
@@ -94,7 +116,8 @@ def reproduce(
         version=__version__,
         seed=seed,
         policies=tuple(policies),
-        trials={name: scaled(PANELS[name].sweep.trials, trials_scale) for name in drawn},
+        trials={name: scaled(PANELS[name].sweep.trials, trials_scale) for name in drawn}
+        | {table.panel.id: replayed for table in tables},
         results=results,
         findings=check_claims(results) + (() if rate is None else rate.findings()),
         width_trials=tried,
@@ -102,15 +125,34 @@ def reproduce(
         rate=rate,
         figures=tuple(
             [output / f"figure1.{kind}" for kind in ("svg", "png") if drawn]
+            + [output / f"figure2.{kind}" for kind in ("svg", "png") if tables]
             + [output / f"rate.{kind}" for kind in ("svg", "png") if rate is not None]
         ),
+        left_out=left_out,
     )
     if drawn:
         draw_figure(found, output)
+    if tables:
+        draw_tables(found, output)
     if rate is not None:
         draw_rate(found, output)
     (output / "reproduce.json").write_text(json.dumps(found.record(), indent=2, allow_nan=False) + "\n")
     return found
+
+
+def _open_tables(
+    names: Sequence[str], folder: str | Path | None, *, asked: bool
+) -> tuple[list[TableSweep], tuple[str, ...]]:
+    """Tables at hand, and why others are not; one that was asked for by name must be there."""
+    tables, left_out = [], []
+    for name in names:
+        try:
+            tables.append(open_sweep(name, folder))
+        except DataNotFound as error:
+            if asked:
+                raise
+            left_out.append(str(error))
+    return tables, tuple(left_out)
 
 
 def _check(trials_scale: float, width_trials: int) -> None:
@@ -127,7 +169,16 @@ def _check(trials_scale: float, width_trials: int) -> None:
 def _work(sweeps: Sequence[Sweep], policies: int, scale: float, tried: int) -> float:
     return sum(
         simulation_work(scenario, policies, scaled(sweep.trials, scale))
-        + simulation_work(scenario, len(width_policies(sweep)), tried)
+        + simulation_work(scenario, len(width_policies(sweep.noise)), tried)
         for sweep in sweeps
         for scenario in sweep.scenarios
+    )
+
+
+def _replay_work(tables: Sequence[TableSweep], policies: int, trials: int, tried: int) -> float:
+    return sum(
+        simulation_work(arena, policies, trials)
+        + simulation_work(arena, len(width_policies(table.noise)), tried)
+        for table in tables
+        for arena in table.arenas
     )

@@ -1,4 +1,4 @@
-"""Running sweeps: a simulation a point, each kept as soon as it is finished."""
+"""Running sweeps: a simulation or a replay a point, each kept as soon as it is finished."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any
 
+from equipoise.lab.arena import Arena, Setting
 from equipoise.lab.reproduce.panels import Sweep
 from equipoise.lab.reproduce.results import Point, summarise
 from equipoise.lab.reproduce.store import Store
-from equipoise.lab.scenario import Scenario
-from equipoise.lab.simulate import simulate
+from equipoise.lab.result import SimulationResult
+from equipoise.lab.simulate import run_policies
 
 Progress = Callable[[str, float, float], None]
 
@@ -53,7 +54,7 @@ class Runner:
             self.point(scenario, policies, trials, name=label or sweep.name) for scenario in sweep.scenarios
         ]
 
-    def point(self, scenario: Scenario, policies: Sequence[str], trials: int, *, name: str) -> Point:
+    def point(self, scenario: Arena, policies: Sequence[str], trials: int, *, name: str) -> Point:
         """One point, simulated unless it is in the store."""
         work = simulation_work(scenario, len(policies), trials)
         label = f"{name}: d = {scenario.dim}, n = {scenario.budget}"
@@ -63,7 +64,7 @@ class Runner:
             self.meter.finish(label, work)
             return Point.from_record(kept)
         self.meter.show(label)
-        result = simulate(
+        found = run_policies(
             scenario,
             policies,
             trials=trials,
@@ -73,12 +74,12 @@ class Runner:
             checkpoint=self.store.chunks(identity),
             progress=lambda done, total: self.meter.show(label, work * done / total),
         )
-        point = summarise(result)
+        point = summarise(SimulationResult(scenario, self.seed, identity["version"], found))
         self.store.write(identity, point.record())
         self.meter.finish(label, work)
         return point
 
-    def identity(self, name: str, scenario: Scenario, policies: Sequence[str], trials: int) -> dict[str, Any]:
+    def identity(self, name: str, scenario: Setting, policies: Sequence[str], trials: int) -> dict[str, Any]:
         """Everything that the numbers of a simulation depend on."""
         from equipoise import __version__
 
@@ -92,6 +93,6 @@ class Runner:
         }
 
 
-def simulation_work(scenario: Scenario, policies: int, trials: int) -> float:
+def simulation_work(scenario: Setting, policies: int, trials: int) -> float:
     """Seconds on one core, roughly; only ratios matter, for the time left."""
     return trials * policies * scenario.budget * (250.0 + 1.4 * scenario.dim**2) * 1e-9

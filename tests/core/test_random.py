@@ -6,9 +6,20 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from equipoise.core import random as streams
 from equipoise.core.compiled import compiled
-from equipoise.lab import random as streams
-from equipoise.lab.random import CONTEXT, DELAY, LOSS, NOISE, TRUTH, gamma, new_stream, normal, start, uniform
+from equipoise.core.random import (
+    CONTEXT,
+    DELAY,
+    LOSS,
+    NOISE,
+    TRUTH,
+    gamma,
+    new_stream,
+    normal,
+    start,
+    uniform,
+)
 
 PURPOSES = (CONTEXT, NOISE, TRUTH, DELAY, LOSS)
 WORD, UNIFORM, NORMAL, GAMMA = range(4)

@@ -1,0 +1,81 @@
+"""What commands that run trials have in common: options, policies, and the line to run it again."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from equipoise.cli.values import typed
+
+if TYPE_CHECKING:
+    from equipoise.core.policy import Policy
+    from equipoise.lab.arena import Setting
+
+POLICIES = ("uniform", "oracle", "trace-ucb")
+TRIALS, SEED = "1000", "0"
+# What more would need is measured in hundreds of gigabytes, or in weeks.
+MOST_UNITS, MOST_TRIALS = 10_000_000, 100_000_000
+LARGEST_SEED = 2**63 - 1
+
+
+class Remembering(click.Command):
+    """Keeps what was typed, to print it as the line to run again."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse as usual."""
+        ctx.meta["typed"] = list(args)
+        return super().parse_args(ctx, args)
+
+
+def path_option(name: str, metavar: str, help: str) -> Callable[[Any], Any]:
+    """An option that names a file or a folder."""
+    return click.option(name, type=click.Path(path_type=Path), metavar=metavar, help=help)
+
+
+def value_option(
+    name: str, parse: Callable[[str], Any], metavar: str, help: str, **rest: Any
+) -> Callable[[Any], Any]:
+    """An option whose text goes through ``parse``."""
+    return click.option(name, callback=typed(parse), metavar=metavar, help=help, **rest)
+
+
+def chosen_policies(typed: tuple[str, ...], setting: Setting) -> list[str]:
+    """The policies to run; of the default ones, those that the budget allows."""
+    import equipoise as eq
+
+    needed = len(setting.noise) * (setting.dim + 1)
+    names = list(typed or POLICIES)
+    parsed: dict[str, Policy] = {name: eq.parse_policy(name) for name in names}
+    if typed or setting.budget >= needed:
+        return names
+    late = [name for name in names if type(parsed[name]).forced_start]
+    click.echo(
+        f"Without {', '.join(late)}: adaptive policies start with d + 1 units an arm, "
+        f"m(d+1) = {needed} in all, and the budget is {setting.budget}.",
+        err=True,
+    )
+    return [name for name in names if name not in late]
+
+
+def farewell(done: int, total: int, checkpoint: Path | None) -> str:
+    """What to say after Ctrl-C."""
+    if checkpoint is None:
+        return f"Stopped after {done} of {total} trials. None are kept; with --checkpoint DIR they would be."
+    return f"Stopped. {done} of {total} trials are kept in {checkpoint}: type the same line again to go on."
+
+
+def command_line(ctx: click.Context, policies: list[str]) -> str:
+    """The line as it was typed, with the defaults that the numbers depend on spelled out."""
+    line = list(ctx.meta["typed"])
+    default = click.core.ParameterSource.DEFAULT
+    for name in ("trials", "seed"):
+        if ctx.get_parameter_source(name) is default:
+            line += [f"--{name}", str(ctx.params[name])]
+    if not ctx.params["policies"]:
+        for policy in policies:
+            line += ["--policy", policy]
+    return shlex.join(["equipoise", str(ctx.info_name), *line])

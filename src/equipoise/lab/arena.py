@@ -1,0 +1,62 @@
+"""Where trials happen: anything that can open a bench for a policy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any, Protocol
+
+from equipoise.core.objective import Objective
+from equipoise.core.policy import Policy
+from equipoise.core.problem import Problem
+from equipoise.lab.trials import Ledger
+
+Bench = Callable[[int, Ledger], None]
+"""Runs trials ``first``, ``first`` + 1, … of one policy until a ledger is full."""
+
+
+class Setting(Protocol):
+    """What a result says about where its trials happened; plain data."""
+
+    @property
+    def arms(self) -> tuple[str, ...]:
+        """Names of the arms."""
+
+    @property
+    def noise(self) -> tuple[float, ...]:
+        """Noise variance of every arm, as the oracle is told."""
+
+    @property
+    def dim(self) -> int:
+        """Features d."""
+
+    @property
+    def budget(self) -> int:
+        """Units n."""
+
+    @property
+    def objective(self) -> Objective:
+        """What policies make small."""
+
+    @property
+    def weights(self) -> tuple[float, ...] | None:
+        """Importance of every arm."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+
+    def to_toml(self) -> str:
+        """The same as a TOML document."""
+
+
+class Arena(Setting, Protocol):
+    """A setting with everything that its trials need: a scenario, or a table that is replayed."""
+
+    @property
+    def machine_code(self) -> Hashable:
+        """Trials of arenas with equal values run the same compiled functions."""
+
+    def problem(self) -> Problem:
+        """The problem as the policy sees it."""
+
+    def open(self, policy: Policy, seed: int) -> Bench:
+        """A bench of its own for trials of ``policy``; nothing is shared between two of them."""

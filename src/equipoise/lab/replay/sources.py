@@ -1,0 +1,272 @@
+"""Any table as named columns in blocks of rows: files, Arrow, pandas, Polars, NumPy and dictionaries.
+
+A block is one array a column: float64 with nan where a cell is missing, or objects, which are text
+with None where a cell is missing. Only the columns that are asked for are read, and never the whole
+table twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from equipoise.errors import InvalidTable
+from equipoise.lab.table import library
+
+Column = npt.NDArray[Any]
+Blocks = Callable[[Sequence[str]], Iterator[list[Column]]]
+
+# 32 MB: small beside a large table, large enough that blocks cost nothing by themselves.
+_CELLS_A_BLOCK = 4_000_000
+_FILES = ".csv, .tsv (also .gz), .parquet, .feather, .arrow or .npy"
+
+
+@dataclass(frozen=True)
+class Source:
+    """Named columns, read in blocks."""
+
+    name: str
+    columns: tuple[str, ...]
+    blocks: Blocks
+
+
+def open_source(data: Any) -> Source:
+    """The columns of whatever ``data`` is; a text or a path is a file."""
+    if isinstance(data, str | Path):
+        return _file(Path(data))
+    package = type(data).__module__.partition(".")[0]
+    if package == "pandas":
+        return _pandas(data)
+    if package == "polars":
+        return _polars(data)
+    if package == "pyarrow" and hasattr(data, "to_batches") and hasattr(data, "column_names"):
+        return _arrow(data, "arrow table")
+    if isinstance(data, Mapping):
+        return _arrays({str(name): np.asarray(values) for name, values in data.items()}, "dictionary")
+    if isinstance(data, np.ndarray):
+        return _numpy(data, "array")
+    raise InvalidTable(
+        f"a {type(data).__name__} is not a table",
+        hint="give a file, a pandas, Polars or Arrow table, a NumPy array or a dictionary of columns",
+    )
+
+
+def _file(path: Path) -> Source:
+    kind = "".join(path.suffixes[-2:]) if path.suffix == ".gz" else path.suffix
+    readers: dict[str, Callable[[Path], Source]] = {
+        ".csv": _csv,
+        ".csv.gz": _csv,
+        ".tsv": _csv,
+        ".tsv.gz": _csv,
+        ".parquet": _parquet,
+        ".pq": _parquet,
+        ".feather": _ipc,
+        ".arrow": _ipc,
+        ".ipc": _ipc,
+        ".npy": _npy,
+    }
+    reader = readers.get(kind.lower())
+    if reader is None:
+        raise InvalidTable(f"{path.name} is no kind of table that is known", hint=f"give {_FILES}")
+    try:
+        with path.open("rb"):
+            pass
+        return reader(path)
+    except OSError as error:
+        raise InvalidTable(f"cannot read {path}: {error.strerror or error}", hint="check the path") from None
+    except (ValueError, EOFError) as error:  # what Arrow and NumPy raise on other formats
+        raise InvalidTable(
+            f"{path.name} is not a whole {kind} file: {error}", hint="write it again, or give another"
+        ) from None
+
+
+def _npy(path: Path) -> Source:
+    return _numpy(np.load(path, mmap_mode="r", allow_pickle=False), path.name)
+
+
+def _csv(path: Path) -> Source:
+    csv = library("pyarrow.csv")
+    mark = "\t" if ".tsv" in path.suffixes else ","
+    parse = csv.ParseOptions(delimiter=mark)
+    with csv.open_csv(path, parse_options=parse) as reader:
+        names = reader.schema.names
+
+    def blocks(columns: Sequence[str]) -> Iterator[list[Column]]:
+        convert = csv.ConvertOptions(include_columns=list(columns), strings_can_be_null=True)
+        try:
+            # Whole, as a streaming reader takes a column's type from its first block alone.
+            table = csv.read_csv(path, parse_options=parse, convert_options=convert)
+        except ValueError as error:
+            raise InvalidTable(f"{path.name} is not a table: {error}") from None
+        yield from _arrow_blocks(table.to_batches(_rows(columns)), columns)
+
+    return Source(path.name, _unique(names), blocks)
+
+
+def _parquet(path: Path) -> Source:
+    parquet = library("pyarrow.parquet")
+    with parquet.ParquetFile(path) as file:
+        names = file.schema_arrow.names
+
+    def blocks(columns: Sequence[str]) -> Iterator[list[Column]]:
+        with parquet.ParquetFile(path, pre_buffer=False) as file:
+            yield from _arrow_blocks(file.iter_batches(_rows(columns), columns=list(columns)), columns)
+
+    return Source(path.name, _unique(names), blocks)
+
+
+def _ipc(path: Path) -> Source:
+    """Feather and Arrow files, mapped rather than read."""
+    arrow = library("pyarrow")
+
+    def opened() -> Any:
+        # The format for files has a signature; the one for streams has none.
+        with path.open("rb") as file:
+            whole = file.read(6) == b"ARROW1"
+        mapped = arrow.memory_map(str(path))
+        return arrow.ipc.open_file(mapped) if whole else arrow.ipc.open_stream(mapped)
+
+    def blocks(columns: Sequence[str]) -> Iterator[list[Column]]:
+        reader = opened()
+        if hasattr(reader, "num_record_batches"):
+            batches = (reader.get_batch(i) for i in range(reader.num_record_batches))
+        else:
+            batches = iter(reader)
+        for batch in batches:
+            for first in range(0, batch.num_rows, _rows(columns)):
+                yield from _arrow_blocks([batch.slice(first, _rows(columns))], columns)
+
+    return Source(path.name, _unique(opened().schema.names), blocks)
+
+
+def _arrow(table: Any, name: str) -> Source:
+    def blocks(columns: Sequence[str]) -> Iterator[list[Column]]:
+        yield from _arrow_blocks(table.select(list(columns)).to_batches(_rows(columns)), columns)
+
+    return Source(name, _unique(table.column_names), blocks)
+
+
+def _arrow_blocks(batches: Any, columns: Sequence[str]) -> Iterator[list[Column]]:
+    for batch in batches:
+        yield [_arrow_column(batch.column(name)) for name in columns]
+
+
+def _arrow_column(values: Any) -> Column:
+    types = library("pyarrow").types
+    kind = values.type
+    if types.is_dictionary(kind):
+        return _arrow_column(values.dictionary_decode())
+    if types.is_boolean(kind):
+        values = values.cast("uint8")
+        kind = values.type
+    if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind) or types.is_null(kind):
+        # Whole numbers beyond 2⁵³ are rounded, as everywhere.
+        numbers: Column = values.cast("float64", safe=False).to_numpy(zero_copy_only=False)
+        return numbers
+    return np.array([None if cell is None else str(cell) for cell in values.to_pylist()], dtype=object)
+
+
+def _pandas(frame: Any) -> Source:
+    if not hasattr(frame, "columns"):
+        raise InvalidTable("a pandas Series is one column", hint="give a DataFrame")
+    pandas = library("pandas")
+    labels = {str(label): place for place, label in enumerate(frame.columns)}
+
+    def column(values: Any) -> Column:
+        kind = values.dtype
+        if isinstance(kind, pandas.CategoricalDtype):
+            return column(values.astype(kind.categories.dtype))
+        if pandas.api.types.is_numeric_dtype(kind):  # true and false are numbers here
+            numbers: Column = values.to_numpy(dtype=float, na_value=np.nan)
+            return numbers
+        missing = values.isna().to_numpy()
+        return _objects(values.astype(object).to_numpy(), missing)
+
+    def blocks(columns: Sequence[str]) -> Iterator[list[Column]]:
+        places = [labels[name] for name in columns]
+        rows = _rows(columns)
+        for first in range(0, len(frame), rows):
+            part = frame.iloc[first : first + rows]
+            yield [column(part.iloc[:, place]) for place in places]
+
+    return Source("data frame", _unique([str(label) for label in frame.columns]), blocks)
+
+
+def _polars(frame: Any) -> Source:
+    polars = library("polars")
+    if isinstance(frame, polars.LazyFrame):
+        frame = frame.collect()
+    if not isinstance(frame, polars.DataFrame):
+        raise InvalidTable("a Polars Series is one column", hint="give a DataFrame")
+
+    def column(values: Any) -> Column:
+        if values.dtype.is_numeric() or values.dtype in (polars.Boolean, polars.Null):
+            numbers: Column = values.cast(polars.Float64).to_numpy()
+            return numbers
+        return np.array([None if cell is None else str(cell) for cell in values.to_list()], dtype=object)
+
+    def blocks(columns: Sequence[str]) -> Iterator[list[Column]]:
+        rows = _rows(columns)
+        for first in range(0, frame.height, rows):
+            part = frame.slice(first, rows)
+            yield [column(part[name]) for name in columns]
+
+    return Source("data frame", _unique(frame.columns), blocks)
+
+
+def _numpy(array: npt.NDArray[Any], name: str) -> Source:
+    if array.dtype.names is not None and array.ndim == 1:
+        return _arrays({column: array[column] for column in array.dtype.names}, name)
+    if array.ndim != 2:
+        raise InvalidTable(f"an array of shape {array.shape} is not a table", hint="give rows and columns")
+    return _arrays({str(place): array[:, place] for place in range(array.shape[1])}, name)
+
+
+def _arrays(columns: Mapping[str, npt.NDArray[Any]], name: str) -> Source:
+    shapes = {values.shape for values in columns.values()}
+    if len(shapes) > 1 or any(len(shape) != 1 for shape in shapes):
+        raise InvalidTable("the columns are not lists of one length", hint="give one value a row")
+    rows = next(iter(shapes))[0] if shapes else 0
+
+    def blocks(chosen: Sequence[str]) -> Iterator[list[Column]]:
+        step = _rows(chosen)
+        for first in range(0, rows, step):
+            yield [_array_column(columns[column][first : first + step]) for column in chosen]
+
+    return Source(name, _unique(list(columns)), blocks)
+
+
+def _array_column(values: npt.NDArray[Any]) -> Column:
+    if values.dtype.kind in "biuf":
+        return values.astype(float)
+    objects = values.astype(object)
+    missing = np.array([cell is None or cell != cell for cell in objects], dtype=bool)
+    return _objects(objects, missing)
+
+
+def _objects(cells: Column, missing: npt.NDArray[np.bool_]) -> Column:
+    """Numbers, if all that is there are numbers; text otherwise."""
+    present = cells[~missing]
+    if all(isinstance(cell, bool | int | float | np.number | np.bool_) for cell in present):
+        numbers = np.full(len(cells), np.nan)
+        numbers[~missing] = present.astype(float)
+        return numbers
+    words = np.full(len(cells), None, dtype=object)
+    words[~missing] = [str(cell) for cell in present]
+    return words
+
+
+def _rows(columns: Sequence[str]) -> int:
+    return max(1, _CELLS_A_BLOCK // len(columns))
+
+
+def _unique(names: Sequence[str]) -> tuple[str, ...]:
+    twice = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < len(names) else []
+    if twice:
+        raise InvalidTable(f"two columns are called {twice[0]!r}", hint="rename one")
+    return tuple(names)

@@ -1,0 +1,194 @@
+"""Replayed trials as one compiled loop over the very functions that :class:`equipoise.Experiment` calls.
+
+A trial deals n rows in random order. The policy reads one target of each; the rows that were not
+dealt measure the errors, through the whole table's sums minus the rows that were: O(d² + nd) an arm,
+however long the table is.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from equipoise.core import arms as kernel
+from equipoise.core.choice import choose
+from equipoise.core.compiled import compiled, inlined
+from equipoise.core.experiment import trial_state
+from equipoise.core.layout import Matrix, State, Vector
+from equipoise.core.policy import Policy, score_address
+from equipoise.core.problem import Problem
+from equipoise.core.random import CONTEXT, Stream, multiply_wide, new_stream, start, word
+from equipoise.lab.replay.fit import TableFit
+from equipoise.lab.replay.table import ReplayTable
+from equipoise.lab.trials import CONFIDENCE, Ledger
+from equipoise.lab.verdict import Judge, new_judge
+from equipoise.lab.verdict import _ridge_error as ridge_error
+
+Counts = npt.NDArray[np.int64]
+
+
+class Rows(NamedTuple):
+    """The table, and how its columns become features and outcomes."""
+
+    contexts: Matrix
+    targets: Matrix
+    kept: Counts
+    shift: Vector
+    target_shift: Vector
+    constant: Counts  # [1] whether the first feature is 1
+    best: Matrix
+    residual: Vector
+    origin: Vector  # [m] scratch: what is subtracted from the outcomes of every arm in this trial
+    truth: Matrix  # [m, d] scratch: best models of such outcomes
+
+
+class Deck(NamedTuple):
+    """Row numbers in the table's own order between trials, and the swaps that mixed them."""
+
+    order: Counts  # [rows]
+    swapped: Counts  # [n]
+    seed: Counts  # [1]
+    stream: Stream
+
+
+class Bench(NamedTuple):
+    """Everything one worker needs to replay trials of one policy; the table itself is shared."""
+
+    state: State
+    rows: Rows
+    deck: Deck
+    judge: Judge
+    score: int
+    settings: Vector
+    scores: Vector
+
+
+def new_bench(
+    table: ReplayTable, fit: TableFit, problem: Problem, policy: Policy, noise: tuple[float, ...], seed: int
+) -> Bench:
+    """Arrays for trials of ``policy``."""
+    policy = policy.informed(noise)
+    return Bench(
+        state=trial_state(problem, policy, seed, capacity=problem.budget),
+        rows=Rows(
+            contexts=_read_only(table.contexts),
+            targets=_read_only(table.targets),
+            kept=_read_only(fit.kept),
+            shift=_read_only(fit.shift),
+            target_shift=_read_only(fit.target_shift),
+            constant=np.array([fit.constant], np.int64),
+            best=_read_only(fit.best),
+            residual=_read_only(fit.residual),
+            origin=np.zeros(len(problem.arms)),
+            truth=fit.best.copy(),
+        ),
+        deck=Deck(
+            order=np.arange(table.rows),
+            swapped=np.zeros(problem.budget, np.int64),
+            seed=np.array([seed], np.int64),
+            stream=new_stream(),
+        ),
+        judge=new_judge(problem.dim, problem.budget, 1.0 / problem.budget, fit.moment, CONFIDENCE),
+        score=score_address(policy),
+        settings=np.ascontiguousarray(policy.settings(problem), dtype=float),
+        scores=np.zeros(len(problem.arms)),
+    )
+
+
+def run_trials(bench: Bench, first: int, ledger: Ledger) -> None:
+    """Run trials ``first``, ``first`` + 1, … until the ledger is full; coverage is left unknown."""
+    _run(*bench, ledger.errors, ledger.counts, first)
+
+
+@compiled
+def _run(
+    state: State,
+    rows: Rows,
+    deck: Deck,
+    judge: Judge,
+    score: int,
+    settings: Vector,
+    scores: Vector,
+    errors: Matrix,
+    counts: Counts,
+    first: int,
+) -> None:
+    for k in range(errors.shape[0]):
+        kernel.clear(state)
+        _deal(deck, first + k)
+        for i in range(rows.origin.shape[0]):
+            rows.origin[i] = rows.target_shift[i]
+        for t in range(deck.swapped.shape[0]):
+            row = deck.order[t]
+            _read_context(rows, row, state.contexts, t)
+            # Averages the variances; with outcomes at once nothing is ever unsettled.
+            kernel.is_settled(state)
+            i = choose(state, score, settings, scores)
+            kernel.assign(state, i)
+            if rows.constant[0] and state.arms[i].observed == 0:
+                # With an intercept an arm's first outcome can be its zero: least squares do not change,
+                # and the ridge does not pull predictions towards a zero that means nothing.
+                rows.origin[i] = rows.targets[row, i]
+            kernel.observe(state, t, rows.targets[row, i] - rows.origin[i])
+        for i in range(errors.shape[1]):
+            counts[k, i] = state.arms[i].count
+            errors[k, i] = _held_out_error(state, rows, deck, judge, i)
+        _collect(deck)
+
+
+@inlined
+def _deal(deck: Deck, trial: int) -> None:
+    """The first rows of a random order (Fisher and Yates): a prefix of the same for every budget."""
+    rows = deck.order.shape[0]
+    start(deck.stream, deck.seed[0], trial, CONTEXT, 0, 0)
+    for t in range(deck.swapped.shape[0]):
+        # The high half of a product with 64 random bits; unequal chances differ by 2⁻⁶⁴·rows at most.
+        place, _ = multiply_wide(word(deck.stream), np.uint64(rows - t))
+        j = t + np.int64(place)
+        deck.swapped[t] = j
+        deck.order[t], deck.order[j] = deck.order[j], deck.order[t]
+
+
+@inlined
+def _collect(deck: Deck) -> None:
+    """Swap back, so that the next trial starts from the same order without touching every row."""
+    for t in range(deck.swapped.shape[0] - 1, -1, -1):
+        j = deck.swapped[t]
+        deck.order[t], deck.order[j] = deck.order[j], deck.order[t]
+
+
+@inlined
+def _read_context(rows: Rows, row: int, contexts: Matrix, t: int) -> None:
+    first = rows.constant[0]
+    if first:
+        contexts[t, 0] = 1.0
+    for c in range(rows.kept.shape[0]):
+        contexts[t, first + c] = rows.contexts[row, rows.kept[c]] - rows.shift[c]
+
+
+@compiled
+def _held_out_error(state: State, rows: Rows, deck: Deck, judge: Judge, i: int) -> float:
+    """Mean squared error of arm i's ridge model on the rows that were not dealt."""
+    if rows.constant[0]:
+        rows.truth[i, 0] = rows.best[i, 0] - rows.origin[i]
+    excess = ridge_error(state, judge, i, rows.truth)
+    used = 0.0
+    budget, dim = deck.swapped.shape[0], judge.coef.shape[0]
+    for t in range(budget):
+        residual = rows.targets[deck.order[t], i] - rows.origin[i]
+        for c in range(dim):
+            residual -= state.contexts[t, c] * judge.coef[c]
+        used += residual * residual
+    total = rows.contexts.shape[0]
+    left = total * (rows.residual[i] + excess) - used
+    return max(left, 0.0) / (total - budget)
+
+
+def _read_only(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    # One kind of array, whoever made it (what comes to a cluster's worker cannot be written to): compiled
+    # code is made for a kind.
+    view = values.view()
+    view.flags.writeable = False
+    return view

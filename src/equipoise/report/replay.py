@@ -1,0 +1,156 @@
+"""The report of a replay: what policies reached on a table, what they saved, and the table itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from equipoise.lab.replay import ReplayResult, ReplayScenario
+from equipoise.report.document import Block, Code, Report, Section, Table, Text
+from equipoise.report.figures import can_plot
+from equipoise.report.numbers import change, with_error
+from equipoise.report.simulation import (
+    counted,
+    difference_blocks,
+    loss_blocks,
+    objective_words,
+    pull_blocks,
+    spread_blocks,
+)
+
+_CENTER = {
+    "intercept": "every arm learns an intercept of its own from the outcomes it has read",
+    "table": "contexts and targets are centred by the whole table, held-out outcomes included",
+    "none": "columns are used as they are",
+}
+_MOMENT = {"table": "told to policies, from the whole table", "online": "learned from the contexts met"}
+
+
+def replay_report(
+    results: Sequence[ReplayResult], *, title: str = "Replay report", again: str | None = None
+) -> Report:
+    """Tables, figures and settings of a replay at one budget or several."""
+    first = results[0]
+    table = first.table
+    sections = [Section("The table", _table(table))]
+    if len(results) > 1:
+        sections.append(Section("By budget", _by_budget(results)))
+    for result in results:
+        where = f"{result.table.budget:,} units: " if len(results) > 1 else ""
+        sections += _sections(result, where)
+    budgets = ", ".join(f"{result.table.budget:,}" for result in results)
+    return Report(
+        title=title,
+        subtitle=f"{table.table} · {counted(table.rows, 'row', 'rows')} · "
+        f"{counted(len(table.targets), 'arm', 'arms')} · {counted(table.dim, 'feature', 'features')} · "
+        f"{budgets} units · {counted(first.trials, 'trial', 'trials')}",
+        summary=" ".join(replay_summary(result) for result in results),
+        sections=sections,
+        settings={
+            "equipoise": first.version,
+            "table": f"{table.table}, hash {table.digest}",
+            "seed": str(first.seed),
+            "trials": f"{first.trials:,} of every policy, on the same rows in the same order",
+            "policies": "\n".join(policy.spec for policy in first.policies.values()),
+            "objective": objective_words(first),
+            "centring": _CENTER[table.center],
+            "Σ": _MOMENT[table.moment],
+            "final models": "ridge, λ = 1/n",
+            "errors after ±": "one standard error over trials",
+            "unit of losses": "squared units of the targets, on rows that no policy saw",
+        },
+        again=_again(results, again),
+        metadata={**first.metadata, "budgets": [result.table.budget for result in results]},
+    )
+
+
+def replay_summary(result: ReplayResult) -> str:
+    """What was reached with how many units, in words."""
+    first, *others = result.policies
+    base = result[first].median_max()
+    text = f"With {result.table.budget:,} units, {first} reached a worst error of {with_error(base)}"
+    parts = []
+    for name in others:
+        own = result[name].median_max()
+        part = f"{name} {with_error(own)}, {change(own.value, base.value)} it"
+        if name in result.saved:
+            saved = result.saved[name]
+            part += f" (units saved: {saved})"
+        parts.append(part)
+    return "; ".join([text, *parts]) + "."
+
+
+def saved_text(result: ReplayResult) -> str:
+    """What "units saved" means here."""
+    loss = "median max" if next(iter(result.saved.values())).loss == "median_max" else "mean"
+    return (
+        f"The budget with which uniform sampling reaches a policy's {loss}, minus the policy's budget. "
+        "Uniform sampling was replayed at further budgets; between two of them the loss is taken to follow a "
+        "power of the budget."
+    )
+
+
+def _sections(result: ReplayResult, where: str) -> list[Section]:
+    found = {"Losses": loss_blocks(result)}
+    if result.saved:
+        found["Units saved"] = _saved(result)
+    if len(result.policies) > 1:
+        found["Paired differences"] = difference_blocks(result)
+    found["Units an arm"] = pull_blocks(result)
+    found["Spread over trials"] = spread_blocks(result)
+    return [Section(f"{where}{title.lower()}" if where else title, blocks) for title, blocks in found.items()]
+
+
+def _saved(result: ReplayResult) -> list[Block]:
+    rows = [[name, str(saved), with_error(saved.uniform_budget)] for name, saved in result.saved.items()]
+    return [Text(saved_text(result)), Table(["policy", "units saved", "uniform would need"], rows)]
+
+
+def _table(table: ReplayScenario) -> list[Block]:
+    used = counted(len(table.contexts), "context column", "context columns")
+    text = f"{counted(table.rows, 'complete row', 'complete rows')}, {used}"
+    if table.dropped:
+        text += f"; {counted(table.dropped, 'row', 'rows')} with a missing cell left out"
+    text += ". "
+    if table.redundant:
+        text += (
+            f"Left out, as they are combinations of other columns: {', '.join(table.redundant)}. "
+            "Predictions lose nothing by that. "
+        )
+    text += "Noise is what the best linear model on the whole table leaves of each target."
+    noise = table.noise
+    rows = [[name, f"{value:.4g}"] for name, value in zip(table.targets, noise, strict=True)]
+    return [Text(text), Table(["target", "noise σ²"], rows)]
+
+
+def _by_budget(results: Sequence[ReplayResult]) -> list[Block]:
+    names = list(results[0].policies)
+    rows = [
+        [f"{result.table.budget:,}", *(with_error(result[name].median_max()) for name in names)]
+        for result in results
+    ]
+    blocks: list[Block] = [
+        Text("Median over trials of the worst arm's error."),
+        Table(["units", *names], rows),
+    ]
+    if can_plot():
+        from equipoise.report.replay_figures import budgets_figure
+
+        blocks.append(budgets_figure(results))
+    return blocks
+
+
+def _again(results: Sequence[ReplayResult], command: str | None) -> list[Code]:
+    first, table = results[0], results[0].table
+    every = [*table.contexts, *table.redundant]
+    budgets = [result.table.budget for result in results]
+    lines = ["import equipoise as eq", ""]
+    for budget in budgets:
+        lines.append(
+            f"result = eq.replay({table.table!r}, {[p.spec for p in first.policies.values()]!r}, "
+            f"contexts={every!r}, targets={list(table.targets)!r}, budget={budget}, moment={table.moment!r}, "
+            f"center={table.center!r}, trials={first.trials}, seed={first.seed})"
+        )
+    blocks = [Code("\n".join(lines), "In Python:")]
+    if command is not None:
+        blocks.insert(0, Code(command, "In a terminal:"))
+    return blocks
