@@ -21,7 +21,7 @@ SMALL = ("demo", "--budget", BUDGET, "--seed", SEED)
 @pytest.fixture
 def comparison():
     world = World(budget=BUDGET, seed=SEED)
-    return world.compare(world.experiment(eq.TraceUCB()), world.experiment(eq.Uniform()))
+    return world.compare(world.experiment(eq.TraceGain()), world.experiment(eq.Uniform()))
 
 
 def test_both_tables_have_the_trial_s_numbers(run, comparison):
@@ -68,7 +68,7 @@ def test_the_progress_bar_is_for_terminals_and_never_among_the_results(run, tmp_
 
 def test_the_sentences_name_worst_errors_and_the_optimum(run, comparison):
     text = " ".join(run(*SMALL).stdout.split())
-    assert f"{comparison.chosen.worst_actual:.3g} with trace-ucb" in text
+    assert f"{comparison.chosen.worst_actual:.3g} with trace-gain" in text
     assert f"{comparison.uniform.worst_expected:.3g}" in text
     assert f"would expect {eq.theory.optimal_loss(NOISE, DIM, BUDGET):.3g}" in text
 
@@ -91,7 +91,7 @@ def test_the_plot_is_saved_with_its_settings(run, tmp_path):
         assert image.format == "PNG"
         assert image.width >= 1200
         description = image.text["Description"]
-    for part in (f"equipoise {eq.__version__}", "policy trace-ucb", f"seed {SEED}", f"{BUDGET} units"):
+    for part in (f"equipoise {eq.__version__}", "policy trace-gain", f"seed {SEED}", f"{BUDGET} units"):
         assert part in description
     assert [file.name for file in path.parent.iterdir()] == ["demo.png"]
 
@@ -109,7 +109,7 @@ def test_plotting_leaves_matplotlib_s_settings_alone(run, tmp_path):
 
 
 def test_the_title_says_which_way_it_went(comparison):
-    assert demo_plot.title(comparison).startswith("More units for noisy arms: trace-ucb cuts the worst")
+    assert demo_plot.title(comparison).startswith("More units for noisy arms: trace-gain cuts the worst")
     world = World(budget=BUDGET, seed=SEED)
     same = world.compare(world.experiment(eq.Uniform()), world.experiment(eq.Uniform()))
     assert "cuts" not in demo_plot.title(same)

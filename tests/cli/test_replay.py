@@ -9,6 +9,7 @@ import pyarrow.parquet
 import pytest
 
 import equipoise as eq
+from equipoise.cli.options import POLICIES
 
 TARGETS = ["mild", "wild"]
 
@@ -122,9 +123,9 @@ def test_several_budgets(run, table, tmp_path):
 
 def test_the_default_policies_fit_the_budget(run, table):
     base = ("replay", table, "--targets", "mild,wild", "--trials", 5, "--json")
-    assert list(record(run(*base, "--budget", 40))["policies"]) == ["uniform", "oracle", "trace-ucb"]
+    assert list(record(run(*base, "--budget", 40))["policies"]) == list(POLICIES)
     small = run(*base, "--budget", 7)
-    assert "Without trace-ucb" in small.stderr
+    assert "Without trace-ucb, trace-gain" in small.stderr
     assert list(json.loads(small.stdout)["policies"]) == ["uniform", "oracle"]
 
 

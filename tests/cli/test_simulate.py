@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import equipoise as eq
+from equipoise.cli.options import POLICIES
 
 # Not the defaults, so that an option that is ignored shows.
 BASE = ("simulate", "--noise", "0.1,1,3", "--dim", 3, "--budget", 50, "--trials", 40, "--seed", 11)
@@ -60,7 +61,7 @@ def test_the_numbers_are_the_library_s(run):
 
 
 def test_the_default_policies(run):
-    assert list(record(run(*BASE, "--json"))["policies"]) == ["uniform", "oracle", "trace-ucb"]
+    assert list(record(run(*BASE, "--json"))["policies"]) == list(POLICIES)
 
 
 @pytest.mark.parametrize(
@@ -106,7 +107,7 @@ def test_the_tables_have_the_numbers(run):
     assert result.stderr == ""
     losses, differences, units, _ = result.stdout.split("\n\n")
     scenario = eq.GaussianScenario(NOISE, DIM, BUDGET)
-    found = eq.simulate(scenario, ["uniform", "oracle", "trace-ucb"], trials=TRIALS, seed=SEED)
+    found = eq.simulate(scenario, list(POLICIES), trials=TRIALS, seed=SEED)
     for name in found.policies:
         row = next(line.split() for line in losses.splitlines() if line.startswith(name))
         assert float(row[1]) == pytest.approx(found[name].expected_max().value, rel=0.02)
@@ -146,15 +147,13 @@ def test_output_holds_report_losses_and_trials(run, tmp_path):
     assert sorted(file.name for file in folder.iterdir()) == ["losses.parquet", "report.html", "result.npz"]
     assert f"Written: {Path('deep/results/report.html')}" in result.stdout
     assert "equipoise simulate --noise 0.1,1,3" in (folder / "report.html").read_text()
-    assert plain(eq.SimulationResult.load(folder / "result.npz")) == expected(
-        ["uniform", "oracle", "trace-ucb"]
-    )
+    assert plain(eq.SimulationResult.load(folder / "result.npz")) == expected(list(POLICIES))
 
 
 def test_below_the_smallest_budget_static_policies_are_shown(run):
     result = run("simulate", "--noise", "1,2", "--dim", 3, "--budget", 6, "--trials", 10, "--json")
     assert list(record(result)["policies"]) == ["uniform", "oracle"]
-    assert "Without trace-ucb" in result.stderr
+    assert "Without trace-ucb, trace-gain" in result.stderr
     assert "m(d+1) = 8" in result.stderr
 
 
@@ -193,8 +192,8 @@ def test_a_cluster_s_executor_is_used(run, monkeypatch):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ([], ["Stopped after 7 of 120 trials. None are kept", "--checkpoint DIR"]),
-        (["--checkpoint", "kept"], ["7 of 120 trials are kept in kept", "same line again"]),
+        ([], ["Stopped after 7 of 160 trials. None are kept", "--checkpoint DIR"]),
+        (["--checkpoint", "kept"], ["7 of 160 trials are kept in kept", "same line again"]),
     ],
 )
 def test_ctrl_c_says_what_is_kept(run, monkeypatch, options, words):

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from built_in import BUILT_IN
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,10 +20,6 @@ from equipoise.core.theory.static import optimal_shares
 from equipoise.errors import InvalidPolicy, UnknownPolicy
 
 UNEQUAL = [0.01, 0.02, 0.75, 1, 2, 2, 3]
-
-BUILT_IN = {
-    name: kind for name, kind in eq.registered_policies().items() if kind.__module__.startswith("equipoise.")
-}
 
 SPECS = [
     "uniform",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from built_in import BUILT_IN
 
 import equipoise as eq
 from equipoise.lab import Delay, OneHotContexts, StudentContexts, StudentNoise
@@ -11,7 +12,7 @@ from equipoise.lab.trials import new_bench, new_ledger, run_trials
 
 UNEQUAL = (0.01, 0.02, 0.75, 1.0, 2.0, 2.0, 3.0)
 EQUAL = (1.0,) * 7
-SPECS = [name for name, kind in eq.registered_policies().items() if kind.__module__.startswith("equipoise.")]
+SPECS = [*BUILT_IN, "trace-gain:chance=0.3"]
 
 
 def one_trial(scenario, policy, seed, trial):
@@ -25,6 +26,7 @@ def repeated(scenario, policy, seed, bench):
     """The same contexts and outcomes, fed to an Experiment unit by unit; arms must agree at once."""
     state = bench.state
     experiment = eq.Experiment(scenario.problem(), policy.informed(scenario.noise), seed=seed)
+    experiment._state.trial["number"] = state.trial["number"]
     for t in range(scenario.budget):
         assignment = experiment.ask(state.contexts[t])
         assert experiment.problem.index(assignment.arm) == state.rows["arm"][t], f"unit {t + 1}"
@@ -68,7 +70,7 @@ def test_the_same_bits_as_experiment(spec, variation):
         assert ledger.coverage[0, i] == pytest.approx(inside)
 
 
-@pytest.mark.parametrize("spec", ["trace-ucb", "var-ucb", "uniform"])
+@pytest.mark.parametrize("spec", ["trace-ucb", "var-ucb", "uniform", "trace-gain"])
 def test_late_and_lost_outcomes_are_those_of_experiment(spec):
     scenario = eq.GaussianScenario(noise=UNEQUAL, dim=3, budget=150, delay=Delay(mean=12), lost=0.2)
     policy = eq.parse_policy(spec)

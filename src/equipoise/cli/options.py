@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from equipoise.core.policy import Policy
     from equipoise.lab.arena import Setting
 
-POLICIES = ("uniform", "oracle", "trace-ucb")
+POLICIES = ("uniform", "oracle", "trace-ucb", "trace-gain")
 TRIALS, SEED = "1000", "0"
 # What more would need is measured in hundreds of gigabytes, or in weeks.
 MOST_UNITS, MOST_TRIALS = 10_000_000, 100_000_000

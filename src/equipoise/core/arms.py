@@ -97,8 +97,9 @@ def withdraw(state: State, row: int) -> None:
 
 
 @compiled
-def clear(state: State) -> None:
-    """Forget every row: the state of a trial that has seen nothing."""
+def clear(state: State, number: int) -> None:
+    """Forget every row: the state of trial ``number``, which has seen nothing."""
+    state.trial[0].number = number
     state.trial[0].step = 0
     state.trial[0].seen = 0
     state.trial[0].mean_variance = 1.0
@@ -242,7 +243,6 @@ def _recount_contexts(state: State) -> None:
     """Learn Σ anew from the rows that are not withdrawn."""
     state.seen_factor[:, :] = 0.0
     state.trial[0].seen = 0
-    state.trial[0].moment_ready = 0
     for j in range(state.arms.shape[0]):
         state.arms[j].provisional = 0
     for row in range(state.trial[0].step):

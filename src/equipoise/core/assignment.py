@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from equipoise.core.layout import Vector
 
 
@@ -19,11 +21,34 @@ class Assignment:
 
     arms: tuple[str, ...]
     score_values: Vector
+    top: str
+    """The arm with the highest score, which is ``arm`` unless that was drawn by lot."""
+
+    chance: float
+    """Probability with which the arm was to be drawn by lot."""
 
     @property
     def scores(self) -> dict[str, float]:
-        """Every arm's score at the choice; infinite for arms that had to go first."""
+        """Every arm's score at the choice; infinite for arms that had to go first, minus infinity for
+        arms that could not be chosen.
+        """
         return dict(zip(self.arms, self.score_values.tolist(), strict=True))
+
+    @property
+    def propensities(self) -> dict[str, float]:
+        """Every arm's probability of getting this unit, as it was before the draw.
+
+        Without a lot the arm with the highest score has probability 1.
+        """
+        candidates = self.score_values > -np.inf
+        shares = np.where(candidates, self.chance / max(int(np.count_nonzero(candidates)), 1), 0.0)
+        shares[self.arms.index(self.top)] += 1.0 - self.chance
+        return dict(zip(self.arms, shares.tolist(), strict=True))
+
+    @property
+    def propensity(self) -> float:
+        """Probability that this unit went where it went."""
+        return self.propensities[self.arm]
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Assignment):

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from equipoise.core.chance import draw_arm
 from equipoise.core.compiled import call_score, compiled, inlined
 from equipoise.core.layout import State, Vector
 from equipoise.core.looking import look
@@ -19,7 +20,8 @@ def choose(state: State, score: int, settings: Vector, scores: Vector) -> int:
     ``score`` is the address of a compiled score. The context stands in the next free row. Ties go to
     the arm with fewer pulls, then to the one that comes first in the seed's order. Where the policy
     asks for a forced start, an arm without an invertible S scores infinity; if the policy looks, arms
-    short of d + 1 units are compared by their scores, and all others score minus infinity.
+    short of d + 1 units are compared by their scores, and all others score minus infinity. Where the
+    policy leaves something to chance, the arm may be another one, drawn by lot.
     """
     if state.trial[0].looks:
         look(state)
@@ -34,7 +36,8 @@ def choose(state: State, score: int, settings: Vector, scores: Vector) -> int:
     for i in range(scores.shape[0]):
         best = i if scores[i] == top else best
         ties += scores[i] == top
-    return best if ties == 1 else _first_of_ties(state.arms, scores)
+    best = best if ties == 1 else _first_of_ties(state.arms, scores)
+    return best if state.trial[0].chance == 0.0 else draw_arm(state, scores, best)
 
 
 @compiled

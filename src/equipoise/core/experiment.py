@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,20 @@ import numpy.typing as npt
 
 from equipoise.core import arms as kernel
 from equipoise.core.assignment import Assignment
+from equipoise.core.batch import most_decided, score_arm, score_contexts
 from equipoise.core.choice import choose
 from equipoise.core.estimates import Estimates, estimate_arms
-from equipoise.core.layout import LOST, PENDING, TOLD, WITHDRAWN, State, Vector, new_state, with_capacity
+from equipoise.core.layout import (
+    LOST,
+    PENDING,
+    TOLD,
+    WITHDRAWN,
+    Matrix,
+    State,
+    Vector,
+    new_state,
+    with_capacity,
+)
 from equipoise.core.objective import variance_exponent
 from equipoise.core.policy import Policy, parse_policy, score_address
 from equipoise.core.problem import Problem
@@ -43,10 +55,10 @@ class Experiment:
     problem
         What is to be estimated.
     policy
-        A policy, or its text form such as ``"trace-ucb:width=0.5"``.
+        A policy, or its text form such as ``"trace-ucb:width=0.5"``; ``"trace-gain"`` unless given.
     seed
-        Decides which arm goes first when scores and pulls tie. The order depends on the names of
-        the arms, not on their places in the list.
+        Decides what is drawn by lot, and which arm goes first when scores and pulls tie. The order
+        depends on the names of the arms, not on their places in the list.
 
     Examples
     --------
@@ -63,7 +75,7 @@ class Experiment:
     Experiment(policy='trace-ucb', seed=7, asked=20, told=20, pending=0, remaining=0)
     """
 
-    def __init__(self, problem: Problem, policy: Policy | str, seed: int = 0) -> None:
+    def __init__(self, problem: Problem, policy: Policy | str = "trace-gain", seed: int = 0) -> None:
         if not isinstance(problem, Problem):
             raise InvalidArgument(f"{problem!r} is not a Problem", hint="build one with eq.Problem(...)")
         self.problem = problem
@@ -82,19 +94,40 @@ class Experiment:
     def ask(self, x: npt.ArrayLike) -> Assignment:
         """Assign the next unit, whose context is ``x``, to an arm."""
         context = self._checked_context(x)
-        if self._asked == self.problem.budget:
-            raise BudgetExhausted(
-                f"all {self.problem.budget} units of the budget are assigned",
-                hint="read estimates(), or plan a larger experiment",
-            )
-        if self._asked == len(self._state.outcomes):
-            self._grow()
-        self._settle()
-        self._state.contexts[self._asked] = context
-        i = choose(self._state, self._score, self._settings, self._scores)
-        kernel.assign(self._state, i)
-        self._asked += 1
-        return Assignment(self._asked, self.problem.arms[i], self.problem.arms, self._scores.copy())
+        self._make_room(1)
+        return self._assign(context)
+
+    def ask_many(self, contexts: npt.ArrayLike) -> list[Assignment]:
+        """Assign a batch of units together, better than one by one.
+
+        A policy that looks at contexts assigns first those whose arm is clear, and evens out with the
+        rest; other policies take them as they come. Assignments come back in the order of
+        ``contexts``; ids tell the order in which units were assigned.
+
+        Parameters
+        ----------
+        contexts
+            One row a unit. If any is not valid, or the budget does not suffice for all, none is
+            assigned.
+        """
+        batch = self._checked_batch(contexts)
+        self._make_room(len(batch))
+        if not type(self.policy).looks:
+            return [self._assign(context) for context in batch]
+        assigned: list[Assignment | None] = [None] * len(batch)
+        waiting = np.ones(len(batch), np.int64)
+        table = np.zeros((len(batch), len(self.problem.arms)))
+        for turn in range(len(batch)):
+            self._settle()
+            if turn == 0:
+                score_contexts(self._state, self._score, self._settings, batch, waiting, table)
+            j = most_decided(self._state, waiting, table)
+            waiting[j] = 0
+            assigned[j] = unit = self._assign(batch[j])
+            if turn + 1 < len(batch):
+                arm = self.problem.index(unit.arm)
+                score_arm(self._state, self._score, self._settings, batch, waiting, table, arm)
+        return [unit for unit in assigned if unit is not None]
 
     def tell(self, id: int, outcome: float) -> None:
         """Record the outcome of a unit. The same value twice is accepted and ignored."""
@@ -207,9 +240,30 @@ class Experiment:
         if not kernel.is_settled(self._state):
             kernel.settle(self._state)
 
-    def _grow(self) -> None:
-        capacity = min(self.problem.budget, 2 * len(self._state.outcomes))
-        self._state = with_capacity(self._state, capacity)
+    def _assign(self, context: Vector) -> Assignment:
+        self._settle()
+        self._state.contexts[self._asked] = context
+        i = choose(self._state, self._score, self._settings, self._scores)
+        kernel.assign(self._state, i)
+        self._asked += 1
+        arms, chance = self.problem.arms, float(self._state.trial["chance"][0])
+        top = arms[int(self._state.trial["top"][0])] if chance > 0.0 else arms[i]
+        return Assignment(self._asked, arms[i], arms, self._scores.copy(), top, chance)
+
+    def _make_room(self, units: int) -> None:
+        """Room for more units, which the budget must have."""
+        if self._asked + units > self.problem.budget:
+            left = self.problem.budget - self._asked
+            raise BudgetExhausted(
+                f"all {self.problem.budget} units of the budget are assigned"
+                if left == 0
+                else f"{units} units are more than the {left} that are left of the budget",
+                hint="read estimates(), or plan a larger experiment",
+            )
+        capacity = len(self._state.outcomes)
+        if self._asked + units > capacity:
+            capacity = min(self.problem.budget, max(2 * capacity, self._asked + units))
+            self._state = with_capacity(self._state, capacity)
 
     def _status(self) -> npt.NDArray[np.int64]:
         status: npt.NDArray[np.int64] = self._state.rows["status"][: self._asked]
@@ -238,6 +292,18 @@ class Experiment:
             )
         return context
 
+    def _checked_batch(self, contexts: npt.ArrayLike) -> Matrix:
+        rows = list(contexts) if isinstance(contexts, Iterable) else None
+        if rows is None or any(np.ndim(row) != 1 for row in rows):
+            raise InvalidContext("the batch is not a list of contexts", hint="one row of numbers a unit")
+        batch = np.zeros((len(rows), self.problem.dim))
+        for j, row in enumerate(rows):
+            try:
+                batch[j] = self._checked_context(row)
+            except InvalidContext as error:
+                raise InvalidContext(f"unit {j} of the batch: {error.message}", hint=error.hint) from None
+        return batch
+
     def _row(self, id: int) -> int:
         if isinstance(id, bool) or not isinstance(id, int | np.integer) or not 1 <= id <= self._asked:
             raise AssignmentNotFound(f"no unit was assigned under id {id!r}", hint="ids come from ask(x).id")
@@ -261,6 +327,8 @@ def trial_state(problem: Problem, policy: Policy, seed: int, *, capacity: int) -
         forced_start=type(policy).forced_start,
         looks=type(policy).looks,
         pools=type(policy).pools,
+        chance=policy.lots(),
+        seed=seed % 2**63,
         capacity=capacity,
     )
 

@@ -65,12 +65,19 @@ TRIAL = np.dtype(
         ("pools", "i8"),  # whether the policy reads the two below
         ("pooled_dof", "f8"),  # how much one arm's σ² tells of another's, in degrees of freedom
         ("pooled_variance", "f8"),  # centre of the arms' σ²
+        ("seed", "i8"),  # of the experiment; draws are addressed by it
+        ("number", "i8"),  # of the trial in the lab, 0 in an experiment
+        ("chance", "f8"),  # share of units whose arm is drawn by lot
+        ("top", "i8"),  # the arm with the highest score; kept if chance is above 0
         ("moment_ready", "i8"),  # the learned Σ is invertible; kept if the policy looks
     ],
     align=True,
 )
 
 ROW = np.dtype([("arm", "i8"), ("status", "i8"), ("previous", "i8")], align=True)
+
+# Words of a stream of random numbers, see random.py.
+STREAM_WORDS = 19
 
 PENDING, TOLD, LOST, WITHDRAWN = range(4)
 
@@ -92,6 +99,7 @@ class State(NamedTuple):
     f: Vector  # [padded d] scratch, see factor.py
     g: Vector  # [d] scratch, see factor.py
     scratch: npt.NDArray[np.float64]  # [1, 1, d, padded d] scratch factor
+    lots: npt.NDArray[np.uint64]  # stream for assignment by lot
 
 
 def new_state(
@@ -106,6 +114,8 @@ def new_state(
     forced_start: bool,
     looks: bool,
     pools: bool,
+    chance: float,
+    seed: int,
     capacity: int,
 ) -> State:
     """Arrays of a trial that has seen nothing yet."""
@@ -126,6 +136,7 @@ def new_state(
     trial["mean_variance"], trial["exponent"] = 1.0, exponent
     trial["forced_start"], trial["learns_moment"] = forced_start, learns_moment
     trial["looks"], trial["pools"] = looks, pools
+    trial["chance"], trial["seed"] = chance, seed
     trial["pooled_variance"] = trial["pooled_dof"] = 1.0
     return State(
         arms=arms,
@@ -142,6 +153,7 @@ def new_state(
         f=aligned_zeros((padded(dim),)),
         g=np.zeros(dim),
         scratch=aligned_zeros((1, 1, dim, padded(dim))),
+        lots=np.zeros(STREAM_WORDS, np.uint64),
     )
 
 

@@ -6,6 +6,8 @@ O(d²) an arm. Arms whose S is not invertible yet are measured by a provisional 
 
 from __future__ import annotations
 
+from typing import Any
+
 from equipoise.core import factor, provisional
 from equipoise.core.arms import design_place, per_context
 from equipoise.core.compiled import compiled
@@ -16,12 +18,18 @@ from equipoise.core.whitening import weighted_square, whiten
 @compiled
 def look(state: State) -> None:
     """Write the gain of every arm for the context in the next free row, and provisional traces."""
+    look_at(state, slice(0, state.arms.shape[0]))
+
+
+@compiled
+def look_at(state: State, which: Any) -> None:
+    """Do that for a slice of the arms."""
     trial = state.trial[0]
-    for i in range(state.arms.shape[0]):
+    for i in range(which.start, which.stop):
         if not state.arms[i].design_ready and not state.arms[i].provisional:
             provisional.rebuild(state, i)
     whiten(state.whitener, state.contexts, trial.step, state.z)
-    for i in range(state.arms.shape[0]):
+    for i in range(which.start, which.stop):
         arm = state.arms[i]
         if not arm.design_ready and not arm.provisional:
             # Nothing is known of any arm's design: all contexts are alike to all arms.

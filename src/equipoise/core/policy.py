@@ -66,6 +66,10 @@ class Policy:
         """How urgently the arm needs the next unit."""
         raise NotImplementedError
 
+    def lots(self) -> float:
+        """Share of units whose arm is drawn by lot."""
+        return 0.0
+
     def reordered(self, order: Sequence[int]) -> Policy:
         """The same policy for a problem whose arms are listed in another order."""
         return self

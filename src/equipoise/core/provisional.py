@@ -92,8 +92,8 @@ def rebuild(state: State, i: int) -> None:
             whiten(state.whitener, state.contexts, row, state.z)
             factor.rotate(state.factors[i, place], state.g, state.z, 0.0)
         row = state.rows[row].previous
-    if factor.invert_upper(state.factors, i, place, state.scratch):
+    arm.provisional = factor.invert_upper(state.factors, i, place, state.scratch)
+    trial.moment_ready = arm.provisional
+    if arm.provisional:
         factor.copy(state.scratch, 0, 0, state.factors, i, place)
-        trial.moment_ready = 1
-        arm.provisional = 1
         arm.provisional_sum = factor.squared_norm_through(state.seen_factor, state.factors, i, place)

@@ -19,11 +19,11 @@ from numba import types
 from numba.extending import intrinsic
 
 from equipoise.core.compiled import compiled, inlined
-from equipoise.core.layout import Matrix
+from equipoise.core.layout import STREAM_WORDS, Matrix
 
 Stream = npt.NDArray[np.uint64]  # [19]: 12 words, place, 4 of counter, 2 of key
 
-CONTEXT, NOISE, TRUTH, DELAY, LOSS = range(5)
+CONTEXT, NOISE, TRUTH, DELAY, LOSS, LOT = range(6)
 """What a draw is for."""
 
 _BLOCK = 4  # words that one counter gives
@@ -41,7 +41,7 @@ _MANTISSA = 2.0**55
 
 def new_stream() -> Stream:
     """Room for a stream; :func:`start` gives it a meaning."""
-    return np.zeros(_KEY + 2, dtype=np.uint64)
+    return np.zeros(STREAM_WORDS, dtype=np.uint64)
 
 
 @inlined

@@ -103,7 +103,7 @@ def run_trials(bench: Bench, first: int, ledger: Ledger) -> None:
         return
     # Unusual worlds are put together here, so that only what they use is compiled.
     for k in range(len(ledger.errors)):
-        kernel.clear(bench.state)
+        kernel.clear(bench.state, first + k)
         draw_truth(bench.world, bench.stream, first + k)
         draw_contexts(bench.world, bench.stream, first + k, bench.state.contexts)
         draw_shocks(bench.world, bench.stream, first + k)
@@ -155,7 +155,7 @@ def _run_textbook(
 ) -> None:
     """Gaussian contexts and noise, outcomes at once: all trials in one compiled loop."""
     for k in range(errors.shape[0]):
-        kernel.clear(state)
+        kernel.clear(state, first + k)
         draw_truth(world, stream, first + k)
         draw_gaussian_contexts(world, stream, first + k, state.contexts)
         for i in range(pulls.shape[0]):

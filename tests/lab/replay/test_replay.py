@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from built_in import BUILT_IN
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -152,10 +153,8 @@ def difficult(kind):
     ],
 )
 def test_difficult_tables(kind, moment):
-    policies = [name for name in eq.registered_policies() if not name.startswith("doctest")]
-    policies = [name for name in policies if eq.parse_policy(name).__module__.startswith("equipoise.")]
     columns = difficult(kind)
-    found = eq.replay(columns, policies, targets=TARGETS, budget=120, trials=20, moment=moment)
+    found = eq.replay(columns, list(BUILT_IN), targets=TARGETS, budget=120, trials=20, moment=moment)
     for policy in found.policies.values():
         assert np.isfinite(policy.errors).all()
         assert (policy.errors >= 0).all()

@@ -30,20 +30,31 @@ class TraceGain(Policy):
     caution
         How much is added for degrees of freedom that are missing: the larger, the longer an arm with
         a low σ̂² is doubted.
+    chance
+        Share of units whose arm is drawn by lot, for protocols that demand it; see
+        :attr:`equipoise.Assignment.propensities`.
 
     >>> TraceGain(caution=4).spec
     'trace-gain:caution=4'
     """
 
     caution: float = 3.0
+    chance: float = 0.0
 
     looks = True
     pools = True
-    contrasts = {"caution": ({}, {"caution": 30.0})}
+    contrasts = {"caution": ({}, {"caution": 30.0}), "chance": ({}, {"chance": 0.5})}
 
     def __post_init__(self) -> None:
         if isinstance(self.caution, str) or not 0.0 <= self.caution < math.inf:
             raise InvalidPolicy(f"caution={self.caution!r} is not a number of at least 0")
+        if isinstance(self.chance, str) or not 0.0 <= self.chance <= 1.0:
+            raise InvalidPolicy(
+                f"chance={self.chance!r} is not between 0 and 1", hint="e.g. 0.2: every fifth unit by lot"
+            )
+
+    def lots(self) -> float:
+        return float(self.chance)
 
     def settings(self, problem: Problem) -> Vector:
         return np.array([float(self.caution)])

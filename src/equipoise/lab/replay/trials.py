@@ -116,7 +116,7 @@ def _run(
     first: int,
 ) -> None:
     for k in range(errors.shape[0]):
-        kernel.clear(state)
+        kernel.clear(state, first + k)
         _deal(deck, first + k)
         for i in range(rows.origin.shape[0]):
             rows.origin[i] = rows.target_shift[i]

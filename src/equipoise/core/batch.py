@@ -1,0 +1,72 @@
+"""Many contexts at once: who is assigned first matters, because every unit changes what the next is worth.
+
+The context whose best arm beats its second best by most goes first; those to whom several arms are much
+the same come last and fill what has been left open. Every choice is made by :func:`choose`, with all
+units before it counted.
+
+A table keeps the scores of every waiting context for every arm. A choice changes the chosen arm only
+(a learned Σ moves a little for all, which the order may ignore), so a batch of B units costs
+O(B²d² + Bmd²).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from equipoise.core.compiled import call_score, compiled
+from equipoise.core.layout import Matrix, State, Vector
+from equipoise.core.looking import look, look_at
+
+Flags = npt.NDArray[np.int64]
+
+
+@compiled
+def score_contexts(
+    state: State, score: int, settings: Vector, contexts: Matrix, waiting: Flags, table: Matrix
+) -> None:
+    """Fill the rows of ``table`` that are waiting; the next free row of the state is used as scratch."""
+    for j in range(contexts.shape[0]):
+        if waiting[j]:
+            _show(state, contexts, j)
+            look(state)
+            call_score(score, state.arms, state.trial[0], settings, table[j])
+
+
+@compiled
+def score_arm(
+    state: State, score: int, settings: Vector, contexts: Matrix, waiting: Flags, table: Matrix, i: int
+) -> None:
+    """Do that for column i alone."""
+    one = slice(i, i + 1)
+    for j in range(contexts.shape[0]):
+        if waiting[j]:
+            _show(state, contexts, j)
+            look_at(state, one)
+            call_score(score, state.arms[one], state.trial[0], settings, table[j, one])
+
+
+@compiled
+def most_decided(state: State, waiting: Flags, table: Matrix) -> int:
+    """The waiting context whose highest score is the largest multiple of its second highest."""
+    starting = False
+    for i in range(table.shape[1]):
+        starting = starting or state.arms[i].count <= state.trial[0].dim
+    best, lead = -1, -np.inf
+    for j in range(table.shape[0]):
+        if waiting[j]:
+            first = second = 0.0
+            for i in range(table.shape[1]):
+                if not (starting and state.arms[i].count > state.trial[0].dim):
+                    second = max(second, min(first, table[j, i]))
+                    first = max(first, table[j, i])
+            ratio = first / second if second > 0.0 else 1.0
+            if best < 0 or ratio > lead:
+                best, lead = j, ratio
+    return best
+
+
+@compiled
+def _show(state: State, contexts: Matrix, j: int) -> None:
+    for c in range(contexts.shape[1]):
+        state.contexts[state.trial[0].step, c] = contexts[j, c]
