@@ -16,6 +16,7 @@ from equipoise.cli.progress import progress_bar
 from equipoise.cli.values import (
     number_between,
     parse_objective,
+    parse_ridge,
     parse_variances,
     parse_weights,
     positive_number,
@@ -104,6 +105,10 @@ def _value(
 )
 @_value("--objective", parse_objective, "max|mean|P", "What policies make small.  [default: max]")
 @_value("--weights", parse_weights, "W,W,…", "Importance of every arm.  [default: 1 each]")
+@_value(
+    "--ridge", parse_ridge, "LAMBDA|METHOD",
+    "Final estimates: a penalty, leave-one-out, empirical-bayes or pooled.  [default: 1/n]",
+)  # fmt: skip
 @_path("--output", "DIR", "Write report.html, a table of losses and every trial's numbers there.")
 @_path("--checkpoint", "DIR", "Keep finished trials there; the same command goes on where it stopped.")
 @cluster_option

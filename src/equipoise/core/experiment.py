@@ -150,8 +150,8 @@ class Experiment:
         Parameters
         ----------
         ridge
-            λ of the final estimates: ``None`` for 1/n, a number, or ``"leave-one-out"`` for one λ
-            an arm.
+            How coefficients are estimated: with a given λ, ``None`` for 1/n, or with what the data
+            justify: ``"leave-one-out"``, ``"empirical-bayes"`` or ``"pooled"``.
         confidence
             Chance with which each interval covers the truth.
         """

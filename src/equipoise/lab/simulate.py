@@ -112,14 +112,14 @@ def run_chunk(scenario: Scenario, policy: Policy, seed: int, first: int, trials:
     return ledger, time.perf_counter() - begin
 
 
-_WARM: set[tuple[bool, int, int]] = set()
+_WARM: set[tuple[bool, int, int, str | None]] = set()
 _WARMING = Lock()
 
 
 def _warm_up(bench: Bench, scenario: Scenario) -> None:
     """Run one trial if this process has not run such trials before, so that they are compiled."""
     late = scenario.delay is not None or scenario.lost > 0
-    kind = (late, scenario.contexts.code, scenario.noise_shape.code)
+    kind = (late, scenario.contexts.code, scenario.noise_shape.code, bench.method)
     with _WARMING:
         if kind not in _WARM:
             run_trials(bench, 0, new_ledger(1, len(scenario.noise)))
