@@ -132,7 +132,7 @@ def main() -> None:
                 ]
             )
     run = f"seed {options.seed}, equipoise {eq.__version__}"
-    printed = "Printed by `python benchmarks/estimators.py`."
+    printed = f"Printed by `python benchmarks/estimators.py --trials {options.trials}`."
     titles = [f"`{method}`" for method in METHODS]
     tables = [
         markdown(

@@ -59,7 +59,7 @@ def test_the_same_bits_as_experiment(spec, variation):
     np.testing.assert_array_equal(
         bench.state.arms["noise_variance"], experiment._state.arms["noise_variance"]
     )
-    estimates = experiment.estimates()
+    estimates = experiment.estimates(ridge=None)
     moment, truth = scenario.true_moment(), bench.world.coefs
     for i, arm in enumerate(estimates):
         gap = arm.coef - truth[i]

@@ -50,7 +50,7 @@ class Estimates(Sequence[ArmEstimate]):
 
     @property
     def oracle_objective(self) -> float:
-        """What the best static allocation of as many units would expect, at the estimated noise.
+        """What least squares would expect after the best static allocation, at the estimated noise.
 
         Gaussian contexts are assumed, as in Prop. 1. Not a number while a noise variance is unknown.
         """
@@ -66,7 +66,10 @@ class Estimates(Sequence[ArmEstimate]):
 
     @property
     def regret(self) -> float:
-        """``objective`` minus ``oracle_objective``, eq. (9); below zero when contexts fell well."""
+        """``objective`` minus ``oracle_objective``, eq. (9).
+
+        Below zero when contexts fell well, or shrinking helped more than the allocation cost.
+        """
         return self.objective - self.oracle_objective
 
     def records(self) -> list[dict[str, Any]]:
