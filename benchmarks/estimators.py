@@ -39,6 +39,8 @@ class Difference:
         return self.value > max(CLEARLY * self.stderr, ROUNDING * self.usual)
 
     def __str__(self) -> str:
+        if max(abs(self.value), self.stderr) < ROUNDING * self.usual:
+            return "0"
         sign = "**worse** " if self.is_worse else ""
         return f"{sign}{self.value:+.2g} ± {self.stderr:.1g}"
 
