@@ -74,6 +74,8 @@ def test_the_default_policies(run):
         (["--delay", 0], {}),
         (["--lost", 0.2], {"lost": 0.2}),
         (["--objective", "mean"], {"objective": "mean"}),
+        (["--ridge", "0.5"], {"ridge": 0.5}),
+        (["--ridge", "pooled"], {"ridge": "pooled"}),
         (["--objective", "2.5", "--weights", "1,2,3"], {"objective": 2.5, "weights": (1.0, 2.0, 3.0)}),
     ],
 )

@@ -68,7 +68,7 @@ def test_leave_one_out_is_leaving_one_out():
 
 def test_uniform_allocation_keeps_the_exact_t_interval():
     experiment = trained("uniform")
-    for arm in experiment.estimates(confidence=0.9):
+    for arm in experiment.estimates(ridge=None, confidence=0.9):
         contexts, outcomes = experiment.data(arm.arm)
         inverse = np.linalg.inv(contexts.T @ contexts)
         coef = inverse @ contexts.T @ outcomes

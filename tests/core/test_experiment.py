@@ -52,6 +52,8 @@ def test_the_contract_of_the_design_page():
         assert arm.noise_variance > 0
         assert arm.count > 10
         assert arm.expected_error > 0
+        assert arm.ridge > 0
+    for arm in experiment.estimates(ridge=None):
         assert arm.ridge == 1 / 350
 
 

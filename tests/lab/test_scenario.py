@@ -99,7 +99,7 @@ def scenarios(draw):
         "moment": st.sampled_from(["true", "learned"]) | definite_matrices(dim),
         "delay": DELAYS,
         "lost": numbers(0, 1, exclude_max=True),
-        "ridge": numbers(0, 10),
+        "ridge": numbers(0, 10) | st.sampled_from(["leave-one-out", "empirical-bayes", "pooled"]),
         "objective": st.sampled_from(["max", "mean"]) | numbers(1, 20) | st.just(math.inf),
         "weights": st.lists(numbers(0.1, 10), **per_arm),
     }
@@ -335,7 +335,8 @@ NAN, INF = math.nan, math.inf
         ({"lost": -0.1}, "lost=-0.1"),
         ({"lost": NAN}, "lost=nan"),
         ({"ridge": -1.0}, "ridge"),
-        ({"ridge": "auto"}, "ridge='auto'"),
+        ({"ridge": "auto"}, "ridge='auto' is neither a number .*the methods are .*pooled"),
+        ({"ridge": [1.0]}, "ridge"),
         ({"objective": "median"}, "objective='median'"),
         ({"objective": 0.5}, "at least 1"),
         ({"objective": [1.0]}, "objective"),

@@ -7,6 +7,7 @@ import pytest
 from built_in import BUILT_IN
 
 import equipoise as eq
+from equipoise.core.shrinkage import METHODS
 from equipoise.lab import Delay, OneHotContexts, StudentContexts, StudentNoise
 from equipoise.lab.trials import new_bench, new_ledger, run_trials
 
@@ -60,7 +61,7 @@ def test_the_same_bits_as_experiment(spec, variation):
     np.testing.assert_array_equal(
         bench.state.arms["noise_variance"], experiment._state.arms["noise_variance"]
     )
-    estimates = experiment.estimates()
+    estimates = experiment.estimates(ridge=None)
     moment, truth = scenario.true_moment(), bench.world.coefs
     for i, arm in enumerate(estimates):
         gap = arm.coef - truth[i]
@@ -68,6 +69,60 @@ def test_the_same_bits_as_experiment(spec, variation):
         low, high = arm.intervals.T
         inside = np.mean((low <= truth[i]) & (truth[i] <= high))
         assert ledger.coverage[0, i] == pytest.approx(inside)
+
+
+@pytest.mark.parametrize("variation", VARIATIONS)
+@pytest.mark.parametrize("method", METHODS)
+def test_errors_are_those_of_the_experiment_s_estimates(method, variation):
+    scenario = eq.GaussianScenario(noise=UNEQUAL, dim=4, budget=120, ridge=method, **VARIATIONS[variation])
+    bench, ledger = one_trial(scenario, eq.TraceUCB(), seed=11, trial=5)
+    experiment = repeated(scenario, eq.TraceUCB(), 11, bench)
+    estimates = experiment.estimates(ridge=method)
+    np.testing.assert_array_equal(bench.room.coefs, [arm.coef for arm in estimates])
+    for i, arm in enumerate(estimates):
+        gap = arm.coef - bench.world.coefs[i]
+        assert ledger.errors[0, i] == pytest.approx(gap @ scenario.true_moment() @ gap, rel=1e-10)
+        low, high = arm.intervals.T
+        inside = np.mean((low <= bench.world.coefs[i]) & (bench.world.coefs[i] <= high))
+        assert ledger.coverage[0, i] == pytest.approx(inside)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_methods_in_unusual_worlds(method):
+    pieces = {"delay": Delay(mean=5), "lost": 0.2, "contexts": OneHotContexts(), "moment": "learned"}
+    scenario = eq.Scenario(noise=(1.0, 2.0, 0.5), dim=5, budget=90, ridge=method, **pieces)
+    result = eq.simulate(scenario, ["uniform", "trace-ucb"], trials=20, seed=1)
+    usual = eq.simulate(scenario.replace(ridge=None), ["uniform", "trace-ucb"], trials=20, seed=1)
+    for name, policy in result.policies.items():
+        assert np.all(np.isfinite(policy.errors))
+        np.testing.assert_array_equal(policy.ledger.counts, usual[name].ledger.counts)
+        np.testing.assert_array_equal(policy.ledger.coverage, usual[name].ledger.coverage)
+        assert np.any(policy.errors != usual[name].errors)
+
+
+@pytest.mark.parametrize("method", ["empirical-bayes", "pooled"])
+@pytest.mark.parametrize("size", [0.0, 1.0, 10.0, 100.0])
+def test_shrinking_is_not_worse_than_the_usual_penalty(size, method):
+    # 4 standard errors of the paired difference; 16 comparisons: fails by chance once in 2,000 seeds.
+    coef = size * np.random.default_rng(1).normal(size=(7, 10))
+    scenario = eq.GaussianScenario(noise=UNEQUAL, dim=10, budget=115, coef=coef)
+    for policy in ("uniform", "trace-ucb"):
+        usual = eq.simulate(scenario, [policy], trials=500, seed=3)[policy].errors.mean(axis=1)
+        shrunk = eq.simulate(scenario.replace(ridge=method), [policy], trials=500, seed=3)[policy]
+        gap = shrunk.errors.mean(axis=1) - usual
+        assert gap.mean() <= 4 * gap.std() / np.sqrt(500) + 1e-9 * usual.mean()
+        if size <= 1.0:
+            assert shrunk.errors.mean() < 0.9 * usual.mean()
+
+
+def test_pooling_pays_where_arms_are_alike():
+    coef = np.tile(np.random.default_rng(1).normal(size=10), (7, 1))
+    scenario = eq.GaussianScenario(noise=UNEQUAL, dim=10, budget=115, coef=coef)
+    alone, pooled = (
+        eq.simulate(scenario.replace(ridge=method), ["uniform"], trials=200, seed=3)["uniform"].errors.mean()
+        for method in ("empirical-bayes", "pooled")
+    )
+    assert pooled < 0.6 * alone
 
 
 @pytest.mark.parametrize("spec", ["trace-ucb", "var-ucb", "uniform", "trace-gain"])

@@ -28,6 +28,7 @@ from equipoise.cli.progress import progress_bar
 from equipoise.cli.values import (
     number_between,
     parse_objective,
+    parse_ridge,
     parse_variances,
     parse_weights,
     positive_number,
@@ -93,6 +94,10 @@ _MOST_FEATURES = 10_000
 )
 @value_option("--objective", parse_objective, "max|mean|P", "What policies make small.  [default: max]")
 @value_option("--weights", parse_weights, "W,W,…", "Importance of every arm.  [default: 1 each]")
+@value_option(
+    "--ridge", parse_ridge, "LAMBDA|METHOD",
+    "Final estimates: a penalty, leave-one-out, empirical-bayes or pooled.  [default: 1/n]",
+)  # fmt: skip
 @path_option("--output", "DIR", "Write report.html, a table of losses and every trial's numbers there.")
 @path_option("--checkpoint", "DIR", "Keep finished trials there; the same command goes on where it stopped.")
 @cluster_option

@@ -72,9 +72,8 @@ def _override(scenario: Scenario, given: Mapping[str, Any]) -> Scenario:
     """The scenario with what was typed in place of what it says."""
     from equipoise.lab.pieces import Delay, GaussianContexts, StudentNoise
 
-    changes = {
-        name: given[name] for name in (*_NEEDED, "moment", "lost", "objective", "weights") if name in given
-    }
+    plain = (*_NEEDED, "moment", "lost", "objective", "weights", "ridge")
+    changes = {name: given[name] for name in plain if name in given}
     if "covariance" in given:
         if not isinstance(scenario.contexts, GaussianContexts):
             raise InvalidArgument(

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from equipoise.core.fitted import ArmEstimate
+from equipoise.core.fitted import FIXED, ArmEstimate
 from equipoise.core.intervals import elasticities, variance_inflation
 from equipoise.core.layout import Matrix
 from equipoise.core.objective import combine
 from equipoise.core.problem import Problem
-from equipoise.core.ridge import leave_one_out_ridge, ridge_loss, ridge_solution
+from equipoise.core.ridge import chosen_ridge_loss, ridge_loss, ridge_solution
+from equipoise.core.shrinkage import METHODS, new_room
 from equipoise.core.tables import html_table, text_table
 from equipoise.core.theory.static import ideal_allocation, static_loss
 from equipoise.errors import InvalidArgument
@@ -49,7 +50,7 @@ class Estimates(Sequence[ArmEstimate]):
 
     @property
     def oracle_objective(self) -> float:
-        """What the best static allocation of as many units would expect, at the estimated noise.
+        """What least squares would expect after the best static allocation, at the estimated noise.
 
         Gaussian contexts are assumed, as in Prop. 1. Not a number while a noise variance is unknown.
         """
@@ -65,7 +66,10 @@ class Estimates(Sequence[ArmEstimate]):
 
     @property
     def regret(self) -> float:
-        """``objective`` minus ``oracle_objective``, eq. (9); below zero when contexts fell well."""
+        """``objective`` minus ``oracle_objective``, eq. (9).
+
+        Below zero when contexts fell well, or shrinking helped more than the allocation cost.
+        """
         return self.objective - self.oracle_objective
 
     def records(self) -> list[dict[str, Any]]:
@@ -103,7 +107,10 @@ def estimate_arms(experiment: Experiment, *, ridge: float | str | None, confiden
     problem, state = experiment.problem, experiment._state
     if isinstance(confidence, str) or not 0.0 < confidence < 1.0:
         raise InvalidArgument(f"confidence={confidence!r} is not between 0 and 1", hint="e.g. 0.95")
-    penalties = [_penalty(experiment, arm, ridge) for arm in problem.arms]
+    method, penalty = _method(ridge, problem.budget)
+    room = new_room(state, problem.budget)
+    if method in METHODS:
+        METHODS[method](state, room)
     moment = _moment(experiment)
     lower = problem.whitener()
     lower = np.eye(problem.dim) if lower is None else lower
@@ -119,42 +126,66 @@ def estimate_arms(experiment: Experiment, *, ridge: float | str | None, confiden
         # In the user's coordinates S = AᵀA and Aβ̂ = q.
         root = (np.linalg.inv(factor) if ready else factor) @ lower.T
         target = root @ np.linalg.solve(lower.T, coef) if ready else coef
-        variance = float(arm["noise_variance"]) if arm["dof"] > 0 else math.nan
-        shrunk = ridge_solution(root, target, penalties[i])
         gram = root.T @ root
-        expected = ridge_loss(moment, gram, variance, shrunk, penalties[i]) if ready else math.inf
+        variance = float(arm["noise_variance"]) if arm["dof"] > 0 else math.nan
+        fixed = ridge_solution(root, target, penalty)
+        if method == FIXED:
+            room.coefs[i], room.ridges[i] = fixed, penalty
+        used = float(room.ridges[i])
+        least_squares = np.linalg.solve(lower.T, coef) if ready else None
+        inverse_root = np.linalg.solve(lower.T, factor) if ready else None
+        if method == FIXED:
+            noise = ridge_loss(moment, gram, variance, np.zeros(problem.dim), used)
+            bias = ridge_loss(moment, gram, 0.0, fixed, used)
+        elif method == "leave-one-out" and least_squares is not None:
+            noise, bias = chosen_ridge_loss(moment, gram, variance, least_squares, used)
+        else:
+            noise, bias = float(room.noise_errors[i]), float(room.biases[i])
         fitted.append(
             ArmEstimate(
                 arm=name,
-                coef=shrunk,
+                coef=room.coefs[i].copy(),
                 count=int(arm["count"]),
                 observed=int(arm["observed"]),
                 dof=int(arm["dof"]),
                 noise_variance=variance,
                 inflation=float(inflation[i]),
                 confidence=confidence,
-                expected_error=expected,
-                bias=ridge_loss(moment, gram, 0.0, shrunk, penalties[i]) if ready else math.inf,
-                ridge=penalties[i],
-                least_squares=np.linalg.solve(lower.T, coef) if ready else None,
-                inverse_root=np.linalg.solve(lower.T, factor) if ready else None,
+                expected_error=noise + bias if ready else math.inf,
+                bias=bias if ready else math.inf,
+                least_squares_error=_least_squares_error(moment, variance, inverse_root),
+                method=method,
+                ridge=used,
+                center=room.centers[i].copy(),
+                least_squares=least_squares,
+                inverse_root=inverse_root,
                 gram=gram,
+                fixed_coef=fixed,
+                fixed_ridge=penalty,
             )
         )
     return Estimates(problem, fitted)
 
 
-def _penalty(experiment: Experiment, arm: str, ridge: float | str | None) -> float:
+def _method(ridge: float | str | None, budget: int) -> tuple[str, float]:
+    """The word of a method, and the λ that does not depend on outcomes."""
     if ridge is None:
-        return 1.0 / experiment.problem.budget
-    if ridge == "leave-one-out":
-        contexts, outcomes = experiment.data(arm)
-        return leave_one_out_ridge(contexts, outcomes)
+        return FIXED, 1.0 / budget
+    if isinstance(ridge, str) and ridge in METHODS:
+        return ridge, 1.0 / budget
     if not isinstance(ridge, int | float | np.number) or not 0.0 <= ridge < math.inf:
+        words = ", ".join(repr(word) for word in METHODS)
         raise InvalidArgument(
-            f"ridge={ridge!r} is neither a number of at least 0 nor 'leave-one-out'", hint="None means 1/n"
+            f"ridge={ridge!r} is neither a number of at least 0 nor one of {words}", hint="None means 1/n"
         )
-    return float(ridge)
+    return FIXED, float(ridge)
+
+
+def _least_squares_error(moment: Matrix, variance: float, inverse_root: Matrix | None) -> float:
+    """σ²Tr(ΣS⁻¹)."""
+    if inverse_root is None:
+        return math.inf
+    return variance * float(np.sum(inverse_root * (moment @ inverse_root)))
 
 
 def _moment(experiment: Experiment) -> Matrix:

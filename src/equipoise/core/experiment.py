@@ -177,14 +177,15 @@ class Experiment:
 
     # What is known
 
-    def estimates(self, *, ridge: float | str | None = None, confidence: float = 0.95) -> Estimates:
+    def estimates(self, *, ridge: float | str | None = "pooled", confidence: float = 0.95) -> Estimates:
         """Models of all arms with intervals and errors; see :func:`equipoise.core.estimates`.
 
         Parameters
         ----------
         ridge
-            λ of the final estimates: ``None`` for 1/n, a number, or ``"leave-one-out"`` for one λ
-            an arm.
+            How coefficients are estimated: shrunk as far as the data justify, ``"pooled"`` towards
+            what the arms have in common, ``"empirical-bayes"`` towards 0 or ``"leave-one-out"``; or
+            with a given λ, ``None`` for 1/n.
         confidence
             Chance with which each interval covers the truth.
         """

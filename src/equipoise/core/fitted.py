@@ -15,18 +15,21 @@ from equipoise.core.layout import Matrix, Vector
 from equipoise.core.tables import html_table, text_table
 from equipoise.errors import InvalidArgument, InvalidContext
 
+FIXED = "fixed"
+"""The method of a λ that was given, or is 1/n."""
+
 
 @dataclass(frozen=True, eq=False)
 class ArmEstimate:
-    """What is known about one arm. Coefficients are ridge estimates; intervals surround OLS.
+    """What is known about one arm. Coefficients are shrunk; intervals surround OLS.
 
-    Centring intervals on OLS keeps them exact: ridge with λ = 1/n differs from it by far less than
-    its standard error, and is biased.
+    Centring intervals on OLS keeps them exact. Shrunk estimates have the smaller error, but they are
+    biased, by an amount that the data cannot tell.
     """
 
     arm: str
     coef: Vector
-    """β̂^λ, the ridge coefficients."""
+    """The estimate: ridge coefficients, or what another ``method`` makes of the data."""
     count: int
     """Units assigned and not lost, pending ones included."""
     observed: int
@@ -43,14 +46,25 @@ class ArmEstimate:
     """E‖β̂^λ − β‖²_Σ at the estimated noise; infinite while S is singular."""
     bias: float
     """The part of the expected error that λ causes; the rest is noise."""
+    least_squares_error: float
+    """σ̂²Tr(ΣS⁻¹), the expected error of least squares; infinite while S is singular."""
+    method: str
+    """``"fixed"`` for a given λ and for 1/n, or the word that ``estimates(ridge=…)`` was given."""
     ridge: float
-    """λ."""
+    """λ: of the penalty λ‖β‖² with ``"fixed"`` and ``"leave-one-out"``, else of λ‖β − center‖²_Σ.
+    Infinite where the estimate is the center itself."""
+    center: Vector = field(repr=False)
+    """What the coefficients are shrunk towards: 0, or with ``"pooled"`` what other arms say."""
     least_squares: Vector | None = field(repr=False)
     """β̂ of ordinary least squares; None while S is singular."""
     inverse_root: Matrix | None = field(repr=False)
     """V with S⁻¹ = VVᵀ; None while S is singular."""
     gram: Matrix = field(repr=False)
     """S = XᵀX."""
+    fixed_coef: Vector = field(repr=False)
+    """Ridge coefficients with ``fixed_ridge``; ellipsoids surround them."""
+    fixed_ridge: float = field(repr=False)
+    """The λ that was given, or 1/n: one that does not depend on outcomes."""
 
     # Intervals
 
@@ -73,13 +87,19 @@ class ArmEstimate:
 
     @property
     def error_bound(self) -> float:
-        """Upper bound of the expected error, from the upper bound of σ²."""
+        """Upper bound of the expected error, from the upper bound of σ².
+
+        With a λ that the data chose, that of least squares: how far shrinking went wrong is not known.
+        """
         if self.dof < 1 or not math.isfinite(self.expected_error):
             return math.inf
         if self.noise_variance == 0.0:
-            return self.bias
+            return self.expected_error
         bound = variance_upper_bound(self.noise_variance * self.inflation, self.dof, self.confidence)
-        return self.bias + (self.expected_error - self.bias) * bound / self.noise_variance
+        ratio = bound / self.noise_variance
+        if self.method == FIXED:
+            return self.bias + (self.expected_error - self.bias) * ratio
+        return max(self.least_squares_error * ratio, self.expected_error)
 
     def ellipsoid(self, *, deviation: float, norm: float, delta: float | None = None) -> Ellipsoid:
         """Self-normalised confidence ellipsoid: valid at all times at once, for sub-Gaussian noise.
@@ -89,8 +109,8 @@ class ArmEstimate:
         """
         return self_normalised_ellipsoid(
             self.gram,
-            self.coef,
-            ridge=self.ridge,
+            self.fixed_coef,
+            ridge=self.fixed_ridge,
             deviation=deviation,
             norm=norm,
             delta=1.0 - self.confidence if delta is None else delta,
@@ -143,7 +163,9 @@ class ArmEstimate:
             "noise_interval": list(self.noise_interval),
             "expected_error": self.expected_error,
             "error_bound": self.error_bound,
+            "method": self.method,
             "ridge": self.ridge,
+            "center": self.center.tolist(),
             "confidence": self.confidence,
             "coef": self.coef.tolist(),
             "intervals": self.intervals.tolist(),

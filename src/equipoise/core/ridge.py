@@ -1,4 +1,4 @@
-"""Ridge regression: fixed λ, and one λ an arm by closed-form leave-one-out."""
+"""Ridge regression with a λ that is given; shrinkage/ holds those that the data choose."""
 
 from __future__ import annotations
 
@@ -7,9 +7,6 @@ import math
 import numpy as np
 
 from equipoise.core.layout import Matrix, Vector
-
-# λ is searched between these multiples of the mean squared singular value of the contexts.
-_SMALLEST, _LARGEST, _GRID = 1e-8, 1e4, 61
 
 
 def ridge_solution(root: Matrix, target: Vector, ridge: float) -> Vector:
@@ -35,38 +32,19 @@ def ridge_loss(moment: Matrix, gram: Matrix, noise_variance: float, coef: Vector
     return float(np.trace(moment @ inverse @ inner @ inverse))
 
 
-def leave_one_out_errors(contexts: Matrix, outcomes: Vector, ridges: Vector) -> Vector:
-    """Mean squared leave-one-out residual of every λ, by e/(1 − h) with the leverages h."""
-    left, singular, _ = np.linalg.svd(contexts, full_matrices=False)
-    rotated = left.T @ outcomes
-    squares = singular**2
-    errors = np.empty(len(ridges))
-    for j, ridge in enumerate(ridges):
-        kept = squares / (squares + ridge) if ridge > 0 else (squares > 0).astype(float)
-        residuals = outcomes - left @ (kept * rotated)
-        leverages = np.minimum((left**2) @ kept, 1.0)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            left_out = residuals / (1.0 - leverages)
-        errors[j] = np.mean(left_out**2)
-    return np.where(np.isfinite(errors), errors, np.inf)
+def chosen_ridge_loss(
+    moment: Matrix, gram: Matrix, noise_variance: float, coef: Vector, ridge: float
+) -> tuple[float, float]:
+    """Noise and bias of a λ that the same outcomes chose, from the least-squares ``coef``.
 
+    The posterior variance σ²Tr(ΣW), and for the uncertain λ 2/(d−2) of the squared shift from least
+    squares (Morris 1983). Putting the shrunk coefficients into :func:`ridge_loss` would promise an
+    error of 0 as λ grows.
 
-def leave_one_out_ridge(contexts: Matrix, outcomes: Vector) -> float:
-    """The λ with the smallest leave-one-out error; the largest searched one without any outcome."""
-    from scipy.optimize import minimize_scalar
-
-    scale = float(np.mean(contexts**2)) * max(len(contexts), 1) if contexts.size else 1.0
-    scale = scale or 1.0
-    logs = np.linspace(math.log(_SMALLEST * scale), math.log(_LARGEST * scale), _GRID)
-    if len(contexts) < 2:
-        return math.exp(logs[-1])
-    errors = leave_one_out_errors(contexts, outcomes, np.exp(logs))
-    best = int(np.argmin(errors))
-    if best in (0, _GRID - 1):
-        return math.exp(logs[best])
-    found = minimize_scalar(
-        lambda log: float(leave_one_out_errors(contexts, outcomes, np.exp([log]))[0]),
-        bounds=(logs[best - 1], logs[best + 1]),
-        method="bounded",
-    )
-    return math.exp(float(found.x)) if found.fun < errors[best] else math.exp(logs[best])
+    >>> chosen_ridge_loss(np.eye(3), np.eye(3), 1.0, np.array([2.0, 0.0, 0.0]), ridge=1.0)
+    (1.5, 2.0)
+    """
+    dim = len(gram)
+    inverse = np.linalg.inv(gram + ridge * np.eye(dim))
+    noise = noise_variance * float(np.trace(moment @ inverse))
+    return noise, ridge_loss(moment, gram, 0.0, coef, ridge) * min(2.0 / max(dim - 2, 1), 2.0)

@@ -16,6 +16,7 @@ from equipoise.core.layout import Matrix
 from equipoise.core.objective import Objective
 from equipoise.core.policy import Policy
 from equipoise.core.problem import Problem
+from equipoise.core.shrinkage import METHODS
 from equipoise.errors import EquipoiseError, InvalidScenario
 from equipoise.lab.pieces import (
     Contexts,
@@ -67,7 +68,8 @@ class Scenario:
     lost
         Chance that an outcome never arrives.
     ridge
-        λ of the final estimates; None: 1/n.
+        λ of the final estimates; None: 1/n. Or the word of a method that ``Experiment.estimates``
+        knows, such as ``"pooled"``.
 
     Examples
     --------
@@ -90,7 +92,7 @@ class Scenario:
     moment: str | Rows = "true"
     delay: Delay | None = None
     lost: float = 0.0
-    ridge: float | None = None
+    ridge: float | str | None = None
     objective: Objective = "max"
     weights: tuple[float, ...] | None = None
 
@@ -150,7 +152,8 @@ class Scenario:
     def machine_code(self) -> Hashable:
         """Trials of scenarios with equal values run the same compiled functions."""
         late = self.delay is not None or self.lost > 0
-        return late, self.contexts.code, self.noise_shape.code
+        method = self.ridge if isinstance(self.ridge, str) else None
+        return late, self.contexts.code, self.noise_shape.code, method
 
     def open(self, policy: Policy, seed: int) -> Bench:
         """A bench for trials of ``policy``."""
@@ -211,11 +214,17 @@ class Scenario:
             raise InvalidScenario(f"noise={list(self.noise)} is not a list of variances of at least 0")
         for name, least in (("dim", 1 + self.intercept), ("budget", 1)):
             object.__setattr__(self, name, as_count(name, getattr(self, name), least=least))
-        for name in ("heteroscedasticity", "coef_drift", "curvature", "noise_drift", "lost", "ridge"):
-            value = getattr(self, name)
-            if name == "ridge" and value is None:
-                continue
-            value = as_number(name, value)
+        names = ["heteroscedasticity", "coef_drift", "curvature", "noise_drift", "lost"]
+        if isinstance(self.ridge, str):
+            if self.ridge not in METHODS:
+                raise InvalidScenario(
+                    f"ridge={self.ridge!r} is neither a number nor the name of a method",
+                    hint=f"the methods are {', '.join(METHODS)}",
+                )
+        elif self.ridge is not None:
+            names.append("ridge")
+        for name in names:
+            value = as_number(name, getattr(self, name))
             signed = name in ("curvature", "noise_drift")
             if not math.isfinite(value) or (value < 0.0 and not signed):
                 raise InvalidScenario(

@@ -15,9 +15,10 @@ from equipoise.core.intervals import measure_elasticities
 from equipoise.core.layout import Matrix, State, Vector
 from equipoise.core.policy import Policy, score_address
 from equipoise.core.random import Stream, new_stream
+from equipoise.core.shrinkage import METHODS, Room, new_room
 from equipoise.lab.pieces import GAUSSIAN_CONTEXTS, GAUSSIAN_NOISE
 from equipoise.lab.scenario import Scenario
-from equipoise.lab.verdict import Judge, judge_arms, new_judge
+from equipoise.lab.verdict import Judge, judge_arms, judge_coefs, new_judge
 from equipoise.lab.world import (
     World,
     draw_contexts,
@@ -60,6 +61,8 @@ class Bench(NamedTuple):
     due: Counts  # [n] step at which an outcome arrives
     probe: npt.NDArray[Any]  # ARM[m] to try scores on
     elasticities: Vector
+    method: str | None  # how coefficients are estimated, where not by the judge's fixed λ
+    room: Room | None
 
 
 def new_bench(scenario: Scenario, policy: Policy, seed: int) -> Bench:
@@ -67,7 +70,8 @@ def new_bench(scenario: Scenario, policy: Policy, seed: int) -> Bench:
     problem = scenario.problem()
     policy = policy.informed(scenario.noise)
     state = trial_state(problem, policy, seed, capacity=problem.budget)
-    ridge = 1.0 / problem.budget if scenario.ridge is None else scenario.ridge
+    method = scenario.ridge if isinstance(scenario.ridge, str) else None
+    ridge = 1.0 / problem.budget if scenario.ridge is None or method else float(scenario.ridge)
     m = len(problem.arms)
     return Bench(
         state=state,
@@ -81,6 +85,8 @@ def new_bench(scenario: Scenario, policy: Policy, seed: int) -> Bench:
         due=np.zeros(problem.budget, np.int64),
         probe=state.arms.copy(),
         elasticities=np.zeros(m),
+        method=method,
+        room=None if method is None else new_room(state, problem.budget),
     )
 
 
@@ -96,12 +102,16 @@ def run_trials(bench: Bench, first: int, ledger: Ledger) -> None:
     judges_intervals = len(bench.scores) <= _MOST_ARMS_WITH_COVERAGE
     if setting["delay"] or setting["lost"] > 0.0:
         run = _run_late
-    elif setting["contexts"] != GAUSSIAN_CONTEXTS or setting["noise"] != GAUSSIAN_NOISE:
+    elif (
+        setting["contexts"] != GAUSSIAN_CONTEXTS
+        or setting["noise"] != GAUSSIAN_NOISE
+        or bench.method is not None
+    ):
         run = _run_prompt
     else:
-        _run_textbook(*bench, *ledger, first, judges_intervals)
+        _run_textbook(*bench[:-2], *ledger, first, judges_intervals)
         return
-    # Unusual worlds are put together here, so that only what they use is compiled.
+    # Unusual worlds and estimates are put together here, so that only what they use is compiled.
     for k in range(len(ledger.errors)):
         kernel.clear(bench.state, first + k)
         draw_truth(bench.world, bench.stream, first + k)
@@ -131,6 +141,9 @@ def run_trials(bench: Bench, first: int, ledger: Ledger) -> None:
             k,
             judges_intervals,
         )
+        if bench.method is not None and bench.room is not None:
+            METHODS[bench.method](bench.state, bench.room)
+            judge_coefs(bench.judge, bench.room.coefs, bench.world.coefs, ledger.errors[k])
 
 
 @compiled

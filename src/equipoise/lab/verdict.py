@@ -9,9 +9,7 @@ import numpy as np
 from equipoise.core.compiled import compiled
 from equipoise.core.intervals import FIRST_ORDER, SECOND_ORDER
 from equipoise.core.layout import Matrix, State, Vector
-
-# Pivots below this share of their diagonal entry are rounding.
-_OPEN = 1e-13
+from equipoise.core.solving import cholesky_solve, to_user_coordinates
 
 
 class Judge(NamedTuple):
@@ -56,15 +54,22 @@ def judge_arms(
 ) -> None:
     """Write error and coverage of every arm."""
     for i in range(errors.shape[0]):
-        errors[i] = _ridge_error(state, judge, i, truth)
+        errors[i] = ridge_error(state, judge, i, truth)
         if judges_intervals:
             _judge_intervals(state, judge, i, truth, elasticities[i], coverage, plain_coverage)
 
 
 @compiled
-def _ridge_error(state: State, judge: Judge, i: int, truth: Matrix) -> float:
+def judge_coefs(judge: Judge, coefs: Matrix, truth: Matrix, errors: Vector) -> None:
+    """Write the error of every arm's coefficients, however they were estimated."""
+    for i in range(errors.shape[0]):
+        errors[i] = _squared_distance(judge.error_root, coefs[i], truth[i])
+
+
+@compiled
+def ridge_error(state: State, judge: Judge, i: int, truth: Matrix) -> float:
     """‖β̂^λ − β‖²_Σ of arm i; leaves OLS and its root in the judge's scratch for intervals."""
-    _to_user_coordinates(state, judge, i)
+    to_user_coordinates(state, i, judge.root, judge.least_squares)
     dim = judge.coef.shape[0]
     ridge = judge.ridge[0]
     root, system = judge.root, judge.system
@@ -83,7 +88,7 @@ def _ridge_error(state: State, judge: Judge, i: int, truth: Matrix) -> float:
             entry *= scale
             for c in range(r + 1):
                 system[r, c] += entry * root[k, c]
-    _cholesky_solve(system, judge.coef)
+    cholesky_solve(system, judge.coef)
     if ready:
         for r in range(dim):
             entry = 0.0
@@ -92,16 +97,7 @@ def _ridge_error(state: State, judge: Judge, i: int, truth: Matrix) -> float:
             system[r, 0] = entry
         for r in range(dim):
             judge.coef[r] = judge.least_squares[r] - ridge * system[r, 0]
-    error = 0.0
-    for c in range(dim):
-        gap = 0.0
-        if judge.error_root.shape[0] == 0:
-            gap = judge.coef[c] - truth[i, c]
-        else:
-            for r in range(c, dim):
-                gap += judge.error_root[r, c] * (judge.coef[r] - truth[i, r])
-        error += gap * gap
-    return error
+    return _squared_distance(judge.error_root, judge.coef, truth[i])
 
 
 @compiled
@@ -136,56 +132,16 @@ def _judge_intervals(
 
 
 @compiled
-def _to_user_coordinates(state: State, judge: Judge, i: int) -> None:
-    """V_x = L⁻ᵀV and β̂ = L⁻ᵀβ_z for a ready arm; R_x = RLᵀ and q for one that is not."""
-    dim = judge.coef.shape[0]
-    data = state.arms[i].buffer
-    for r in range(dim):
-        judge.least_squares[r] = state.coefs[i, r]
-        for c in range(dim):
-            judge.root[r, c] = state.factors[i, data, r, c]
-    if state.whitener.shape[0] == 0:
-        return
-    lower = state.whitener
-    if state.arms[i].data_ready:
-        for r in range(dim - 1, -1, -1):
-            for k in range(r + 1, dim):
-                judge.least_squares[r] -= lower[k, r] * judge.least_squares[k]
-                for c in range(dim):
-                    judge.root[r, c] -= lower[k, r] * judge.root[k, c]
-            judge.least_squares[r] /= lower[r, r]
-            for c in range(dim):
-                judge.root[r, c] /= lower[r, r]
-    else:
-        for r in range(dim):
-            for c in range(dim - 1, -1, -1):
-                entry = 0.0
-                for k in range(c + 1):
-                    entry += judge.root[r, k] * lower[c, k]
-                judge.root[r, c] = entry
-
-
-@compiled
-def _cholesky_solve(system: Matrix, x: Vector) -> None:
-    """Solve in place with the lower triangle of a positive definite system."""
-    dim = x.shape[0]
-    for r in range(dim):
-        for c in range(r + 1):
-            entry = system[r, c]
-            for k in range(c):
-                entry -= system[r, k] * system[c, k]
-            if r == c:
-                # Without a penalty a singular system leaves some directions open: those stay at 0.
-                open_end = entry <= _OPEN * system[r, r]
-                system[r, r] = np.inf if open_end else np.sqrt(entry)
-            else:
-                system[r, c] = entry / system[c, c]
-        entry = x[r]
-        for k in range(r):
-            entry -= system[r, k] * x[k]
-        x[r] = entry / system[r, r]
-    for r in range(dim - 1, -1, -1):
-        entry = x[r]
-        for k in range(r + 1, dim):
-            entry -= system[k, r] * x[k]
-        x[r] = entry / system[r, r]
+def _squared_distance(error_root: Matrix, coef: Vector, truth: Vector) -> float:
+    """‖coef − truth‖²_Σ."""
+    dim = coef.shape[0]
+    total = 0.0
+    for c in range(dim):
+        gap = 0.0
+        if error_root.shape[0] == 0:
+            gap = coef[c] - truth[c]
+        else:
+            for r in range(c, dim):
+                gap += error_root[r, c] * (coef[r] - truth[r])
+        total += gap * gap
+    return total

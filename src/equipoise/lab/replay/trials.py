@@ -23,8 +23,7 @@ from equipoise.core.random import CONTEXT, Stream, multiply_wide, new_stream, st
 from equipoise.lab.replay.fit import TableFit
 from equipoise.lab.replay.table import ReplayTable
 from equipoise.lab.trials import CONFIDENCE, Ledger
-from equipoise.lab.verdict import Judge, new_judge
-from equipoise.lab.verdict import _ridge_error as ridge_error
+from equipoise.lab.verdict import Judge, new_judge, ridge_error
 
 Counts = npt.NDArray[np.int64]
 
