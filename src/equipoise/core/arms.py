@@ -175,8 +175,7 @@ def _forget_rows(state: State, i: int) -> None:
         for c in range(dim):
             state.factors[i, 0, r, c] = 0.0
     arm.provisional = 0
-    if state.trial[0].looks:
-        provisional.begin(state, i)
+    provisional.begin(state, i)
 
 
 @inlined
@@ -231,8 +230,7 @@ def _see(state: State) -> None:
             spread = factor.project(state.factors, j, design_place(state.arms[j]), state.z, state.f)
             state.arms[j].trace_sum += spread
             state.arms[j].trace = state.arms[j].trace_sum / state.trial[0].seen
-    if state.trial[0].looks:
-        provisional.see(state)
+    provisional.see(state, state.trial[0].step - 1)
     for r in range(state.z.shape[0]):
         state.f[r] = state.z[r]
     factor.rotate(state.seen_factor, state.g, state.f, 0.0)
@@ -262,8 +260,7 @@ def _extend_design(state: State, i: int, row: int) -> None:
     arm.count += 1
     arm.pending += 1
     if not arm.design_ready:
-        if arm.provisional:
-            provisional.extend(state, i)
+        provisional.extend(state, i)
         return
     alone = arm.pending == 1 and arm.data_ready
     source = arm.buffer if alone else 1 - arm.buffer

@@ -16,14 +16,13 @@ from equipoise.core.random import LOT, start, uniform
 
 
 @compiled
-def draw_arm(state: State, scores: Vector, top: int) -> int:
-    """The arm of the next unit, whose highest score is ``top``'s."""
+def draw_arm(state: State, scores: Vector) -> None:
+    """Replace the chosen arm of the next unit by one drawn by lot, or leave it."""
     trial = state.trial[0]
-    trial.top = top
     start(state.lots, trial.seed, trial.number, LOT, trial.step, 0)
     place = uniform(state.lots) / trial.chance
     if place >= 1.0:
-        return top
+        return
     candidates = 0
     for i in range(scores.shape[0]):
         candidates += scores[i] > -np.inf
@@ -35,5 +34,4 @@ def draw_arm(state: State, scores: Vector, top: int) -> int:
             for j in range(scores.shape[0]):
                 before += scores[j] > -np.inf and state.arms[j].order < state.arms[i].order
             if before == rank:
-                return i
-    return top
+                trial.chosen = i

@@ -11,6 +11,7 @@ from equipoise.core.chance import draw_arm
 from equipoise.core.compiled import call_score, compiled, inlined
 from equipoise.core.layout import State, Vector
 from equipoise.core.looking import look
+from equipoise.core.sight import if_it_looks
 
 
 @inlined
@@ -23,11 +24,9 @@ def choose(state: State, score: int, settings: Vector, scores: Vector) -> int:
     short of d + 1 units are compared by their scores, and all others score minus infinity. Where the
     policy leaves something to chance, the arm may be another one, drawn by lot.
     """
-    if state.trial[0].looks:
-        look(state)
+    _look(state, scores)
     call_score(score, state.arms, state.trial[0], settings, scores)
-    if state.trial[0].looks and state.trial[0].forced_start:
-        _withhold(state, scores)
+    _withhold(state, scores)
     # Selections instead of branches: where the maximum sits cannot be predicted.
     top = -np.inf
     for i in range(scores.shape[0]):
@@ -36,20 +35,36 @@ def choose(state: State, score: int, settings: Vector, scores: Vector) -> int:
     for i in range(scores.shape[0]):
         best = i if scores[i] == top else best
         ties += scores[i] == top
-    best = best if ties == 1 else _first_of_ties(state.arms, scores)
-    return best if state.trial[0].chance == 0.0 else draw_arm(state, scores, best)
+    state.trial[0].top = best if ties == 1 else _first_of_ties(state.arms, scores)
+    state.trial[0].chosen = state.trial[0].top
+    _draw(state, scores)
+    return state.trial[0].chosen
 
 
+@if_it_looks
+@compiled
+def _look(state: State, scores: Vector) -> None:
+    look(state)
+
+
+@if_it_looks
 @compiled
 def _withhold(state: State, scores: Vector) -> None:
     """While arms are short of d + 1 units, the others get none."""
     starting = False
     for i in range(scores.shape[0]):
         starting = starting or state.arms[i].count <= state.trial[0].dim
-    if starting:
+    if starting and state.trial[0].forced_start:
         for i in range(scores.shape[0]):
             if state.arms[i].count > state.trial[0].dim:
                 scores[i] = -np.inf
+
+
+@if_it_looks
+@compiled
+def _draw(state: State, scores: Vector) -> None:
+    if state.trial[0].chance > 0.0:
+        draw_arm(state, scores)
 
 
 @compiled

@@ -248,7 +248,7 @@ class Experiment:
         kernel.assign(self._state, i)
         self._asked += 1
         arms, chance = self.problem.arms, float(self._state.trial["chance"][0])
-        top = arms[int(self._state.trial["top"][0])] if chance > 0.0 else arms[i]
+        top = arms[int(self._state.trial["top"][0])]
         return Assignment(self._asked, arms[i], arms, self._scores.copy(), top, chance)
 
     def _make_room(self, units: int) -> None:

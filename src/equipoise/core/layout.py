@@ -68,7 +68,8 @@ TRIAL = np.dtype(
         ("seed", "i8"),  # of the experiment; draws are addressed by it
         ("number", "i8"),  # of the trial in the lab, 0 in an experiment
         ("chance", "f8"),  # share of units whose arm is drawn by lot
-        ("top", "i8"),  # the arm with the highest score; kept if chance is above 0
+        ("top", "i8"),  # the arm with the highest score
+        ("chosen", "i8"),  # the same, unless another one was drawn by lot
         ("moment_ready", "i8"),  # the learned Σ is invertible; kept if the policy looks
     ],
     align=True,
@@ -99,7 +100,7 @@ class State(NamedTuple):
     f: Vector  # [padded d] scratch, see factor.py
     g: Vector  # [d] scratch, see factor.py
     scratch: npt.NDArray[np.float64]  # [1, 1, d, padded d] scratch factor
-    lots: npt.NDArray[np.uint64]  # stream for assignment by lot
+    lots: npt.NDArray[np.uint64]  # [words] stream for assignment by lot; [0, 0] if the policy does not look
 
 
 def new_state(
@@ -153,7 +154,7 @@ def new_state(
         f=aligned_zeros((padded(dim),)),
         g=np.zeros(dim),
         scratch=aligned_zeros((1, 1, dim, padded(dim))),
-        lots=np.zeros(STREAM_WORDS, np.uint64),
+        lots=np.zeros(STREAM_WORDS if looks else (0, 0), np.uint64),
     )
 
 

@@ -18,11 +18,13 @@ import numpy as np
 from equipoise.core import factor
 from equipoise.core.compiled import compiled
 from equipoise.core.layout import PENDING, TOLD, State
+from equipoise.core.sight import if_it_looks
 from equipoise.core.whitening import weighted_square, whiten
 
 _HALF = 0.5
 
 
+@if_it_looks
 @compiled
 def begin(state: State, i: int) -> None:
     """An arm without units: A is the prior, which a learned Σ has yet to give."""
@@ -39,18 +41,22 @@ def begin(state: State, i: int) -> None:
     arm.provisional_sum = dim / precision
 
 
+@if_it_looks
 @compiled
 def extend(state: State, i: int) -> None:
-    """Add a unit with context z."""
+    """Add a unit with context z to a provisional design, if the arm has one."""
     arm = state.arms[i]
+    if not arm.provisional:
+        return
     place = 1 - arm.buffer
     h = factor.extend(state.factors, i, place, place, state.z, state.f, state.g)
     arm.provisional_sum -= weighted_square(state) / h
 
 
+@if_it_looks
 @compiled
-def see(state: State) -> None:
-    """Let context z, which Σ is about to learn, enter the prior of every arm."""
+def see(state: State, row: int) -> None:
+    """Let the context z of a row, which Σ is about to learn, enter the prior of every arm."""
     share = _HALF / state.arms.shape[0]
     for r in range(state.z.shape[0]):
         state.z[r] *= np.sqrt(share)
@@ -61,7 +67,7 @@ def see(state: State) -> None:
             h = factor.extend(state.factors, i, place, place, state.z, state.f, state.g)
             # Tr(MA⁻¹) with zzᵀ added to M and share·zzᵀ to A.
             arm.provisional_sum += ((h - 1.0) / share - weighted_square(state)) / h
-    whiten(state.whitener, state.contexts, state.trial[0].step - 1, state.z)
+    whiten(state.whitener, state.contexts, row, state.z)
 
 
 @compiled

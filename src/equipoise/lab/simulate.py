@@ -132,7 +132,7 @@ def run_policies(
 def run_chunk(arena: Arena, policy: Policy, seed: int, first: int, trials: int) -> tuple[Ledger, float]:
     """Trials ``first`` … of one policy, and the seconds they took without compilation."""
     bench = arena.open(policy, seed)
-    _warm_up(bench, arena)
+    _warm_up(bench, arena, type(policy).looks)
     ledger = new_ledger(trials, len(arena.noise))
     begin = time.perf_counter()
     bench(first, ledger)
@@ -143,12 +143,12 @@ _WARM: set[Hashable] = set()
 _WARMING = Lock()
 
 
-def _warm_up(bench: Bench, arena: Arena) -> None:
+def _warm_up(bench: Bench, arena: Arena, looks: bool) -> None:
     """Run one trial if this process has not run such trials before, so that they are compiled."""
     with _WARMING:
-        if arena.machine_code not in _WARM:
+        if (arena.machine_code, looks) not in _WARM:
             bench(0, new_ledger(1, len(arena.noise)))
-            _WARM.add(arena.machine_code)
+            _WARM.add((arena.machine_code, looks))
 
 
 def _run_all(
