@@ -33,6 +33,10 @@ class BudgetTooSmall(InvalidProblem):
     """Fewer units than m(d+1): not every arm could be estimated at all."""
 
 
+class LimitConflict(InvalidProblem):
+    """Floors and caps that no allocation can keep."""
+
+
 class InvalidMoment(InvalidProblem):
     """Σ is not a symmetric positive definite d×d matrix."""
 
@@ -46,7 +50,11 @@ class InvalidOutcome(EquipoiseError, ValueError):
 
 
 class BudgetExhausted(EquipoiseError, RuntimeError):
-    """All units of the budget have been assigned."""
+    """All units of the budget have been assigned, or what is left pays for no arm."""
+
+
+class NoArmLeft(BudgetExhausted):
+    """Some of the budget is left, but every arm is closed or at its cap."""
 
 
 class AssignmentNotFound(EquipoiseError, KeyError):

@@ -17,7 +17,12 @@ def print_simulated(budgets: list[SimulatedBudget]) -> None:
     for found in budgets:
         low, high = found.budget_range
         share = 100 * found.saving / found.uniform_budget
-        table.add_row(found.policy, str(found.budget), f"{low} – {high}", f"{found.saving} ({share:.0f} %)")
+        table.add_row(
+            found.policy,
+            f"{found.budget:.10g}",
+            f"{low:.10g} – {high:.10g}",
+            f"{found.saving:.10g} ({share:.0f} %)",
+        )
     print_table(table, title=f"By simulation, {trials} trials a budget, seed {seed}")
     for found in budgets:
         _print_curve(found)
@@ -28,7 +33,7 @@ def _print_curve(found: SimulatedBudget) -> None:
 
     table = new_table("units", "expected error", "of the target", text_columns=0)
     for budget, loss in found.curve:
-        table.add_row(str(budget), with_error(loss), f"{100 * loss.value / found.target:.0f} %")
+        table.add_row(f"{budget:.10g}", with_error(loss), f"{100 * loss.value / found.target:.0f} %")
     print_table(table, title=f"Budget curve of {found.policy}")
     if found.curve[0][1].value <= found.target:
         output().print(f"{found.policy} reaches the target with the fewest units that were tried.\n")

@@ -15,6 +15,9 @@ from equipoise.cli.cluster import check_cluster, cluster_option, executor_on
 from equipoise.cli.progress import progress_bar
 from equipoise.cli.values import (
     number_between,
+    parse_caps,
+    parse_costs,
+    parse_floors,
     parse_objective,
     parse_variances,
     parse_weights,
@@ -61,7 +64,12 @@ def _value(
     "D",
     "Number of features in a context.",
 )
-@_value("--budget", whole_number("--budget", "350", least=1, most=_MOST_UNITS), "N", "Number of units.")
+@_value(
+    "--budget",
+    whole_number("--budget", "350", least=1, most=_MOST_UNITS),
+    "N",
+    "Number of units; with --costs, money.",
+)
 @click.option(
     "--covariance",
     metavar="identity|ar1:RHO|FILE.npy",
@@ -104,6 +112,14 @@ def _value(
 )
 @_value("--objective", parse_objective, "max|mean|P", "What policies make small.  [default: max]")
 @_value("--weights", parse_weights, "W,W,…", "Importance of every arm.  [default: 1 each]")
+@_value(
+    "--costs",
+    parse_costs,
+    "C,C,…",
+    "Cost of a unit of every arm.  [default: 1 each]",
+)
+@_value("--floors", parse_floors, "K,K,…", "Units that every arm must get.")
+@_value("--caps", parse_caps, "K,K,…", "Units that every arm may get, or none.")
 @_path("--output", "DIR", "Write report.html, a table of losses and every trial's numbers there.")
 @_path("--checkpoint", "DIR", "Keep finished trials there; the same command goes on where it stopped.")
 @cluster_option
@@ -199,15 +215,15 @@ def _chosen(typed: tuple[str, ...], scenario: Scenario) -> list[str]:
     """The policies to run; of the default ones, those that the budget allows."""
     import equipoise as eq
 
-    needed = len(scenario.noise) * (scenario.dim + 1)
+    problem = scenario.problem()
     names = list(typed or POLICIES)
     parsed: dict[str, Policy] = {name: eq.parse_policy(name) for name in names}
-    if typed or scenario.budget >= needed:
+    if typed or problem.pays_for_start:
         return names
     late = [name for name in names if type(parsed[name]).forced_start]
     click.echo(
         f"Without {', '.join(late)}: adaptive policies start with d + 1 units an arm, "
-        f"m(d+1) = {needed} in all, and the budget is {scenario.budget}.",
+        f"{problem.least_budget:.10g} in all, and the budget is {scenario.budget:.10g}.",
         err=True,
     )
     return [name for name in names if name not in late]

@@ -44,6 +44,8 @@ def _print_losses(result: SimulationResult) -> None:
     title = (
         f"Squared errors (± standard error): {len(scenario.noise)} arms, {scenario.dim} features, "
         f"{scenario.budget} units"
+        if scenario.costs is None
+        else f"a budget of {scenario.budget:.10g}"
     )
     print_table(_folded(table), title=title)
 

@@ -51,15 +51,22 @@ class Estimates(Sequence[ArmEstimate]):
     def oracle_objective(self) -> float:
         """What the best static allocation of as many units would expect, at the estimated noise.
 
+        With costs: of units that cost as much. Floors and caps do not bind it.
         Gaussian contexts are assumed, as in Prop. 1. Not a number while a noise variance is unknown.
         """
         noise = [arm.noise_variance for arm in self]
-        units = sum(arm.count for arm in self)
-        if not np.all(np.isfinite(noise)) or units < len(self) * (self.problem.dim + 1):
-            return math.nan
         problem = self.problem
+        costs = problem.costs
+        money = float(np.sum(costs * [arm.count for arm in self]))
+        if not np.all(np.isfinite(noise)) or money < float(np.sum(costs)) * (problem.dim + 1):
+            return math.nan
         ideal = ideal_allocation(
-            noise=noise, dim=problem.dim, budget=units, objective=problem.objective, weights=problem.weights
+            noise=noise,
+            dim=problem.dim,
+            budget=money,
+            objective=problem.objective,
+            weights=problem.weights,
+            costs=costs,
         )
         return static_loss(noise, ideal, problem.dim, problem.objective, problem.weights)
 
@@ -146,7 +153,7 @@ def estimate_arms(experiment: Experiment, *, ridge: float | str | None, confiden
 
 def _penalty(experiment: Experiment, arm: str, ridge: float | str | None) -> float:
     if ridge is None:
-        return 1.0 / experiment.problem.budget
+        return 1.0 / experiment.problem.units
     if ridge == "leave-one-out":
         contexts, outcomes = experiment.data(arm)
         return leave_one_out_ridge(contexts, outcomes)

@@ -13,14 +13,25 @@ from equipoise.core import arms as kernel
 from equipoise.core.assignment import Assignment
 from equipoise.core.choice import choose
 from equipoise.core.estimates import Estimates, estimate_arms
-from equipoise.core.layout import LOST, PENDING, TOLD, WITHDRAWN, State, Vector, new_state, with_capacity
-from equipoise.core.objective import variance_exponent
+from equipoise.core.layout import (
+    LOST,
+    PENDING,
+    TOLD,
+    WITHDRAWN,
+    State,
+    Vector,
+    new_state,
+    with_another_arm,
+    with_capacity,
+)
+from equipoise.core.limits import restrict
+from equipoise.core.objective import cost_discounts, variance_exponent
 from equipoise.core.policy import Policy, parse_policy, score_address
 from equipoise.core.problem import Problem
+from equipoise.core.roster import enlarged, exhausted, remaining_units, set_open
 from equipoise.errors import (
     AssignmentClosed,
     AssignmentNotFound,
-    BudgetExhausted,
     InvalidArgument,
     InvalidContext,
     InvalidOutcome,
@@ -74,7 +85,7 @@ class Experiment:
         self._score = score_address(self.policy)
         self._asked = 0
         self._state = trial_state(
-            problem, self.policy, self.seed, capacity=min(problem.budget, _FIRST_CAPACITY)
+            problem, self.policy, self.seed, capacity=min(problem.units, _FIRST_CAPACITY)
         )
 
     # The life of a unit
@@ -82,11 +93,8 @@ class Experiment:
     def ask(self, x: npt.ArrayLike) -> Assignment:
         """Assign the next unit, whose context is ``x``, to an arm."""
         context = self._checked_context(x)
-        if self._asked == self.problem.budget:
-            raise BudgetExhausted(
-                f"all {self.problem.budget} units of the budget are assigned",
-                hint="read estimates(), or plan a larger experiment",
-            )
+        if self._is_over():
+            raise exhausted(self)
         if self._asked == len(self._state.outcomes):
             self._grow()
         self._settle()
@@ -142,6 +150,30 @@ class Experiment:
         if self._state.rows["status"][row] != WITHDRAWN:
             kernel.withdraw(self._state, row)
 
+    # The arms
+
+    def close(self, arm: str) -> None:
+        """Give the arm no further units; it stays in the estimates, and its floor no longer counts."""
+        set_open(self, arm, False)
+
+    def reopen(self, arm: str) -> None:
+        """Let a closed arm get units again, under its floor and cap as before."""
+        set_open(self, arm, True)
+
+    def add(
+        self, arm: str, *, weight: float = 1.0, cost: float = 1.0, floor: int = 0, cap: int | None = None
+    ) -> None:
+        """Let a new arm join; what is left of the budget must pay for its start of d + 1 units, or its floor.
+
+        Past decisions stay as they were. ``problem`` then lists the arm last.
+        """
+        problem = enlarged(self, arm, weight=weight, cost=cost, floor=floor, cap=cap)
+        settings = np.ascontiguousarray(self.policy.settings(problem), dtype=float)
+        fresh = trial_state(problem, self.policy, self.seed, capacity=1)
+        self._state = with_another_arm(self._state, fresh)
+        self.problem, self._settings = problem, settings
+        self._scores = np.zeros(len(problem.arms))
+
     # What is known
 
     def estimates(self, *, ridge: float | str | None = None, confidence: float = 0.95) -> Estimates:
@@ -165,8 +197,21 @@ class Experiment:
 
     @property
     def remaining(self) -> int:
-        """Units left in the budget."""
-        return self.problem.budget - self._asked
+        """Most units that can still be assigned: 0 when ``ask`` would raise, and not before.
+
+        Without costs, caps and closed arms these are the units left in the budget.
+        """
+        return remaining_units(self)
+
+    @property
+    def spent(self) -> float:
+        """What the units assigned so far have cost, lost and withdrawn ones included."""
+        return float(np.sum(self.problem.costs * self._state.arms["assigned"]))
+
+    @property
+    def closed(self) -> tuple[str, ...]:
+        """Arms that get no further units."""
+        return tuple(self.problem.arms[i] for i in np.flatnonzero(self._state.arms["open"] == 0))
 
     @property
     def pending(self) -> list[int]:
@@ -208,8 +253,13 @@ class Experiment:
             kernel.settle(self._state)
 
     def _grow(self) -> None:
-        capacity = min(self.problem.budget, 2 * len(self._state.outcomes))
+        capacity = min(self.problem.units, 2 * len(self._state.outcomes))
         self._state = with_capacity(self._state, capacity)
+
+    def _is_over(self) -> bool:
+        if self._asked == self.problem.units:
+            return True
+        return bool(self._state.trial["limited"][0]) and not restrict(self._state, self._scores)
 
     def _status(self) -> npt.NDArray[np.int64]:
         status: npt.NDArray[np.int64] = self._state.rows["status"][: self._asked]
@@ -252,9 +302,13 @@ def trial_state(problem: Problem, policy: Policy, seed: int, *, capacity: int) -
     """Arrays of a fresh trial of ``policy`` on ``problem``."""
     return new_state(
         dim=problem.dim,
-        budget=problem.budget,
+        budget=problem.units,
+        money=float(problem.budget),
         exponent=variance_exponent(problem.objective),
-        weights=problem.weights,
+        weights=problem.weights * cost_discounts(problem.costs, problem.objective),
+        costs=problem.costs,
+        floors=problem.floors,
+        caps=problem.caps,
         order=tie_order(problem.arms, seed),
         whitener=problem.whitener(),
         learns_moment=problem.moment is None,

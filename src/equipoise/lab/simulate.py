@@ -81,7 +81,7 @@ def simulate(
     named = _named(policies)
     _check(scenario, named, trials, seed, workers)
     trials, seed = int(trials), int(seed)
-    chunks = list(cut_trials(len(named), trials, scenario.budget))
+    chunks = list(cut_trials(len(named), trials, scenario.units))
     store = open_checkpoint(checkpoint, scenario, {k: p.spec for k, p in named.items()}, trials, seed)
     ledgers = [new_ledger(trials, len(scenario.noise)) for _ in named]
     seconds = np.zeros(len(named))
@@ -96,7 +96,7 @@ def simulate(
                 progress(done, trials * len(named))
     weights = result_weights(scenario)
     results = {
-        name: PolicyResult(name, policy.spec, ledger, weights, float(spent), trials * scenario.budget)
+        name: PolicyResult(name, policy.spec, ledger, weights, float(spent), _decisions(scenario, ledger))
         for (name, policy), ledger, spent in zip(named.items(), ledgers, seconds, strict=True)
     }
     return SimulationResult(scenario, seed, __version__, results)
@@ -110,6 +110,11 @@ def run_chunk(scenario: Scenario, policy: Policy, seed: int, first: int, trials:
     begin = time.perf_counter()
     run_trials(bench, first, ledger)
     return ledger, time.perf_counter() - begin
+
+
+def _decisions(scenario: Scenario, ledger: Ledger) -> int:
+    """Units that were assigned; where money runs out sooner or later, those whose outcome was not lost."""
+    return int(ledger.counts.sum()) if scenario.costs else len(ledger.counts) * scenario.units
 
 
 _WARM: set[tuple[bool, int, int]] = set()
@@ -210,12 +215,14 @@ def _check(
             raise InvalidArgument(f"{name}={value!r} is not a whole number of at least {least}")
     if seed >= 2**63:
         raise InvalidArgument(f"seed={seed!r} is not below 2^63")
-    needed = len(scenario.noise) * (scenario.dim + 1)
+    problem = scenario.problem()
     for name, policy in policies.items():
-        if scenario.budget < needed and type(policy).forced_start:
+        if not problem.pays_for_start and type(policy).forced_start:
+            needed = problem.least_budget
+            formula = "m(d+1) = " if needed == len(problem.arms) * (problem.dim + 1) else ""
             raise BudgetTooSmall(
-                f"{name} needs a budget of at least m(d+1) = {needed}, not {scenario.budget}: it starts with "
-                "d + 1 units an arm",
+                f"{name} needs a budget of at least {formula}{needed:.10g}, "
+                f"not {problem.budget:.10g}: it starts with d + 1 units an arm",
                 hint="below that only uniform and oracle can run",
             )
-        policy.informed(scenario.noise).settings(scenario.problem())
+        policy.informed(scenario.noise).settings(problem)
