@@ -282,3 +282,23 @@ def test_limits_with_late_lost_and_withdrawn_units(values, spec, seed):
     with pytest.raises(BudgetExhausted):
         experiment.ask(np.ones(3))
     experiment.estimates()
+
+
+@eq.register("test-never-b")
+def never_b(arm, trial, settings):
+    return -np.inf if arm.position == 1 else 1.0
+
+
+@eq.register("test-not-a-number")
+def not_a_number(arm, trial, settings):
+    return np.nan
+
+
+@pytest.mark.parametrize("spec", ["test-never-b", "test-not-a-number"])
+def test_an_arm_that_may_be_chosen_wins_whatever_its_score(spec):
+    experiment = eq.Experiment(eq.Problem(list(NOISE), 1, 30), spec)
+    for t in range(12):
+        experiment.tell(experiment.ask([1.0 + t]).id, float(t % 3))
+    for arm in ("a", "c"):
+        experiment.close(arm)
+    assert [experiment.ask([2.0]).arm for _ in range(5)] == ["b"] * 5

@@ -128,7 +128,8 @@ def test_a_closed_arm_reserves_nothing():
 def test_joining_is_reopening_an_arm_that_was_closed_from_the_start(spec, moment, fates, units):
     if spec == "trace-gain" and moment is None:
         pytest.skip("its prior is a share of the contexts seen, by the number of arms")
-    terms = {"weight": 2.0, "cost": 1.5, "floor": 12, "cap": 20}
+    # Cheaper than the others, so that all weights change.
+    terms = {"weight": 2.0, "cost": 0.5, "floor": 12, "cap": 20}
     joined = two_arms(spec, moment=moment, costs={"b": 2.0})
     problem = joined.problem.with_arm("late", **terms)
     reopened = eq.Experiment(problem, spec, seed=6)

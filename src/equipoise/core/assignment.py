@@ -22,7 +22,7 @@ class Assignment:
 
     @property
     def scores(self) -> dict[str, float]:
-        """Every arm's score at the choice; infinite for arms that had to go first."""
+        """Every arm's score at the choice: ∞ if it had to go first, −∞ if it may not be chosen."""
         return dict(zip(self.arms, self.score_values.tolist(), strict=True))
 
     def __eq__(self, other: object) -> bool:
