@@ -19,6 +19,7 @@ import dataclasses
 import functools
 import pickle
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -203,7 +204,7 @@ def check_late_outcomes(policy: Policy) -> None:
         rng = np.random.default_rng(21)
         experiment = Experiment(problem, policy, seed=3)
         waiting: list[int] = []
-        for _ in range(_BUDGET):
+        while experiment.remaining:
             waiting.append(experiment.ask(rng.normal(size=_DIM)).id)
             while waiting and rng.random() < 0.45:
                 unit = waiting.pop(int(rng.integers(len(waiting))))
@@ -230,9 +231,9 @@ class _Trial:
     ) -> None:
         rng = np.random.default_rng(12)
         self.experiment = Experiment(problem, policy, seed=5)
-        self.base = rng.normal(size=(problem.budget, problem.dim))
+        self.base = rng.normal(size=(problem.units, problem.dim))
         self.contexts = self.base if mixing is None else self.base @ mixing.T
-        self.shocks = {arm: _DEVIATIONS[arm] * rng.normal(size=problem.budget) for arm in _ARMS}
+        self.shocks = {arm: _DEVIATIONS[arm] * rng.normal(size=problem.units) for arm in _ARMS}
         self.slopes = {arm: rng.normal(size=problem.dim) for arm in _ARMS}
         self.unit, self.signal = unit, signal
         self.pulls = dict.fromkeys(_ARMS, 0)
@@ -262,12 +263,28 @@ def _problems() -> Iterator[Problem]:
     yield Problem(_ARMS, _DIM, _BUDGET, skewed, weights={"alpha": 4.0})
     yield Problem(_ARMS, _DIM, _BUDGET, None, objective="mean")
     yield Problem(_ARMS, _DIM, _BUDGET, skewed, objective=3.0, weights={"gamma": 0.5})
+    # Floor and cap lie where no policy would go by itself.
+    limits: dict[str, Any] = {"costs": {"beta": 1.7}, "floors": {"alpha": 25}, "caps": {"gamma": 26}}
+    yield Problem(_ARMS, _DIM, _BUDGET, skewed, objective="mean", **limits)
 
 
 def _restated(problem: Problem, arms: Sequence[str], moment: Matrix | None) -> Problem:
     """The same problem with its arms listed, or its contexts measured, in another way."""
-    weights = dict(zip(problem.arms, problem.weights.tolist(), strict=True))
-    return Problem(arms, problem.dim, problem.budget, moment, problem.objective, weights)
+    weights, costs, floors, caps = (
+        dict(zip(problem.arms, values.tolist(), strict=True))
+        for values in (problem.weights, problem.costs, problem.floors, problem.caps)
+    )
+    return Problem(
+        arms,
+        problem.dim,
+        problem.budget,
+        moment,
+        problem.objective,
+        weights,
+        costs=costs,
+        floors={arm: int(floor) for arm, floor in floors.items()},
+        caps={arm: int(cap) for arm, cap in caps.items() if cap < np.inf},
+    )
 
 
 def _same(

@@ -37,6 +37,10 @@ class BudgetTooLarge(InvalidProblem):
     """No fewer units than rows in the table: none would be left to measure errors on."""
 
 
+class LimitConflict(InvalidProblem):
+    """Floors and caps that no allocation can keep."""
+
+
 class InvalidMoment(InvalidProblem):
     """Σ is not a symmetric positive definite d×d matrix."""
 
@@ -50,7 +54,11 @@ class InvalidOutcome(EquipoiseError, ValueError):
 
 
 class BudgetExhausted(EquipoiseError, RuntimeError):
-    """All units of the budget have been assigned."""
+    """All units of the budget have been assigned, or what is left pays for no arm."""
+
+
+class NoArmLeft(BudgetExhausted):
+    """Some of the budget is left, but every arm is closed or at its cap."""
 
 
 class AssignmentNotFound(EquipoiseError, KeyError):

@@ -98,3 +98,29 @@ def test_wrong_values_are_named_with_a_hint(fail, option, value, message):
     found, hint = fail(*BASE, option, value)
     assert message in found
     assert hint
+
+
+def test_costs_make_budgets_money(run):
+    line = (
+        "plan",
+        "--noise",
+        "1,2",
+        "--dim",
+        "3",
+        "--target",
+        "0.2",
+        "--objective",
+        "mean",
+        "--costs",
+        "0.5,4",
+    )
+    text = run(*line).stdout
+    planned = eq.plan(noise=[1.0, 2.0], dim=3, target=0.2, objective="mean", costs=[0.5, 4.0])
+    assert text.startswith("Budget for an expected squared error of 0.2")
+    assert (
+        f"needs {planned['oracle'].budget:.10g}, a uniform one {planned['uniform'].budget:.10g}: it saves"
+        in text
+    )
+    assert " units:" not in text
+    assert json.loads(run(*line, "--json").stdout)["costs"] == [0.5, 4.0]
+    assert "--costs has 2 numbers for 3 arms" in run(*line, "--noise", "1,2,3").stderr

@@ -101,3 +101,29 @@ def test_refuses(change, message):
 def test_unplanned_policy():
     with pytest.raises(InvalidArgument, match="planned: oracle, uniform"):
         eq.plan(noise=[1.0], dim=1, target=1.0)["trace-ucb"]
+
+
+@pytest.mark.parametrize("objective", ["max", "mean", 2.0])
+def test_money_has_no_unit(objective):
+    terms = {"noise": [0.5, 1.0, 4.0], "dim": 4, "target": 0.2, "objective": objective}
+    one = eq.plan(**terms, costs=[1.0, 2.0, 0.5])
+    other = eq.plan(**terms, costs=[8.0, 16.0, 4.0])
+    for policy in ("oracle", "uniform"):
+        assert other[policy].budget == 8 * one[policy].budget
+        assert other[policy].counts == one[policy].counts
+        spent = float(np.dot(one[policy].counts, one.costs))
+        assert one[policy].budget - 2.0 < spent <= one[policy].budget
+        assert one[policy].expected_error <= 0.2
+    assert one["oracle"].budget < one["uniform"].budget
+    assert str(one).startswith("Budget for an expected error of 0.2")
+    assert one.record()["costs"] == [1.0, 2.0, 0.5]
+
+
+def test_costs_of_one_plan_units():
+    terms = {"noise": [0.5, 1.0, (1.0, 4.0)], "dim": 5, "target": 0.1}
+    assert eq.plan(**terms, costs=[1.0, 1.0, 1.0]) == eq.plan(**terms)
+    assert isinstance(eq.plan(**terms)["oracle"].budget, int)
+    with pytest.raises(InvalidArgument, match="2 costs for 3 arms"):
+        eq.plan(**terms, costs=[1.0, 2.0])
+    with pytest.raises(InvalidArgument, match="not positive"):
+        eq.plan(**terms, costs=0.0)

@@ -139,3 +139,16 @@ def test_wrong_values(changes, error):
 def test_an_unknown_policy():
     with pytest.raises(eq.errors.UnknownPolicy):
         find("trace-usb")
+
+
+def test_costs_scale_the_budget_and_nothing_else():
+    one, other = (
+        find("trace-ucb", objective="mean", trials=100, costs=costs)
+        for costs in ([1.0, 3.0, 2.0], [4.0, 12.0, 8.0])
+    )
+    assert other.budget == 4 * one.budget
+    assert [loss for _, loss in other.curve] == [loss for _, loss in one.curve]
+    assert [n for n, _ in other.curve] == [4 * n for n, _ in one.curve]
+    exact = eq.plan(noise=NOISE, dim=DIM, target=TARGET, objective="mean", costs=[4.0, 12.0, 8.0])
+    assert other.uniform_budget == exact["uniform"].budget
+    assert exact["oracle"].budget * 0.8 < other.budget < other.uniform_budget

@@ -102,6 +102,9 @@ def scenarios(draw):
         "ridge": numbers(0, 10) | st.sampled_from(["leave-one-out", "empirical-bayes", "pooled"]),
         "objective": st.sampled_from(["max", "mean"]) | numbers(1, 20) | st.just(math.inf),
         "weights": st.lists(numbers(0.1, 10), **per_arm),
+        "costs": st.lists(numbers(0.1, 10), **per_arm),
+        "floors": st.just([0] * arms),
+        "caps": st.lists(st.none() | st.integers(10**8, 10**9), **per_arm),
     }
     chosen = draw(st.sets(st.sampled_from(sorted(optional))))
     return eq.Scenario(
@@ -159,6 +162,9 @@ CHANGES = {
     "ridge": 0.1,
     "objective": "mean",
     "weights": (1.0, 2.0),
+    "costs": (1.0, 2.5),
+    "floors": (0, 5),
+    "caps": (30, None),
 }
 PLAIN = eq.GaussianScenario(noise=[0.5, 2.0], dim=2, budget=60)
 
@@ -343,6 +349,16 @@ NAN, INF = math.nan, math.inf
         ({"weights": [1.0]}, "1 weights for 2 arms"),
         ({"weights": [1.0, 0.0]}, "positive"),
         ({"weights": 3}, "not a list of numbers"),
+        ({"costs": [1.0]}, "1 costs for 2 arms"),
+        ({"costs": [1.0, -1.0]}, "cost -1.0 of arm 'arm-2' is not a positive number"),
+        ({"costs": [1.0, 1.0], "budget": -3.5}, "budget=-3.5"),
+        ({"budget": 60.5}, "budget=60.5 is not a whole number"),
+        ({"floors": [1.5, 0]}, "floors=1.5 is not a whole number"),
+        ({"floors": "none"}, "not a list of whole numbers"),
+        ({"floors": [50, 11]}, "does not pay for the floors"),
+        ({"caps": [3, 3]}, "the caps leave 54 of the budget"),
+        ({"caps": [2, None]}, "can never be estimated"),
+        ({"caps": [30, "no"]}, "caps='no' is not a whole number"),
     ],
     ids=lambda value: str(value) if isinstance(value, dict) else "",
 )

@@ -28,10 +28,11 @@ def repeated(scenario, policy, seed, bench):
     state = bench.state
     experiment = eq.Experiment(scenario.problem(), policy.informed(scenario.noise), seed=seed)
     experiment._state.trial["number"] = state.trial["number"]
-    for t in range(scenario.budget):
+    for t in range(int(state.trial["step"][0])):
         assignment = experiment.ask(state.contexts[t])
         assert experiment.problem.index(assignment.arm) == state.rows["arm"][t], f"unit {t + 1}"
         experiment.tell(assignment.id, state.outcomes[t])
+    assert experiment.remaining == 0
     return experiment
 
 
@@ -44,6 +45,12 @@ VARIATIONS = {
         "weights": (1.0, 2.0, 1.0, 1.0, 0.5, 1.0, 1.0),
     },
     "wrong moment": {"moment": np.diag([1.0, 5.0, 0.1, 1.0]), "objective": 3.0},
+    "limits": {
+        "objective": "mean",
+        "costs": (1.0, 2.0, 0.5, 1.0, 0.3, 1.0, 1.7),
+        "floors": (20, 0, 0, 7, 0, 0, 0),
+        "caps": (None, None, 9, None, None, 15, 6),
+    },
     "heavy tails": {"noise_shape": StudentNoise(dof=4), "heteroscedasticity": 2.0, "intercept": True},
 }
 
@@ -125,25 +132,32 @@ def test_pooling_pays_where_arms_are_alike():
     assert pooled < 0.6 * alone
 
 
+LIMITS = {"costs": (1.0, 2.0, 0.5, 1.0, 1.0, 1.0, 1.7), "floors": (12,) * 7, "caps": (None, 30, *[None] * 5)}
+
+
+@pytest.mark.parametrize("limits", [{}, LIMITS], ids=["free", "limits"])
 @pytest.mark.parametrize("spec", ["trace-ucb", "var-ucb", "uniform", "trace-gain"])
-def test_late_and_lost_outcomes_are_those_of_experiment(spec):
-    scenario = eq.GaussianScenario(noise=UNEQUAL, dim=3, budget=150, delay=Delay(mean=12), lost=0.2)
+def test_late_and_lost_outcomes_are_those_of_experiment(spec, limits):
+    scenario = eq.GaussianScenario(noise=UNEQUAL, dim=3, budget=150, delay=Delay(mean=12), lost=0.2, **limits)
     policy = eq.parse_policy(spec)
     bench, ledger = one_trial(scenario, policy, seed=3, trial=2)
     state = bench.state
     experiment = eq.Experiment(scenario.problem(), policy, seed=3)
-    for t in range(int(bench.due.max()) + 1):
-        if t < 150:
+    asked = int(state.trial["step"][0])
+    due = bench.due[:asked]
+    for t in range(int(due.max()) + 1):
+        if t < asked:
             assignment = experiment.ask(state.contexts[t])
             assert experiment.problem.index(assignment.arm) == state.rows["arm"][t]
-        for row in np.flatnonzero(bench.due == t):
+        for row in np.flatnonzero(due == t):
             if state.rows["status"][row] == 2:
                 experiment.lose(int(row) + 1)
             else:
                 experiment.tell(int(row) + 1, state.outcomes[row])
     assert experiment.pending == []
-    lost = int(np.count_nonzero(state.rows["status"] == 2))
-    assert ledger.counts.sum() == 150 - lost
+    assert experiment.remaining == 0
+    lost = int(np.count_nonzero(state.rows["status"][:asked] == 2))
+    assert ledger.counts.sum() == asked - lost
     assert 10 < lost < 55
     np.testing.assert_array_equal(state.coefs, experiment._state.coefs)
 
@@ -266,3 +280,57 @@ def test_small_budgets():
         assert np.all(np.isfinite(policy.errors))
     with pytest.raises(eq.errors.BudgetTooSmall, match="only uniform and oracle"):
         eq.simulate(scenario, ["uniform", "trace-ucb"], trials=50)
+
+
+COSTS = (1.0, 1.0, 8.0, 8.0)
+
+
+@pytest.mark.parametrize("spec", ["oracle", "trace-ucb", "var-ucb", "trace-gain"])
+def test_minding_costs_buys_more_accuracy(spec):
+    """Weights equal to the costs cancel 1/c, so that choices ignore costs while the money still goes.
+
+    The difference is 5 standard errors at least: fails by chance less than once in 10⁶ runs.
+    """
+    world = eq.GaussianScenario(noise=[1, 2, 1, 2], dim=5, budget=600, objective="mean", costs=COSTS)
+    ledgers = [
+        eq.simulate(scenario, [spec], trials=2_000, seed=1)[spec].ledger
+        for scenario in (world, world.replace(weights=COSTS))
+    ]
+    minding, ignoring = (ledger.errors.mean(axis=1) for ledger in ledgers)
+    gain = ignoring - minding
+    assert gain.mean() > 5 * gain.std() / np.sqrt(len(gain))
+    for ledger in ledgers:
+        spent = ledger.counts @ np.array(COSTS)
+        assert spent.max() <= 600
+        assert spent.min() > 600 - 1
+
+
+def test_limits_hold_in_every_trial():
+    scenario = eq.GaussianScenario(
+        noise=[0.1, 1, 3], dim=3, budget=100.5, costs=[1, 2.5, 0.7], floors=[20, 0, 5], caps=[None, 12, 60]
+    )
+    result = eq.simulate(scenario, SPECS, trials=50, seed=2)
+    for policy in result.policies.values():
+        counts = policy.ledger.counts
+        assert np.all(counts >= [20, 0, 5])
+        assert np.all(counts[:, 1:] <= [12, 60])
+        assert np.all(counts @ np.array([1, 2.5, 0.7]) <= 100.5 + 1e-6)
+        assert policy.decisions == counts.sum()
+    assert eq.Scenario.from_toml(scenario.to_toml()) == scenario
+
+
+def test_costs_of_one_are_no_costs():
+    scenario = eq.GaussianScenario(noise=[0.1, 1, 3], dim=3, budget=80, objective=2.0)
+    ones = scenario.replace(costs=(1.0, 1.0, 1.0), floors=(0, 0, 0), caps=(None, 80, None))
+    plain, costly = (eq.simulate(world, SPECS, trials=30, seed=5) for world in (scenario, ones))
+    for name in SPECS:
+        for left, right in zip(plain[name].ledger, costly[name].ledger, strict=True):
+            np.testing.assert_array_equal(left, right)
+
+
+def test_a_forced_start_must_be_paid_for():
+    scenario = eq.GaussianScenario(noise=[1, 2], dim=3, budget=11, costs=[1, 2])
+    with pytest.raises(eq.errors.BudgetTooSmall, match="trace-ucb needs a budget of at least 12, not 11"):
+        eq.simulate(scenario, ["trace-ucb"], trials=1)
+    counts = eq.simulate(scenario, ["uniform"], trials=1)["uniform"].ledger.counts
+    assert (counts @ [1, 2]).tolist() == [11]

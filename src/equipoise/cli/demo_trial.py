@@ -96,7 +96,7 @@ class World:
         self, chosen: Experiment, uniform: Experiment, advance: Callable[[], None] = lambda: None
     ) -> Comparison:
         """Run both experiments; ``advance`` is called after every unit."""
-        budget = self.problem.budget
+        budget = self.problem.units
         return Comparison(
             budget=budget,
             dim=DIM,

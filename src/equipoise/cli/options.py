@@ -47,15 +47,15 @@ def chosen_policies(typed: tuple[str, ...], setting: Setting) -> list[str]:
     """The policies to run; of the default ones, those that the budget allows."""
     import equipoise as eq
 
-    needed = len(setting.noise) * (setting.dim + 1)
+    problem = setting.problem()
     names = list(typed or POLICIES)
     parsed: dict[str, Policy] = {name: eq.parse_policy(name) for name in names}
-    if typed or setting.budget >= needed:
+    if typed or problem.pays_for_start:
         return names
     late = [name for name in names if type(parsed[name]).forced_start]
     click.echo(
         f"Without {', '.join(late)}: adaptive policies start with d + 1 units an arm, "
-        f"m(d+1) = {needed} in all, and the budget is {setting.budget}.",
+        f"{problem.least_budget:.10g} in all, and the budget is {setting.budget:.10g}.",
         err=True,
     )
     return [name for name in names if name not in late]

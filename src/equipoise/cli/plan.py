@@ -12,6 +12,7 @@ from equipoise.cli.plan_simulated import print_simulated
 from equipoise.cli.progress import progress_bar
 from equipoise.cli.terminal import new_table, output, print_table
 from equipoise.cli.values import (
+    parse_costs,
     parse_noise,
     parse_objective,
     parse_weights,
@@ -70,6 +71,12 @@ TRIALS, SEED = "2000", "0"
     help="Importance of every arm; its error counts that many times.  [default: 1 each]",
 )
 @click.option(
+    "--costs",
+    callback=typed(parse_costs),
+    metavar="C,C,…",
+    help="Cost of a unit of every arm; budgets are then money.  [default: 1 each]",
+)
+@click.option(
     "--policy",
     "policies",
     multiple=True,
@@ -100,6 +107,7 @@ def command(
     target: float,
     objective: Objective,
     weights: list[float] | None,
+    costs: list[float] | None,
     policies: tuple[str, ...],
     trials: int,
     seed: int,
@@ -116,11 +124,12 @@ def command(
     """
     import equipoise as eq
 
-    if weights is not None and len(weights) != len(noise):
-        raise InvalidArgument(
-            f"--weights has {len(weights)} numbers for {len(noise)} arms in --noise",
-            hint="type one weight an arm",
-        )
+    for option, values in (("weight", weights), ("cost", costs)):
+        if values is not None and len(values) != len(noise):
+            raise InvalidArgument(
+                f"--{option}s has {len(values)} numbers for {len(noise)} arms in --noise",
+                hint=f"type one {option} an arm",
+            )
     if cluster is not None and not policies:
         raise InvalidArgument(
             "--cluster has nothing to simulate without --policy", hint="e.g. --policy trace-ucb"
@@ -131,6 +140,7 @@ def command(
         target=target,
         objective=objective,
         weights=1.0 if weights is None else weights,
+        costs=1.0 if costs is None else costs,
     )
     simulated = _simulate(plan, policies, trials, seed, cluster, quiet=as_json)
     if as_json:
@@ -177,6 +187,7 @@ def _simulate_one(
             target=plan.target,
             objective=plan.objective,
             weights=plan.weights,
+            costs=plan.costs,
             trials=trials,
             seed=seed,
             executor=executor,
@@ -189,8 +200,9 @@ def _title(plan: Plan) -> str:
         goal = {"max": "the worst arm", "mean": "the mean of the arms"}[plan.objective]
     else:
         goal = f"the {plan.objective:g}-norm of the arms"
+    what = "Budget" if plan.has_costs else "Units"
     return (
-        f"Units for an expected squared error of {plan.target:g} ({goal}): "
+        f"{what} for an expected squared error of {plan.target:g} ({goal}): "
         f"{len(plan.noise)} arms, {plan.dim} features"
     )
 
@@ -199,7 +211,7 @@ def _table(plan: Plan) -> Table:
     guessed = _guessed(plan)
     table = new_table(
         "allocation",
-        "units",
+        "budget" if plan.has_costs else "units",
         *(["if noise is low – high"] if guessed else []),
         "expected error",
         "units an arm",
@@ -208,8 +220,8 @@ def _table(plan: Plan) -> Table:
         low, high = planned.budget_range
         table.add_row(
             planned.policy,
-            str(planned.budget),
-            *([f"{low} – {high}"] if guessed else []),
+            f"{planned.budget:.10g}",
+            *([f"{low:.10g} – {high:.10g}"] if guessed else []),
             f"{planned.expected_error:.4g}",
             " ".join(map(str, planned.counts)),
         )
@@ -218,11 +230,12 @@ def _table(plan: Plan) -> Table:
 
 def _saving(plan: Plan) -> str:
     optimal, uniform = plan["oracle"].budget, plan["uniform"].budget
+    unit = "" if plan.has_costs else " units"
     if plan.saving <= 0:
-        return f"Both allocations need {optimal} units: there is nothing to save here."
+        return f"Both allocations need {optimal:.10g}{unit}: there is nothing to save here."
     return (
-        f"The optimal allocation (oracle) needs {optimal} units, a uniform one {uniform}: "
-        f"it saves {plan.saving} units ({100 * plan.saving / uniform:.0f} %)."
+        f"The optimal allocation (oracle) needs {optimal:.10g}{unit}, a uniform one {uniform:.10g}: "
+        f"it saves {plan.saving:.10g}{unit} ({100 * plan.saving / uniform:.0f} %)."
     )
 
 

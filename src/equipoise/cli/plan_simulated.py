@@ -13,11 +13,16 @@ if TYPE_CHECKING:
 def print_simulated(budgets: list[SimulatedBudget]) -> None:
     """The budgets, then every policy's curve."""
     trials, seed = budgets[0].trials, budgets[0].seed
-    table = new_table("policy", "units", "± 2 standard errors", "saved against uniform")
+    table = new_table("policy", "budget", "± 2 standard errors", "saved against uniform")
     for found in budgets:
         low, high = found.budget_range
         share = 100 * found.saving / found.uniform_budget
-        table.add_row(found.policy, str(found.budget), f"{low} – {high}", f"{found.saving} ({share:.0f} %)")
+        table.add_row(
+            found.policy,
+            f"{found.budget:.10g}",
+            f"{low:.10g} – {high:.10g}",
+            f"{found.saving:.10g} ({share:.0f} %)",
+        )
     print_table(table, title=f"By simulation, {trials} trials a budget, seed {seed}")
     for found in budgets:
         _print_curve(found)
@@ -26,9 +31,9 @@ def print_simulated(budgets: list[SimulatedBudget]) -> None:
 def _print_curve(found: SimulatedBudget) -> None:
     from equipoise.report.numbers import with_error
 
-    table = new_table("units", "expected error", "of the target", text_columns=0)
+    table = new_table("budget", "expected error", "of the target", text_columns=0)
     for budget, loss in found.curve:
-        table.add_row(str(budget), with_error(loss), f"{100 * loss.value / found.target:.0f} %")
+        table.add_row(f"{budget:.10g}", with_error(loss), f"{100 * loss.value / found.target:.0f} %")
     print_table(table, title=f"Budget curve of {found.policy}")
     if found.curve[0][1].value <= found.target:
-        output().print(f"{found.policy} reaches the target with the fewest units that were tried.\n")
+        output().print(f"{found.policy} reaches the target with the smallest budget that was tried.\n")

@@ -27,6 +27,9 @@ from equipoise.cli.options import (
 from equipoise.cli.progress import progress_bar
 from equipoise.cli.values import (
     number_between,
+    parse_caps,
+    parse_costs,
+    parse_floors,
     parse_objective,
     parse_ridge,
     parse_variances,
@@ -51,7 +54,12 @@ _MOST_FEATURES = 10_000
     "D",
     "Number of features in a context.",
 )
-@value_option("--budget", whole_number("--budget", "350", least=1, most=MOST_UNITS), "N", "Number of units.")
+@value_option(
+    "--budget",
+    whole_number("--budget", "350", least=1, most=MOST_UNITS),
+    "N",
+    "Number of units; with --costs, money.",
+)
 @click.option(
     "--covariance",
     metavar="identity|ar1:RHO|FILE.npy",
@@ -98,6 +106,14 @@ _MOST_FEATURES = 10_000
     "--ridge", parse_ridge, "LAMBDA|METHOD",
     "Final estimates: a penalty, leave-one-out, empirical-bayes or pooled.  [default: 1/n]",
 )  # fmt: skip
+@value_option(
+    "--costs",
+    parse_costs,
+    "C,C,…",
+    "Cost of a unit of every arm.  [default: 1 each]",
+)
+@value_option("--floors", parse_floors, "K,K,…", "Units that every arm must get.")
+@value_option("--caps", parse_caps, "K,K,…", "Units that every arm may get, or none.")
 @path_option("--output", "DIR", "Write report.html, a table of losses and every trial's numbers there.")
 @path_option("--checkpoint", "DIR", "Keep finished trials there; the same command goes on where it stopped.")
 @cluster_option

@@ -41,9 +41,8 @@ def _print_losses(result: SimulationResult) -> None:
         covered = policy.coverage().value
         table.add_row(name, *losses, f"{100 * covered:.1f} %" if covered == covered else "–")
     scenario = result.scenario
-    title = (
-        f"Squared errors (± standard error): {len(scenario.noise)} arms, {scenario.dim} features, "
-        f"{scenario.budget} units"
+    title = f"Squared errors (± standard error): {len(scenario.noise)} arms, {scenario.dim} features, " + (
+        f"{scenario.budget} units" if scenario.costs is None else f"a budget of {scenario.budget:.10g}"
     )
     print_table(folded(table), title=title)
 

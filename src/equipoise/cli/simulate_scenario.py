@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from equipoise.lab.scenario import Scenario
 
 _NEEDED = ("noise", "dim", "budget")
+_FIELDS = ("moment", "lost", "objective", "weights", "costs", "floors", "caps")
 _COVARIANCE_HINT = "type identity, ar1:RHO, or a file that numpy.save wrote"
 
 
@@ -72,8 +73,7 @@ def _override(scenario: Scenario, given: Mapping[str, Any]) -> Scenario:
     """The scenario with what was typed in place of what it says."""
     from equipoise.lab.pieces import Delay, GaussianContexts, StudentNoise
 
-    plain = (*_NEEDED, "moment", "lost", "objective", "weights", "ridge")
-    changes = {name: given[name] for name in plain if name in given}
+    changes = {name: given[name] for name in (*_NEEDED, *_FIELDS) if name in given}
     if "covariance" in given:
         if not isinstance(scenario.contexts, GaussianContexts):
             raise InvalidArgument(

@@ -55,18 +55,37 @@ def parse_variances(text: str) -> list[float]:
     return variances
 
 
-def parse_weights(text: str) -> list[float]:
-    """Positive numbers, one an arm."""
-    weights = []
-    for entry in _entries("--weights", text, "1,2,1"):
-        weight = _number(entry)
-        if not 0.0 < weight < math.inf:
-            raise InvalidArgument(
-                f"{entry!r} in --weights {text} is not a positive number",
-                hint="type one weight an arm, e.g. --weights 1,2,1",
-            )
-        weights.append(weight)
-    return weights
+def _positive_numbers(option: str, example: str) -> Callable[[str], list[float]]:
+    """Parser of positive numbers, one an arm."""
+
+    def parse(text: str) -> list[float]:
+        numbers = [_number(entry) for entry in _entries(option, text, example)]
+        for entry, number in zip(_entries(option, text, example), numbers, strict=True):
+            if not 0.0 < number < math.inf:
+                raise InvalidArgument(
+                    f"{entry!r} in {option} {text} is not a positive number",
+                    hint=f"type one number an arm, e.g. {option} {example}",
+                )
+        return numbers
+
+    return parse
+
+
+def _counts(option: str, example: str) -> Callable[[str], list[int | None]]:
+    """Parser of whole numbers, one an arm; ``none`` where there is no limit."""
+
+    def parse(text: str) -> list[int | None]:
+        counts: list[int | None] = []
+        for entry in _entries(option, text, example):
+            if entry != "none" and not re.fullmatch(r"\d{1,15}", entry):
+                raise InvalidArgument(
+                    f"{entry!r} in {option} {text} is not a whole number of at least 0",
+                    hint=f"type one number an arm, e.g. {option} {example}",
+                )
+            counts.append(None if entry == "none" else int(entry))
+        return counts
+
+    return parse
 
 
 def parse_objective(text: str) -> Objective:
@@ -188,3 +207,9 @@ def _guess(entry: str, text: str) -> Guess:
 def _number(text: str) -> float:
     # float() alone would also take "1_0", "nan" and "infinity".
     return float(text) if re.fullmatch(rf"[+-]?{_NUMBER}", text) else math.nan
+
+
+parse_weights = _positive_numbers("--weights", "1,2,1")
+parse_costs = _positive_numbers("--costs", "1,2.5,1")
+parse_floors = _counts("--floors", "0,20,0")
+parse_caps = _counts("--caps", "none,30,none")

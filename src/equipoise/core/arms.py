@@ -49,6 +49,7 @@ def assign(state: State, i: int) -> int:
     state.rows[row].arm = i
     state.rows[row].status = PENDING
     state.rows[row].previous = state.arms[i].last_row
+    state.arms[i].assigned += 1
     state.arms[i].last_row = row
     whiten(state.whitener, state.contexts, row, state.z)
     if state.trial[0].learns_moment:
@@ -107,6 +108,7 @@ def clear(state: State, number: int) -> None:
     state.seen_factor[:, :] = 0.0
     for i in range(state.arms.shape[0]):
         state.arms[i].last_row = -1
+        state.arms[i].assigned = 0
         _forget_rows(state, i)
 
 

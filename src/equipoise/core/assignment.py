@@ -29,9 +29,7 @@ class Assignment:
 
     @property
     def scores(self) -> dict[str, float]:
-        """Every arm's score at the choice; infinite for arms that had to go first, minus infinity for
-        arms that could not be chosen.
-        """
+        """Every arm's score at the choice: ∞ if it had to go first, −∞ if it may not be chosen."""
         return dict(zip(self.arms, self.score_values.tolist(), strict=True))
 
     @property

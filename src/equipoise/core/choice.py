@@ -10,6 +10,7 @@ import numpy.typing as npt
 from equipoise.core.chance import draw_arm
 from equipoise.core.compiled import call_score, compiled, inlined
 from equipoise.core.layout import State, Vector
+from equipoise.core.limits import restrict
 from equipoise.core.looking import look
 from equipoise.core.sight import if_it_looks
 
@@ -21,12 +22,17 @@ def choose(state: State, score: int, settings: Vector, scores: Vector) -> int:
     ``score`` is the address of a compiled score. The context stands in the next free row. Ties go to
     the arm with fewer pulls, then to the one that comes first in the seed's order. Where the policy
     asks for a forced start, an arm without an invertible S scores infinity; if the policy looks, arms
-    short of d + 1 units are compared by their scores, and all others score minus infinity. Where the
-    policy leaves something to chance, the arm may be another one, drawn by lot.
+    short of d + 1 units are compared by their scores, and all others score minus infinity. So do arms
+    that may not be chosen; if none may, the answer is −1. Where the policy leaves something to chance,
+    the arm may be another one, drawn by lot.
     """
     _look(state, scores)
     call_score(score, state.arms, state.trial[0], settings, scores)
-    _withhold(state, scores)
+    if state.trial[0].limited:
+        if not restrict(state, scores):
+            return -1
+    else:
+        _withhold(state, scores)
     # Selections instead of branches: where the maximum sits cannot be predicted.
     top = -np.inf
     for i in range(scores.shape[0]):

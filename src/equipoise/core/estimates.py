@@ -52,15 +52,22 @@ class Estimates(Sequence[ArmEstimate]):
     def oracle_objective(self) -> float:
         """What least squares would expect after the best static allocation, at the estimated noise.
 
+        With costs: of units that cost as much. Floors and caps do not bind it.
         Gaussian contexts are assumed, as in Prop. 1. Not a number while a noise variance is unknown.
         """
         noise = [arm.noise_variance for arm in self]
-        units = sum(arm.count for arm in self)
-        if not np.all(np.isfinite(noise)) or units < len(self) * (self.problem.dim + 1):
-            return math.nan
         problem = self.problem
+        costs = problem.costs
+        money = float(np.sum(costs * [arm.count for arm in self]))
+        if not np.all(np.isfinite(noise)) or money < float(np.sum(costs)) * (problem.dim + 1):
+            return math.nan
         ideal = ideal_allocation(
-            noise=noise, dim=problem.dim, budget=units, objective=problem.objective, weights=problem.weights
+            noise=noise,
+            dim=problem.dim,
+            budget=money,
+            objective=problem.objective,
+            weights=problem.weights,
+            costs=costs,
         )
         return static_loss(noise, ideal, problem.dim, problem.objective, problem.weights)
 
@@ -107,8 +114,8 @@ def estimate_arms(experiment: Experiment, *, ridge: float | str | None, confiden
     problem, state = experiment.problem, experiment._state
     if isinstance(confidence, str) or not 0.0 < confidence < 1.0:
         raise InvalidArgument(f"confidence={confidence!r} is not between 0 and 1", hint="e.g. 0.95")
-    method, penalty = _method(ridge, problem.budget)
-    room = new_room(state, problem.budget)
+    method, penalty = _method(ridge, problem.units)
+    room = new_room(state, problem.units)
     if method in METHODS:
         METHODS[method](state, room)
     moment = _moment(experiment)

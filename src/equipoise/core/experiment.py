@@ -24,11 +24,14 @@ from equipoise.core.layout import (
     State,
     Vector,
     new_state,
+    with_another_arm,
     with_capacity,
 )
-from equipoise.core.objective import variance_exponent
+from equipoise.core.limits import restrict
+from equipoise.core.objective import cost_discounts, variance_exponent
 from equipoise.core.policy import Policy, parse_policy, score_address
 from equipoise.core.problem import Problem
+from equipoise.core.roster import enlarged, exhausted, remaining_units, set_open
 from equipoise.errors import (
     AssignmentClosed,
     AssignmentNotFound,
@@ -86,7 +89,7 @@ class Experiment:
         self._score = score_address(self.policy)
         self._asked = 0
         self._state = trial_state(
-            problem, self.policy, self.seed, capacity=min(problem.budget, _FIRST_CAPACITY)
+            problem, self.policy, self.seed, capacity=min(problem.units, _FIRST_CAPACITY)
         )
 
     # The life of a unit
@@ -111,23 +114,19 @@ class Experiment:
             assigned.
         """
         batch = self._checked_batch(contexts)
+        if len(batch) > self.remaining > 0:
+            raise BudgetExhausted(
+                f"{len(batch)} units are more than the {self.remaining} that the budget has left",
+                hint="ask for fewer",
+            )
         self._make_room(len(batch))
-        if not type(self.policy).looks:
-            return [self._assign(context) for context in batch]
-        assigned: list[Assignment | None] = [None] * len(batch)
-        waiting = np.ones(len(batch), np.int64)
-        table = np.zeros((len(batch), len(self.problem.arms)))
-        for turn in range(len(batch)):
-            self._settle()
-            if turn == 0:
-                score_contexts(self._state, self._score, self._settings, batch, waiting, table)
-            j = most_decided(self._state, waiting, table)
-            waiting[j] = 0
-            assigned[j] = unit = self._assign(batch[j])
-            if turn + 1 < len(batch):
-                arm = self.problem.index(unit.arm)
-                score_arm(self._state, self._score, self._settings, batch, waiting, table, arm)
-        return [unit for unit in assigned if unit is not None]
+        # Arms of different costs: whether the money suffices shows only on the way.
+        before = State._make(array.copy() for array in self._state), self._asked
+        try:
+            return self._assign_batch(batch)
+        except BudgetExhausted:
+            self._state, self._asked = before
+            raise
 
     def tell(self, id: int, outcome: float) -> None:
         """Record the outcome of a unit. The same value twice is accepted and ignored."""
@@ -175,6 +174,30 @@ class Experiment:
         if self._state.rows["status"][row] != WITHDRAWN:
             kernel.withdraw(self._state, row)
 
+    # The arms
+
+    def close(self, arm: str) -> None:
+        """Give the arm no further units; it stays in the estimates, and its floor no longer counts."""
+        set_open(self, arm, False)
+
+    def reopen(self, arm: str) -> None:
+        """Let a closed arm get units again, under its floor and cap as before."""
+        set_open(self, arm, True)
+
+    def add(
+        self, arm: str, *, weight: float = 1.0, cost: float = 1.0, floor: int = 0, cap: int | None = None
+    ) -> None:
+        """Let a new arm join; what is left of the budget must pay for its start of d + 1 units, or its floor.
+
+        Past decisions stay as they were. ``problem`` then lists the arm last.
+        """
+        problem = enlarged(self, arm, weight=weight, cost=cost, floor=floor, cap=cap)
+        settings = np.ascontiguousarray(self.policy.settings(problem), dtype=float)
+        fresh = trial_state(problem, self.policy, self.seed, capacity=1)
+        self._state = with_another_arm(self._state, fresh)
+        self.problem, self._settings = problem, settings
+        self._scores = np.zeros(len(problem.arms))
+
     # What is known
 
     def estimates(self, *, ridge: float | str | None = "pooled", confidence: float = 0.95) -> Estimates:
@@ -199,8 +222,21 @@ class Experiment:
 
     @property
     def remaining(self) -> int:
-        """Units left in the budget."""
-        return self.problem.budget - self._asked
+        """Most units that can still be assigned: 0 when ``ask`` would raise, and not before.
+
+        Without costs, caps and closed arms these are the units left in the budget.
+        """
+        return remaining_units(self)
+
+    @property
+    def spent(self) -> float:
+        """What the units assigned so far have cost, lost and withdrawn ones included."""
+        return float(np.sum(self.problem.costs * self._state.arms["assigned"]))
+
+    @property
+    def closed(self) -> tuple[str, ...]:
+        """Arms that get no further units."""
+        return tuple(self.problem.arms[i] for i in np.flatnonzero(self._state.arms["open"] == 0))
 
     @property
     def pending(self) -> list[int]:
@@ -242,6 +278,8 @@ class Experiment:
             kernel.settle(self._state)
 
     def _assign(self, context: Vector) -> Assignment:
+        if self._is_over():
+            raise exhausted(self)
         self._settle()
         self._state.contexts[self._asked] = context
         i = choose(self._state, self._score, self._settings, self._scores)
@@ -251,20 +289,35 @@ class Experiment:
         top = arms[int(self._state.trial["top"][0])]
         return Assignment(self._asked, arms[i], arms, self._scores.copy(), top, chance)
 
+    def _assign_batch(self, batch: Matrix) -> list[Assignment]:
+        if not type(self.policy).looks:
+            return [self._assign(context) for context in batch]
+        assigned: list[Assignment | None] = [None] * len(batch)
+        waiting = np.ones(len(batch), np.int64)
+        table = np.zeros((len(batch), len(self.problem.arms)))
+        for turn in range(len(batch)):
+            self._settle()
+            if turn == 0:
+                score_contexts(self._state, self._score, self._settings, batch, waiting, table)
+            j = most_decided(self._state, waiting, table)
+            waiting[j] = 0
+            assigned[j] = unit = self._assign(batch[j])
+            if turn + 1 < len(batch):
+                arm = self.problem.index(unit.arm)
+                score_arm(self._state, self._score, self._settings, batch, waiting, table, arm)
+        return [unit for unit in assigned if unit is not None]
+
     def _make_room(self, units: int) -> None:
-        """Room for more units, which the budget must have."""
-        if self._asked + units > self.problem.budget:
-            left = self.problem.budget - self._asked
-            raise BudgetExhausted(
-                f"all {self.problem.budget} units of the budget are assigned"
-                if left == 0
-                else f"{units} units are more than the {left} that are left of the budget",
-                hint="read estimates(), or plan a larger experiment",
-            )
+        """Rows for more units, as many as the budget can pay for."""
         capacity = len(self._state.outcomes)
         if self._asked + units > capacity:
-            capacity = min(self.problem.budget, max(2 * capacity, self._asked + units))
+            capacity = min(self.problem.units, max(2 * capacity, self._asked + units))
             self._state = with_capacity(self._state, capacity)
+
+    def _is_over(self) -> bool:
+        if self._asked == self.problem.units:
+            return True
+        return bool(self._state.trial["limited"][0]) and not restrict(self._state, self._scores)
 
     def _status(self) -> npt.NDArray[np.int64]:
         status: npt.NDArray[np.int64] = self._state.rows["status"][: self._asked]
@@ -319,9 +372,13 @@ def trial_state(problem: Problem, policy: Policy, seed: int, *, capacity: int) -
     """Arrays of a fresh trial of ``policy`` on ``problem``."""
     return new_state(
         dim=problem.dim,
-        budget=problem.budget,
+        budget=problem.units,
+        money=float(problem.budget),
         exponent=variance_exponent(problem.objective),
-        weights=problem.weights,
+        weights=problem.weights * cost_discounts(problem.costs, problem.objective),
+        costs=problem.costs,
+        floors=problem.floors,
+        caps=problem.caps,
         order=tie_order(problem.arms, seed),
         whitener=problem.whitener(),
         learns_moment=problem.moment is None,

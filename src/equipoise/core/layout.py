@@ -25,13 +25,14 @@ ARM = np.dtype(
         ("inverse_root_dof", "f8"),  # 1/√dof, 1 while dof is 0
         ("trace", "f8"),  # Tr(Σ S⁻¹) of the design
         ("gain", "f8"),  # what the context at hand would take off the trace; kept if the policy looks
-        ("weight", "f8"),  # w of the objective
+        ("weight", "f8"),  # w of the objective, over c^(1/p) where arms have costs, see objective.py
         ("design_ready", "i8"),  # S of the design is invertible
         ("count", "i8"),  # k: units assigned and not lost
         ("order", "i8"),  # place of the arm when everything else ties
         ("position", "i8"),  # place of the arm in the problem
         ("observed", "i8"),  # of these, outcomes known
         ("pending", "i8"),  # of these, outcomes awaited
+        ("assigned", "i8"),  # units ever assigned, lost and withdrawn ones included
         ("design_tried", "i8"),  # count when inverting it was last tried, −1: never
         ("data_ready", "i8"),  # S of the data is invertible
         ("rss", "f8"),  # residual sum of squares of the data
@@ -46,6 +47,10 @@ ARM = np.dtype(
         ("provisional_sum", "f8"),  # trace_sum of that
         ("log_variance", "f8"),  # log σ̂² without its bias; kept if the policy pools
         ("log_spread", "f8"),  # variance of log_variance
+        ("cost", "f8"),  # c: what a unit takes from the budget
+        ("floor", "i8"),  # count that the arm must reach
+        ("cap", "i8"),  # assigned that it must not pass
+        ("open", "i8"),  # whether it takes further units
     ],
     align=True,
 )
@@ -54,7 +59,9 @@ TRIAL = np.dtype(
     [
         ("arms", "i8"),  # m
         ("dim", "i8"),  # d
-        ("budget", "i8"),  # n
+        ("budget", "i8"),  # n: the most units that the money buys
+        ("money", "f8"),  # the budget in the unit of the costs
+        ("limited", "i8"),  # whether costs, floors, caps or closed arms matter, see limits.py
         ("step", "i8"),  # units assigned so far, lost ones included
         ("mean_variance", "f8"),  # mean of the arms' σ̂²; 1 while nothing is known
         ("exponent", "f8"),  # p/(p+1) of the objective, 1 for "max"
@@ -79,6 +86,9 @@ ROW = np.dtype([("arm", "i8"), ("status", "i8"), ("previous", "i8")], align=True
 
 # Words of a stream of random numbers, see random.py.
 STREAM_WORDS = 19
+
+# Above any number of units, and exact as a float.
+NO_CAP = 2**53
 
 PENDING, TOLD, LOST, WITHDRAWN = range(4)
 
@@ -107,8 +117,12 @@ def new_state(
     *,
     dim: int,
     budget: int,
+    money: float,
     exponent: float,
     weights: Vector,
+    costs: Vector,
+    floors: Vector,
+    caps: Vector,
     order: npt.NDArray[np.int64],
     whitener: Matrix | None,
     learns_moment: bool,
@@ -132,13 +146,15 @@ def new_state(
     arms["design_tried"] = -1
     arms["trace"] = np.inf
     arms["trace_sum"] = np.inf
+    arms["open"] = 1
     trial = np.zeros(1, TRIAL)
     trial["arms"], trial["dim"], trial["budget"] = m, dim, budget
-    trial["mean_variance"], trial["exponent"] = 1.0, exponent
+    trial["money"], trial["mean_variance"], trial["exponent"] = money, 1.0, exponent
     trial["forced_start"], trial["learns_moment"] = forced_start, learns_moment
     trial["looks"], trial["pools"] = looks, pools
     trial["chance"], trial["seed"] = chance, seed
     trial["pooled_variance"] = trial["pooled_dof"] = 1.0
+    set_limits(arms, trial, costs, floors, caps)
     return State(
         arms=arms,
         trial=trial,
@@ -156,6 +172,34 @@ def new_state(
         scratch=aligned_zeros((1, 1, dim, padded(dim))),
         lots=np.zeros(STREAM_WORDS if looks else (0, 0), np.uint64),
     )
+
+
+def set_limits(
+    arms: npt.NDArray[Any], trial: npt.NDArray[Any], costs: Vector, floors: Vector, caps: Vector
+) -> None:
+    """Write what arms cost and how many units they must and may get; ``caps`` may be infinite."""
+    arms["cost"], arms["floor"] = costs, floors
+    arms["cap"] = np.minimum(caps, NO_CAP)
+    unequal = np.any(costs != 1.0) or np.any(floors > 0) or np.any(caps < NO_CAP)
+    trial["limited"] = bool(unequal) or not np.all(arms["open"])
+
+
+def with_another_arm(state: State, fresh: State) -> State:
+    """The same trial with one more arm, the last one of ``fresh``."""
+    m = len(state.arms)
+    arms, factors = fresh.arms.copy(), aligned_zeros(fresh.factors.shape)
+    arms[:m], factors[:m] = state.arms, state.factors
+    for name in ("weight", "order"):
+        arms[name] = fresh.arms[name]
+    coefs, gains = np.zeros_like(fresh.coefs), np.zeros_like(fresh.gains)
+    coefs[:m], gains[:m] = state.coefs, state.gains
+    trial = state.trial.copy()
+    trial["arms"], trial["budget"] = m + 1, fresh.trial["budget"]
+    if trial["learns_moment"][0]:
+        # The prior of a design that is not invertible yet is a share 1/(2m) of the contexts seen.
+        arms["provisional"] = 0
+    set_limits(arms, trial, fresh.arms["cost"], fresh.arms["floor"], fresh.arms["cap"])
+    return state._replace(arms=arms, trial=trial, factors=factors, coefs=coefs, gains=gains)
 
 
 def with_capacity(state: State, capacity: int) -> State:

@@ -38,6 +38,18 @@ def variance_exponent(objective: Objective) -> float:
     return 1.0 if math.isinf(order) else order / (order + 1.0)
 
 
+def cost_discounts(costs: Vector, objective: Objective) -> Vector:
+    """c^(−1/p) with c in units of the cheapest arm: what costs multiply weights by; 1 for "max".
+
+    Minimising Σ(w σ²/k)^p while Σ c·k is fixed gives k ∝ ((w σ²)^p/c)^(1/(p+1)) = (w c^(−1/p) σ²)^e.
+
+    >>> cost_discounts(np.array([2.0, 8.0]), "mean")
+    array([1.  , 0.25])
+    """
+    relative: Vector = costs / np.min(costs)
+    return relative ** (-1.0 / norm_order(objective))
+
+
 def combine(errors: npt.ArrayLike, weights: npt.ArrayLike, objective: Objective) -> float:
     """The objective's value for given errors per arm; a p-norm is averaged, so "mean" is the mean.
 

@@ -32,11 +32,12 @@ class PlannedBudget:
     """The smallest budget with which one allocation expects to reach the target."""
 
     policy: str
-    budget: int
+    budget: float
+    """Units; with costs, money, in steps of the cheapest arm's cost."""
     counts: tuple[int, ...]
     expected_error: float
     """The objective's expected value at that budget."""
-    budget_range: tuple[int, int]
+    budget_range: tuple[float, float]
     """Budgets at the lowest and at the highest guessed noise; the same number without guesses."""
 
 
@@ -50,6 +51,7 @@ class Plan:
     noise_range: tuple[tuple[float, float], ...]
     """Guessed ends of every arm's noise variance; twice the same number where it was given."""
     weights: tuple[float, ...]
+    costs: tuple[float, ...]
     dim: int
     objective: Objective
     budgets: tuple[PlannedBudget, ...]
@@ -64,8 +66,8 @@ class Plan:
         )
 
     @property
-    def saving(self) -> int:
-        """Units that the optimal allocation saves against the uniform one."""
+    def saving(self) -> float:
+        """What the optimal allocation saves against the uniform one."""
         return self["uniform"].budget - self["oracle"].budget
 
     def record(self) -> dict[str, Any]:
@@ -75,6 +77,7 @@ class Plan:
             "noise": list(self.noise),
             "noise_range": [list(ends) for ends in self.noise_range],
             "weights": list(self.weights),
+            "costs": list(self.costs),
             "dim": self.dim,
             "objective": self.objective,
             "saving": self.saving,
@@ -89,13 +92,19 @@ class Plan:
             },
         }
 
+    @property
+    def has_costs(self) -> bool:
+        """Whether budgets are money."""
+        return any(cost != 1.0 for cost in self.costs)
+
     def __str__(self) -> str:
         share = 100.0 * self.saving / self["uniform"].budget
+        what, unit = ("Budget", "") if self.has_costs else ("Units", " units")
         return (
-            f"Units for an expected error of {self.target:g} ({_objective_text(self.objective)}), "
+            f"{what} for an expected error of {self.target:g} ({_objective_text(self.objective)}), "
             f"{len(self.noise)} arms, {self.dim} features\n"
             f"{text_table(*self._table())}\n"
-            f"The optimal allocation saves {self.saving} units ({share:.0f} %)."
+            f"The optimal allocation saves {self.saving:.10g}{unit} ({share:.0f} %)."
         )
 
     def _repr_html_(self) -> str:
@@ -105,16 +114,16 @@ class Plan:
         guessed = any(low != high for low, high in (planned.budget_range for planned in self.budgets))
         header = [
             "allocation",
-            "units",
+            "budget" if self.has_costs else "units",
             *(["if noise is low – high"] if guessed else []),
             "error",
             "units an arm",
         ]
         rows = []
         for planned in self.budgets:
-            row = [planned.policy, str(planned.budget)]
+            row = [planned.policy, f"{planned.budget:.10g}"]
             if guessed:
-                row.append(f"{planned.budget_range[0]} – {planned.budget_range[1]}")
+                row.append(" – ".join(f"{end:.10g}" for end in planned.budget_range))
             rows.append([*row, f"{planned.expected_error:.4g}", " ".join(map(str, planned.counts))])
         return header, rows
 
@@ -126,6 +135,7 @@ def plan(
     target: float,
     objective: Objective = "max",
     weights: npt.ArrayLike = 1.0,
+    costs: npt.ArrayLike = 1.0,
 ) -> Plan:
     """The budget with which the objective is expected to reach ``target``.
 
@@ -137,6 +147,8 @@ def plan(
         Number of features d.
     target
         Expected squared prediction error that is good enough, in squared units of the outcome.
+    costs
+        What a unit of every arm costs. Budgets are then money.
 
     Examples
     --------
@@ -149,30 +161,24 @@ def plan(
         raise InvalidArgument(f"dim={dim!r} is not a positive whole number")
     if not 0.0 < float(target) < math.inf:
         raise InvalidArgument(f"target={target!r} is not a positive number", hint="a squared error, e.g. 0.1")
-    importance = np.asarray(weights, float)
-    if importance.shape not in ((), middles.shape):
-        raise InvalidArgument(
-            f"{importance.size} weights for {middles.size} arms",
-            hint="give one weight an arm, or one for all",
-        )
-    importance = np.broadcast_to(importance, middles.shape)
-    if not np.all((importance > 0) & np.isfinite(importance)):
-        raise InvalidArgument(f"weights {weights!r} are not positive numbers")
+    importance = _one_an_arm("weight", weights, len(middles))
+    prices = _one_an_arm("cost", costs, len(middles))
+    # Budgets are whole numbers of the cheapest arm's cost, so that money has no unit; 1 stays an integer.
+    step = float(prices.min()) if np.any(prices != 1.0) else 1
 
-    def counts(policy: str, variances: Vector, budget: int) -> npt.NDArray[np.int64]:
+    def counts(policy: str, variances: Vector, budget: float) -> npt.NDArray[np.int64]:
         if policy == "uniform":
-            return uniform_allocation(len(variances), budget)
+            return uniform_allocation(len(variances), budget, prices)
         return best_allocation(
-            noise=variances, dim=dim, budget=budget, objective=objective, weights=importance
+            noise=variances, dim=dim, budget=budget, objective=objective, weights=importance, costs=prices
         )
 
-    def loss(policy: str, variances: Vector, budget: int) -> float:
+    def loss(policy: str, variances: Vector, budget: float) -> float:
         return static_loss(variances, counts(policy, variances, budget), dim, objective, importance)
 
-    def smallest(policy: str, variances: Vector) -> int:
-        return _smallest_budget(
-            lambda budget: loss(policy, variances, budget) <= target, len(variances) * (dim + 1)
-        )
+    def smallest(policy: str, variances: Vector) -> float:
+        least = whole_steps(float(np.sum(prices)) * (dim + 1), step)
+        return step * _smallest_budget(lambda steps: loss(policy, variances, steps * step) <= target, least)
 
     budgets = []
     for policy in ("oracle", "uniform"):
@@ -191,10 +197,27 @@ def plan(
         noise=tuple(middles.tolist()),
         noise_range=tuple(zip(lows.tolist(), highs.tolist(), strict=True)),
         weights=tuple(importance.tolist()),
+        costs=tuple(prices.tolist()),
         dim=int(dim),
         objective=objective,
         budgets=tuple(budgets),
     )
+
+
+def whole_steps(money: float, step: float) -> int:
+    """The smallest number of steps that is not below some money, but for rounding."""
+    return math.ceil(money / step - 1e-9)
+
+
+def _one_an_arm(what: str, values: npt.ArrayLike, arms: int) -> Vector:
+    numbers = np.asarray(values, float)
+    if numbers.shape not in ((), (arms,)):
+        raise InvalidArgument(
+            f"{numbers.size} {what}s for {arms} arms", hint=f"give one {what} an arm, or one for all"
+        )
+    if not np.all((numbers > 0) & np.isfinite(numbers)):
+        raise InvalidArgument(f"{what}s {values!r} are not positive numbers")
+    return np.broadcast_to(numbers, (arms,))
 
 
 def _smallest_budget(reaches: Callable[[int], bool], least: int) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,10 +13,19 @@ import numpy.typing as npt
 
 from equipoise.core.layout import Matrix, Vector
 from equipoise.core.objective import Objective, norm_order
+from equipoise.core.terms import (
+    check_limits,
+    check_money,
+    covers,
+    most_units,
+    positive_number,
+    positive_numbers,
+    whole_number,
+    whole_numbers,
+)
 from equipoise.errors import (
     BudgetTooSmall,
     DuplicateArm,
-    InvalidArgument,
     InvalidMoment,
     InvalidProblem,
     UnknownArm,
@@ -25,6 +35,9 @@ from equipoise.errors import (
 _SYMMETRY_TOLERANCE = 1e-10
 # Smallest pivot of the correlation-scaled Σ that is told apart from rounding, per dimension.
 _PIVOT_TOLERANCE = 4 * np.finfo(float).eps
+
+# What arms that are not named have.
+_USUAL = {"weights": 1.0, "costs": 1.0, "floors": 0.0, "caps": np.inf}
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +51,7 @@ class Problem:
     dim
         Length d of a context. Include a constant 1 in the context for an intercept.
     budget
-        Number of units n, at least m(d+1).
+        Number of units n, at least m(d+1). With ``costs`` it is money, any positive number.
     moment
         Σ = E[xxᵀ] of the population the models must serve, symmetric positive definite. Nothing
         assumes mean zero. ``None``: learned from every context seen.
@@ -46,6 +59,10 @@ class Problem:
         ``"max"``, ``"mean"``, or a number p ≥ 1 for the p-norm of the arms' errors.
     weights
         Importance w of some arms, ``{name: w}``; errors are multiplied by it. Others weigh 1.
+    costs
+        What a unit of some arms takes from the budget, ``{name: c}``. Others cost 1.
+    floors, caps
+        Units that some arms must, and may at most, get, ``{name: k}``.
     allow_small_budget
         Accept a budget below m(d+1), where only static allocations make sense.
 
@@ -58,43 +75,93 @@ class Problem:
 
     arms: tuple[str, ...]
     dim: int
-    budget: int
+    budget: float
     moment: Matrix | None
     objective: Objective
     weights: Vector
+    costs: Vector
+    floors: Vector
+    caps: Vector
+    """Infinite where there is none."""
+    units: int
+    """n: the largest number of units that the budget buys; without costs the budget itself."""
 
     def __init__(
         self,
         arms: Sequence[str] | int,
         dim: int,
-        budget: int,
+        budget: float,
         moment: npt.ArrayLike | None = None,
         objective: Objective = "max",
         weights: Mapping[str, float] | None = None,
         *,
+        costs: Mapping[str, float] | None = None,
+        floors: Mapping[str, int] | None = None,
+        caps: Mapping[str, int] | None = None,
         allow_small_budget: bool = False,
     ) -> None:
         names = _arm_names(arms)
         dim = _positive_integer("dim", dim)
-        budget = _positive_integer("budget", budget)
+        budget = _positive_integer("budget", budget) if costs is None else _money(budget)
         norm_order(objective)
-        least = len(names) * (dim + 1)
-        if budget < least and not allow_small_budget:
-            raise BudgetTooSmall(
-                f"a budget of {budget} cannot estimate {len(names)} arms in {dim} dimensions: "
-                f"every arm needs at least d + 1 = {dim + 1} units",
-                hint=f"give budget={least} or more, or fewer arms or features",
-            )
+        prices = positive_numbers("cost", names, costs)
+        least = whole_numbers("floor", names, floors, unless_given=0.0)
+        most = whole_numbers("cap", names, caps, unless_given=np.inf)
+        check_limits(names, least, most, least=dim + 1)
+        check_money(budget, prices, least, most)
         values = {
             "arms": names,
             "dim": dim,
             "budget": budget,
             "moment": None if moment is None else _valid_moment(moment, dim),
             "objective": objective,
-            "weights": _weight_vector(names, weights),
+            "weights": positive_numbers("weight", names, weights),
+            "costs": prices,
+            "floors": least,
+            "caps": most,
+            "units": most_units(budget, prices, most),
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)
+        if not self.pays_for_start and not allow_small_budget:
+            needed = "" if not least.any() else ", and some have higher floors"
+            raise BudgetTooSmall(
+                f"a budget of {budget:.10g} cannot estimate {len(names)} arms in {dim} dimensions: "
+                f"every arm needs at least d + 1 = {dim + 1} units{needed}",
+                hint=f"give budget={self.least_budget:.10g} or more, or fewer arms or features",
+            )
+
+    @property
+    def least_budget(self) -> float:
+        """What d + 1 units of every arm cost, or its floor where that is higher."""
+        return float(np.sum(self.costs * np.maximum(self.floors, self.dim + 1)))
+
+    @property
+    def pays_for_start(self) -> bool:
+        """Whether every arm can be estimated: the budget is not below ``least_budget``."""
+        return covers(self.budget, self.least_budget)
+
+    def with_arm(
+        self, arm: str, *, weight: float = 1.0, cost: float = 1.0, floor: int = 0, cap: int | None = None
+    ) -> Problem:
+        """The same problem with one more arm, listed last; the budget stays as it is."""
+        names = _arm_names([*self.arms, arm])
+        added = {
+            "weights": positive_number("weight", arm, weight),
+            "costs": positive_number("cost", arm, cost),
+            "floors": whole_number("floor", arm, floor),
+            "caps": np.inf if cap is None else whole_number("cap", arm, cap),
+        }
+        limits = {name: np.array([added[name]]) for name in ("floors", "caps")}
+        check_limits((arm,), **limits, least=self.dim + 1)
+        larger = copy(self)
+        object.__setattr__(larger, "arms", names)
+        for name, value in added.items():
+            vector = np.append(getattr(self, name), value)
+            vector.setflags(write=False)
+            object.__setattr__(larger, name, vector)
+        object.__setattr__(larger, "units", most_units(self.budget, larger.costs, larger.caps))
+        return larger
 
     def index(self, arm: str) -> int:
         """Position of the arm called ``arm``."""
@@ -119,15 +186,20 @@ class Problem:
 
     def _key(self) -> tuple[object, ...]:
         moment = None if self.moment is None else self.moment.tobytes()
-        return (self.arms, self.dim, self.budget, moment, self.objective, self.weights.tobytes())
+        numbers = (self.weights, self.costs, self.floors, self.caps)
+        vectors = tuple(vector.tobytes() for vector in numbers)
+        return (self.arms, self.dim, self.budget, moment, self.objective, *vectors)
 
     def __repr__(self) -> str:
         parts = [f"arms={list(self.arms)!r}", f"dim={self.dim}", f"budget={self.budget}"]
         parts.append(f"moment={'learned' if self.moment is None else 'given'}")
         parts.append(f"objective={self.objective!r}")
-        if np.any(self.weights != 1.0):
-            listed = {a: float(w) for a, w in zip(self.arms, self.weights, strict=True) if w != 1.0}
-            parts.append(f"weights={listed!r}")
+        for name, usual in _USUAL.items():
+            kind = int if name in ("floors", "caps") else float
+            values = zip(self.arms, getattr(self, name), strict=True)
+            listed = {arm: kind(value) for arm, value in values if value != usual}
+            if listed:
+                parts.append(f"{name}={listed!r}")
         return f"Problem({', '.join(parts)})"
 
 
@@ -163,18 +235,14 @@ def _positive_integer(name: str, value: Any) -> int:
     return number
 
 
-def _weight_vector(names: tuple[str, ...], weights: Mapping[str, float] | None) -> Vector:
-    if weights is not None and not isinstance(weights, Mapping):
-        raise InvalidArgument(f"weights={weights!r} does not name arms", hint=f"e.g. {{{names[0]!r}: 2.0}}")
-    vector = np.ones(len(names))
-    for name, weight in (weights or {}).items():
-        if name not in names:
-            raise UnknownArm(f"weight for unknown arm {name!r}", hint=f"the arms are {', '.join(names)}")
-        if not (np.isreal(weight) and 0.0 < float(weight) < np.inf):
-            raise InvalidArgument(f"weight {weight!r} of arm {name!r} is not a positive number")
-        vector[names.index(name)] = float(weight)
-    vector.setflags(write=False)
-    return vector
+def _money(budget: Any) -> float:
+    """The budget as it was given, if it is a positive number."""
+    if isinstance(budget, bool | str) or not isinstance(budget, int | float | np.number):
+        raise InvalidProblem(f"budget={budget!r} is not a positive number")
+    number = operator.index(budget) if isinstance(budget, int | np.integer) else float(budget)
+    if not 0.0 < number < np.inf:
+        raise InvalidProblem(f"budget={budget!r} is not a positive number")
+    return number
 
 
 def _valid_moment(moment: npt.ArrayLike, dim: int) -> Matrix:

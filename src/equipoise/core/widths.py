@@ -56,12 +56,12 @@ class Width:
         delta = _DEFAULT_DELTA if self.delta is None else self.delta
         if self.width == "theory":
             assert self.bound is not None
-            constant = theory_constant(self.bound, len(problem.arms), problem.budget, delta)
+            constant = theory_constant(self.bound, len(problem.arms), problem.units, delta)
             return np.array([0.0, constant, 0.0])
         if self.width == "chi-square":
             from scipy.special import chdtri
 
-            dof = np.arange(1, problem.budget + 1, dtype=float)
+            dof = np.arange(1, problem.units + 1, dtype=float)
             return np.concatenate([[0.0, 0.0, float(len(dof))], dof / chdtri(dof, 1.0 - delta)])
         return np.array([CALIBRATED * float(self.width), 0.0, 0.0])
 

@@ -30,8 +30,16 @@ class Setting(Protocol):
         """Features d."""
 
     @property
-    def budget(self) -> int:
-        """Units n."""
+    def budget(self) -> float:
+        """Units, or money where arms have costs."""
+
+    @property
+    def units(self) -> int:
+        """n: the largest number of units that the budget buys."""
+
+    @property
+    def costs(self) -> tuple[float, ...] | None:
+        """What a unit of every arm costs, if not 1."""
 
     @property
     def objective(self) -> Objective:
@@ -40,6 +48,9 @@ class Setting(Protocol):
     @property
     def weights(self) -> tuple[float, ...] | None:
         """Importance of every arm."""
+
+    def problem(self) -> Problem:
+        """The problem as the policy sees it."""
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
@@ -54,9 +65,6 @@ class Arena(Setting, Protocol):
     @property
     def machine_code(self) -> Hashable:
         """Trials of arenas with equal values run the same compiled functions."""
-
-    def problem(self) -> Problem:
-        """The problem as the policy sees it."""
 
     def open(self, policy: Policy, seed: int) -> Bench:
         """A bench of its own for trials of ``policy``; nothing is shared between two of them."""

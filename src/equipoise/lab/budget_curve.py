@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from equipoise.core.objective import Objective, combine, norm_order
-from equipoise.core.planning import Plan, plan
+from equipoise.core.planning import Plan, plan, whole_steps
 from equipoise.core.policy import Policy, parse_policy
 from equipoise.errors import InvalidArgument
 from equipoise.lab.result import Estimate, PolicyResult
@@ -38,19 +38,19 @@ class SimulatedBudget:
 
     policy: str
     target: float
-    budget: int
-    budget_range: tuple[int, int]
+    budget: float
+    budget_range: tuple[float, float]
     """Budgets at which the curve, two standard errors lower and higher, reaches the target."""
-    uniform_budget: int
+    uniform_budget: float
     """What the uniform allocation needs, by closed form."""
-    curve: tuple[tuple[int, Estimate], ...]
+    curve: tuple[tuple[float, Estimate], ...]
     """Simulated budgets, in ascending order, and the objective's value at each."""
     trials: int
     seed: int
 
     @property
-    def saving(self) -> int:
-        """Units saved against the uniform allocation; below zero if more are needed."""
+    def saving(self) -> float:
+        """What is saved against the uniform allocation; below zero if more is needed."""
         return self.uniform_budget - self.budget
 
     def record(self) -> dict[str, Any]:
@@ -80,6 +80,7 @@ def simulated_budget(
     target: float,
     objective: Objective = "max",
     weights: npt.ArrayLike = 1.0,
+    costs: npt.ArrayLike = 1.0,
     trials: int = 2_000,
     seed: int = 0,
     workers: int | None = None,
@@ -95,6 +96,8 @@ def simulated_budget(
     ----------
     noise
         Noise variance of every arm.
+    costs
+        What a unit of every arm costs. Budgets are then money, in steps of the cheapest arm's cost.
     trials
         Trials at every simulated budget.
     progress
@@ -107,11 +110,15 @@ def simulated_budget(
     >>> low <= found.budget <= high < found.uniform_budget
     True
     """
-    closed = plan(noise=list(noise), dim=dim, target=target, objective=objective, weights=weights)
+    prices = np.asarray(costs, float)
+    step = float(prices.min()) if prices.size and np.any(prices != 1.0) else 1
+    closed = plan(
+        noise=list(noise), dim=dim, target=target, objective=objective, weights=weights, costs=prices / step
+    )
     chosen = parse_policy(policy)
     if closed["uniform"].budget > _LARGEST_BUDGET:
         raise InvalidArgument(
-            f"the uniform allocation needs {closed['uniform'].budget} units: too many to simulate",
+            f"the uniform allocation needs {closed['uniform'].budget:.10g} units: too many to simulate",
             hint="plan by closed form, without a policy, or choose a larger target",
         )
     curve = _Curve(closed, chosen, trials, seed, workers, executor, progress)
@@ -122,10 +129,10 @@ def simulated_budget(
     return SimulatedBudget(
         policy=policy if isinstance(policy, str) else chosen.spec,
         target=closed.target,
-        budget=budget,
-        budget_range=(min(*ends, budget), max(*ends, budget)),
-        uniform_budget=closed["uniform"].budget,
-        curve=tuple(sorted(curve.points.items())),
+        budget=step * budget,
+        budget_range=(step * min(*ends, budget), step * max(*ends, budget)),
+        uniform_budget=step * closed["uniform"].budget,
+        curve=tuple((step * n, loss) for n, loss in sorted(curve.points.items())),
         trials=trials,
         seed=seed,
     )
@@ -158,7 +165,7 @@ class _Curve:
     points: dict[int, Estimate] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.least = len(self.closed.noise) * (self.closed.dim + 1)
+        self.least = whole_steps(sum(self.closed.costs) * (self.closed.dim + 1), 1.0)
 
     def loss(self, budget: int) -> float:
         """Simulated loss at a budget, from memory where it is known."""
@@ -179,6 +186,7 @@ class _Curve:
                 ),
                 objective=self.closed.objective,
                 weights=self.closed.weights,
+                costs=self.closed.costs if self.closed.has_costs else None,
             )
             result = simulate(
                 scenario,

@@ -6,6 +6,7 @@ Every piece has a ``code`` that compiled trials branch on and a ``number`` that 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -249,6 +250,15 @@ def as_count(name: str, value: Any, *, least: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
         raise InvalidScenario(f"{name}={value!r} is not a whole number of at least {least}")
     return int(value)
+
+
+def as_counts(name: str, values: Any) -> tuple[int | None, ...]:
+    """Plain whole numbers in a tuple; None, written "none" in files, where there is no limit."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise InvalidScenario(f"{name}={values!r} is not a list of whole numbers")
+    return tuple(
+        None if value is None or value == "none" else as_count(name, value, least=0) for value in values
+    )
 
 
 def as_rows(matrix: npt.ArrayLike) -> Rows:

@@ -117,4 +117,7 @@ def _piece_from_dict(name: str, values: Any) -> Any:
 
 
 def _lists(value: Any) -> Any:
-    return [_lists(part) for part in value] if isinstance(value, tuple) else value
+    if isinstance(value, tuple):
+        # TOML has no null.
+        return ["none" if part is None else _lists(part) for part in value]
+    return value

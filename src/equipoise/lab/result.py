@@ -150,7 +150,8 @@ class SimulationResult:
         """L_n minus the loss L*_n of the optimal static allocation, eq. (9).
 
         Against the simulated oracle, paired, if it was simulated; else against the closed form, which
-        holds for OLS and Gaussian contexts. Always of the largest error, whatever the objective.
+        holds for OLS and Gaussian contexts and knows no floors and caps. Always of the largest error,
+        whatever the objective.
         """
         oracle = self._oracle()
         if oracle is not None:
@@ -160,7 +161,8 @@ class SimulationResult:
         weighted = np.array(scenario.noise) * (
             1.0 if scenario.weights is None else np.array(scenario.weights)
         )
-        optimum = optimal_loss(weighted, scenario.dim, scenario.budget)
+        costs = 1.0 if scenario.costs is None else scenario.costs
+        optimum = optimal_loss(weighted, scenario.dim, scenario.budget, costs)
         return Estimate(own.value - optimum if math.isfinite(optimum) else math.nan, own.stderr, own.trials)
 
     def _oracle(self) -> str | None:

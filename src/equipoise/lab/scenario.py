@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -28,6 +28,7 @@ from equipoise.lab.pieces import (
     OneHotContexts,
     Rows,
     as_count,
+    as_counts,
     as_number,
     as_numbers,
     as_rows,
@@ -35,6 +36,14 @@ from equipoise.lab.pieces import (
 
 if TYPE_CHECKING:
     from equipoise.lab.arena import Bench
+
+# Fields with one value an arm, and what makes plain values of them.
+_BY_ARM: dict[str, Callable[[str, Any], tuple[Any, ...]]] = {
+    "weights": as_numbers,
+    "costs": as_numbers,
+    "floors": as_counts,
+    "caps": as_counts,
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +55,7 @@ class Scenario:
     noise
         Noise variance σ² of every arm (its mean over contexts; under drift, half-way).
     dim, budget
-        Features d and units n.
+        Features d and units n; with ``costs`` the budget is money.
     contexts, noise_shape
         Pieces of :mod:`equipoise.lab.pieces`.
     intercept
@@ -70,6 +79,8 @@ class Scenario:
     ridge
         λ of the final estimates; None: 1/n. Or the word of a method that ``Experiment.estimates``
         knows, such as ``"pooled"``.
+    weights, costs, floors, caps
+        One number an arm, as for :class:`~equipoise.Problem`; None in ``caps`` is no cap.
 
     Examples
     --------
@@ -80,7 +91,7 @@ class Scenario:
 
     noise: tuple[float, ...]
     dim: int
-    budget: int
+    budget: float
     contexts: Contexts = field(default_factory=GaussianContexts)
     intercept: bool = False
     noise_shape: Noise = field(default_factory=GaussianNoise)
@@ -95,6 +106,9 @@ class Scenario:
     ridge: float | str | None = None
     objective: Objective = "max"
     weights: tuple[float, ...] | None = None
+    costs: tuple[float, ...] | None = None
+    floors: tuple[int, ...] | None = None
+    caps: tuple[int | None, ...] | None = None
 
     def __post_init__(self) -> None:
         self._check_pieces()
@@ -134,11 +148,28 @@ class Scenario:
             moment = None
         else:
             moment = self.true_moment() if isinstance(told, str) else np.array(told)
-        weights = None if self.weights is None else dict(zip(self.arms, self.weights, strict=True))
+        by_arm: dict[str, Any] = {
+            name: dict(zip(self.arms, getattr(self, name), strict=True))
+            for name in _BY_ARM
+            if getattr(self, name) is not None
+        }
+        if self.caps is not None:
+            by_arm["caps"] = {arm: cap for arm, cap in by_arm["caps"].items() if cap is not None}
         # simulate() refuses policies that cannot run on a small budget.
         return Problem(
-            self.arms, self.dim, self.budget, moment, self.objective, weights, allow_small_budget=True
+            self.arms,
+            self.dim,
+            self.budget,
+            moment,
+            self.objective,
+            **by_arm,
+            allow_small_budget=True,
         )
+
+    @property
+    def units(self) -> int:
+        """n: the largest number of units that the budget buys."""
+        return self.problem().units
 
     def true_moment(self) -> Matrix:
         """Σ = E[xxᵀ] of the contexts."""
@@ -212,8 +243,12 @@ class Scenario:
         object.__setattr__(self, "noise", as_numbers("noise", self.noise))
         if not self.noise or not all(0.0 <= value < math.inf for value in self.noise):
             raise InvalidScenario(f"noise={list(self.noise)} is not a list of variances of at least 0")
-        for name, least in (("dim", 1 + self.intercept), ("budget", 1)):
-            object.__setattr__(self, name, as_count(name, getattr(self, name), least=least))
+        object.__setattr__(self, "dim", as_count("dim", self.dim, least=1 + self.intercept))
+        # Without costs the budget is a number of units.
+        if self.costs is None or isinstance(self.budget, int | np.integer):
+            object.__setattr__(self, "budget", as_count("budget", self.budget, least=1))
+        else:
+            object.__setattr__(self, "budget", as_number("budget", self.budget))
         names = ["heteroscedasticity", "coef_drift", "curvature", "noise_drift", "lost"]
         if isinstance(self.ridge, str):
             if self.ridge not in METHODS:
@@ -233,16 +268,18 @@ class Scenario:
             object.__setattr__(self, name, value)
         if not self.lost < 1.0:
             raise InvalidScenario(f"lost={self.lost!r} is not a probability below 1")
-        if self.weights is not None:
-            object.__setattr__(self, "weights", as_numbers("weights", self.weights))
-            if len(self.weights) != len(self.noise):
-                raise InvalidScenario(f"{len(self.weights)} weights for {len(self.noise)} arms")
+        for name, kind in _BY_ARM.items():
+            values = getattr(self, name)
+            if values is not None:
+                object.__setattr__(self, name, kind(name, values))
+                if len(getattr(self, name)) != len(self.noise):
+                    raise InvalidScenario(f"{len(values)} {name} for {len(self.noise)} arms")
 
 
 def GaussianScenario(  # noqa: N802 - reads as the kind of scenario that it makes
     noise: Sequence[float],
     dim: int,
-    budget: int,
+    budget: float,
     *,
     covariance: Covariance | npt.ArrayLike = "identity",
     coef: npt.ArrayLike | None = None,

@@ -14,6 +14,7 @@ from threading import Lock
 import numpy as np
 
 from equipoise.core.policy import Policy, parse_policy
+from equipoise.core.problem import Problem
 from equipoise.errors import BudgetTooSmall, InvalidArgument
 from equipoise.lab.arena import Arena, Bench
 from equipoise.lab.checkpoint import Checkpoint, open_checkpoint
@@ -109,7 +110,8 @@ def run_policies(
     named = named_policies(policies)
     check_policies(arena, named, trials, seed, workers)
     trials, seed = int(trials), int(seed)
-    chunks = list(cut_trials(len(named), trials, arena.budget))
+    problem = arena.problem()
+    chunks = list(cut_trials(len(named), trials, problem.units))
     store = open_checkpoint(checkpoint, arena, {k: p.spec for k, p in named.items()}, trials, seed)
     ledgers = [new_ledger(trials, len(arena.noise)) for _ in named]
     seconds = np.zeros(len(named))
@@ -124,7 +126,7 @@ def run_policies(
                 progress(done, trials * len(named))
     weights = result_weights(arena)
     return {
-        name: PolicyResult(name, policy.spec, ledger, weights, float(spent), trials * arena.budget)
+        name: PolicyResult(name, policy.spec, ledger, weights, float(spent), _decisions(problem, ledger))
         for (name, policy), ledger, spent in zip(named.items(), ledgers, seconds, strict=True)
     }
 
@@ -137,6 +139,12 @@ def run_chunk(arena: Arena, policy: Policy, seed: int, first: int, trials: int) 
     begin = time.perf_counter()
     bench(first, ledger)
     return ledger, time.perf_counter() - begin
+
+
+def _decisions(problem: Problem, ledger: Ledger) -> int:
+    """Units that were assigned; where money runs out sooner or later, those whose outcome was not lost."""
+    same_cost = np.all(problem.costs == 1.0)
+    return len(ledger.counts) * problem.units if same_cost else int(ledger.counts.sum())
 
 
 _WARM: set[Hashable] = set()
@@ -237,12 +245,14 @@ def check_policies(
             raise InvalidArgument(f"{name}={value!r} is not a whole number of at least {least}")
     if seed >= 2**63:
         raise InvalidArgument(f"seed={seed!r} is not below 2^63")
-    needed = len(arena.noise) * (arena.dim + 1)
+    problem = arena.problem()
     for name, policy in policies.items():
-        if arena.budget < needed and type(policy).forced_start:
+        if not problem.pays_for_start and type(policy).forced_start:
+            needed = problem.least_budget
+            formula = "m(d+1) = " if needed == len(problem.arms) * (problem.dim + 1) else ""
             raise BudgetTooSmall(
-                f"{name} needs a budget of at least m(d+1) = {needed}, not {arena.budget}: it starts with "
-                "d + 1 units an arm",
+                f"{name} needs a budget of at least {formula}{needed:.10g}, "
+                f"not {problem.budget:.10g}: it starts with d + 1 units an arm",
                 hint="below that only uniform and oracle can run",
             )
-        policy.informed(arena.noise).settings(arena.problem())
+        policy.informed(arena.noise).settings(problem)

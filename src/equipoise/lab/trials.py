@@ -69,24 +69,24 @@ def new_bench(scenario: Scenario, policy: Policy, seed: int) -> Bench:
     """Arrays for trials of ``policy`` on ``scenario``; nothing is shared between two of them."""
     problem = scenario.problem()
     policy = policy.informed(scenario.noise)
-    state = trial_state(problem, policy, seed, capacity=problem.budget)
+    state = trial_state(problem, policy, seed, capacity=problem.units)
     method = scenario.ridge if isinstance(scenario.ridge, str) else None
-    ridge = 1.0 / problem.budget if scenario.ridge is None or method else float(scenario.ridge)
+    ridge = 1.0 / problem.units if scenario.ridge is None or method else float(scenario.ridge)
     m = len(problem.arms)
     return Bench(
         state=state,
         world=new_world(scenario, seed),
-        judge=new_judge(problem.dim, problem.budget, ridge, scenario.true_moment(), CONFIDENCE),
+        judge=new_judge(problem.dim, problem.units, ridge, scenario.true_moment(), CONFIDENCE),
         stream=new_stream(),
         score=score_address(policy),
         settings=np.ascontiguousarray(policy.settings(problem), dtype=float),
         scores=np.zeros(m),
         pulls=np.zeros(m, np.int64),
-        due=np.zeros(problem.budget, np.int64),
+        due=np.zeros(problem.units, np.int64),
         probe=state.arms.copy(),
         elasticities=np.zeros(m),
         method=method,
-        room=None if method is None else new_room(state, problem.budget),
+        room=None if method is None else new_room(state, problem.units),
     )
 
 
@@ -208,6 +208,8 @@ def _run_prompt(
         # Averages the variances; with outcomes at once nothing is ever unsettled.
         kernel.is_settled(state)
         i = _next_unit(state, world, stream, score, settings, scores, pulls, trial, t)
+        if i < 0:
+            break
         kernel.observe_at_once(state, t, state.outcomes[t])
         pulls[i] += 1
 
@@ -234,9 +236,12 @@ def _run_late(
             if not kernel.is_settled(state):
                 kernel.settle(state)
             i = _next_unit(state, world, stream, score, settings, scores, pulls, trial, t)
-            pulls[i] += 1
-            due[t] = t + draw_delay(world, stream, trial, t)
-            last = max(last, due[t] + 1)
+            if i < 0:
+                budget = t
+            else:
+                pulls[i] += 1
+                due[t] = t + draw_delay(world, stream, trial, t)
+                last = max(last, due[t] + 1)
         open_from = min(t + 1, budget)
         for row in range(min(t, budget - 1), oldest - 1, -1):
             if due[row] > t:
@@ -272,8 +277,10 @@ def _next_unit(
     trial: int,
     t: int,
 ) -> int:
-    """Choose the arm of unit t and put its outcome aside; return the arm."""
+    """Choose the arm of unit t and put its outcome aside; return the arm, −1 if none may be chosen."""
     i = choose(state, score, settings, scores)
+    if i < 0:
+        return i
     kernel.assign(state, i)
     state.outcomes[t] = draw_outcome(world, stream, trial, t, i, pulls[i], state.contexts)
     return i

@@ -79,7 +79,7 @@ def new_world(scenario: Scenario, seed: int) -> World:
     covariance = scenario.contexts.covariance_matrix(varying)
     values = {
         "seed": seed,
-        "budget": scenario.budget,
+        "budget": scenario.units,
         "intercept": scenario.intercept,
         "contexts": scenario.contexts.code,
         "contexts_number": scenario.contexts.number,
@@ -108,7 +108,7 @@ def new_world(scenario: Scenario, seed: int) -> World:
         shares=np.cumsum(np.diag(covariance)) if one_hot else np.zeros(0),
         coefs=np.zeros(shape) if scenario.coef is None else np.array(scenario.coef),
         drifts=np.zeros(shape),
-        shocks=np.zeros((0, 0) if gaussian else (len(scenario.noise), scenario.budget)),
+        shocks=np.zeros((0, 0) if gaussian else (len(scenario.noise), scenario.units)),
         draws=np.zeros((1, scenario.dim)),
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from equipoise.core.theory.static import optimal_allocation
+from equipoise.lab.arena import Setting
 from equipoise.lab.result import SimulationResult, mean_estimate
 from equipoise.report.document import Block, Code, Report, Section, Table, Text
 from equipoise.report.figures import can_plot
@@ -23,7 +24,7 @@ def simulation_report(
     size = (
         f"{counted(len(result.policies), 'policy', 'policies')} · "
         f"{counted(len(scenario.noise), 'arm', 'arms')} · "
-        f"{counted(scenario.dim, 'feature', 'features')} · {counted(scenario.budget, 'unit', 'units')} · "
+        f"{counted(scenario.dim, 'feature', 'features')} · {_budget(scenario)} · "
         f"{counted(result.trials, 'trial', 'trials')}"
     )
     sections = [
@@ -52,17 +53,19 @@ def simulation_report(
 
 
 def optimal_units(result: SimulationResult) -> Sequence[int] | None:
-    """k* of Prop. 1, or None where the budget is below m(d+1)."""
-    scenario = result.scenario
-    if scenario.budget < len(scenario.noise) * (scenario.dim + 1):
+    """k* of Prop. 1, or None where the budget does not pay for d + 1 units of every arm."""
+    problem = result.scenario.problem()
+    if not problem.pays_for_start:
         return None
-    weights = 1.0 if scenario.weights is None else scenario.weights
     counts: list[int] = optimal_allocation(
-        noise=scenario.noise,
-        dim=scenario.dim,
-        budget=scenario.budget,
-        objective=scenario.objective,
-        weights=weights,
+        noise=result.scenario.noise,
+        dim=problem.dim,
+        budget=problem.budget,
+        objective=problem.objective,
+        weights=problem.weights,
+        costs=problem.costs,
+        floors=problem.floors,
+        caps=problem.caps,
     ).tolist()
     return counts
 
@@ -73,6 +76,12 @@ def objective_words(result: SimulationResult) -> str:
     words = {"max": "the worst arm's error", "mean": "the mean error of the arms"}
     name = words[objective] if isinstance(objective, str) else f"the {objective:g}-norm of the arms' errors"
     return name if result.scenario.weights is None else f"{name}, weighted"
+
+
+def _budget(scenario: Setting) -> str:
+    if scenario.costs is None:
+        return counted(scenario.units, "unit", "units")
+    return f"a budget of {scenario.budget:.10g}"
 
 
 def summary(result: SimulationResult) -> str:

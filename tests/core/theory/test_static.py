@@ -81,3 +81,79 @@ def test_bad_noise(noise):
 def test_equal_remainders_follow_the_tie_break():
     assert theory.optimal_allocation(noise=[1.0, 1.0], dim=1, budget=9).tolist() == [5, 4]
     assert theory.optimal_allocation(noise=[1.0, 1.0], dim=1, budget=9, tie_break=[1, 0]).tolist() == [4, 5]
+
+
+@pytest.mark.parametrize("objective", ["max", "mean", 3.0])
+@pytest.mark.parametrize("costs", [[1.0, 4.0], [2.5, 0.5], [3.0, 3.0]])
+def test_allocation_is_the_best_buy(objective, costs):
+    noise, dim, budget, weights = [0.5, 2.0], 3, 150.0, [2.0, 1.0]
+    most = [int(budget // cost) for cost in costs]
+    affordable = (
+        (k, int((budget - k * costs[0]) // costs[1])) for k in range(4, most[0]) if budget - k * costs[0] > 0
+    )
+    best = min(theory.static_loss(noise, pair, dim, objective, weights) for pair in affordable)
+    terms = {"noise": noise, "dim": dim, "budget": budget, "objective": objective, "weights": weights}
+    chosen = theory.best_allocation(**terms, costs=costs)
+    assert np.dot(chosen, costs) <= budget
+    assert theory.static_loss(noise, chosen, dim, objective, weights) <= best * (1 + 0.01)
+    ideal = theory.ideal_allocation(**terms, costs=costs)
+    assert np.dot(ideal, costs) == pytest.approx(budget)
+    assert theory.static_loss(noise, ideal, dim, objective, weights) <= best * (1 + 1e-9)
+
+
+@given(noise=noises, dim=dims, extra=st.floats(0, 500), data=st.data())
+def test_static_allocations_keep_limits(noise, dim, extra, data):
+    m = len(noise)
+
+    def drawn(strategy):
+        return np.array(data.draw(st.lists(strategy, min_size=m, max_size=m)), float)
+
+    costs = drawn(st.sampled_from([0.3, 1.0, 2.5]))
+    floors = drawn(st.integers(0, 40))
+    caps = np.maximum(drawn(st.sampled_from([50, 80, np.inf])), dim + 1)
+    least = float(np.sum(costs * np.maximum(floors, dim + 1)))
+    budget = min(least + extra, float(np.sum(costs * caps)))
+    objective = data.draw(st.sampled_from(["max", "mean", 2.0]))
+    terms = {"noise": noise, "dim": dim, "budget": budget, "objective": objective, "costs": costs}
+    terms |= {"floors": floors, "caps": caps}
+    ideal = theory.ideal_allocation(**terms)
+    assert np.sum(costs * ideal) == pytest.approx(budget)
+    for counts in (ideal, theory.optimal_allocation(**terms)):
+        assert np.all(counts <= caps * (1 + 1e-9))
+        assert np.all(counts >= np.maximum(floors, dim + 1) - 1e-9)
+        assert np.sum(costs * counts) <= budget * (1 + 1e-9)
+    # Nobody between floor and cap would rather have another's money: k − d − 1 ∝ need for all of them.
+    inside = (ideal > np.maximum(floors, dim + 1) + 1e-6) & (ideal < caps - 1e-6)
+    shares = theory.optimal_shares(noise, objective, costs=costs)
+    levels = ((ideal - dim - 1) / shares)[inside]
+    np.testing.assert_allclose(levels, levels[:1].repeat(len(levels)), rtol=1e-6)
+
+
+def test_costs_of_one_are_no_costs():
+    for extra in (0, 1, 37, 200):
+        terms = {"noise": UNEQUAL, "dim": 4, "budget": 35 + extra, "objective": 2.0}
+        for function in (theory.ideal_allocation, theory.optimal_allocation, theory.best_allocation):
+            assert function(**terms, costs=[1.0] * 7).tolist() == function(**terms).tolist()
+    assert theory.uniform_allocation(3, 11.0, [1.0, 1.0, 1.0]).tolist() == [4, 4, 3]
+    assert theory.uniform_allocation(2, 11.0, [1.0, 2.0]).tolist() == [4, 3]
+    assert theory.optimal_loss(UNEQUAL, 4, 100, 3.0) == pytest.approx(
+        theory.optimal_loss(UNEQUAL, 4, 100 / 3)
+    )
+
+
+def test_optimal_loss_with_costs_is_that_of_the_ideal_allocation():
+    noise, costs = [0.5, 2.0, 1.0], [1.0, 3.0, 0.5]
+    ideal = theory.ideal_allocation(noise=noise, dim=3, budget=100, costs=costs)
+    loss = theory.optimal_loss(noise, 3, 100, costs)
+    assert theory.static_losses(noise, ideal, 3).tolist() == pytest.approx([loss] * 3)
+
+
+@pytest.mark.parametrize("costs", [[1.0, 2.0, 3.0], [0.0, 1.0], "x", [1.0, math.inf]])
+def test_bad_costs(costs):
+    with pytest.raises(InvalidArgument, match=r"costs .* are not positive numbers"):
+        theory.optimal_shares([1.0, 2.0], costs=costs)
+
+
+def test_noiseless_arms_share_what_others_may_not_have():
+    ideal = theory.ideal_allocation(noise=[0.0, 0.0, 4.0], dim=1, budget=40, caps=[np.inf, np.inf, 10])
+    assert ideal.tolist() == [15, 15, 10]

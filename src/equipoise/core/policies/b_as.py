@@ -33,7 +33,7 @@ class BAS(PublishedWidthPolicy):
     def settings(self, problem: Problem) -> Vector:
         delta = self.chosen_delta(problem)
         log = math.log(1.0 / delta)
-        spread = 2.0 * math.sqrt(2.0 * log) + math.sqrt(2.0 * delta * (2.0 + log) * problem.budget) / (
+        spread = 2.0 * math.sqrt(2.0 * log) + math.sqrt(2.0 * delta * (2.0 + log) * problem.units) / (
             (1.0 - delta) * math.sqrt(2.0 * math.log(2.0 / delta))
         )
         factor = 2.0 * spread * math.sqrt(math.log(2.0 / delta))

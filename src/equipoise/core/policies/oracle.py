@@ -48,15 +48,19 @@ class Oracle(Policy):
             raise InvalidPolicy(
                 f"the oracle was told {len(self.noise)} noise variances for {len(problem.arms)} arms"
             )
-        if problem.budget < len(problem.arms) * (problem.dim + 1):
+        if not problem.pays_for_start:
             # Too little for Prop. 1: units in proportion to need, as without contexts.
-            return optimal_shares(self.noise, problem.objective, problem.weights) * problem.budget
+            shares = optimal_shares(self.noise, problem.objective, problem.weights, problem.costs)
+            return shares * problem.budget
         targets = optimal_allocation(
             noise=self.noise,
             dim=problem.dim,
             budget=problem.budget,
             objective=problem.objective,
             weights=problem.weights,
+            costs=problem.costs,
+            floors=problem.floors,
+            caps=problem.caps,
             # By name, so that the order in which arms are listed does not matter.
             tie_break=np.argsort(np.argsort(problem.arms)),
         )

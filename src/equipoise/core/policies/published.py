@@ -63,4 +63,4 @@ class PublishedWidthPolicy(Policy):
 
     def chosen_delta(self, problem: Problem) -> float:
         """δ as given, or n to the recommended power."""
-        return float(problem.budget) ** self.recommended_power if self.delta is None else self.delta
+        return float(problem.units) ** self.recommended_power if self.delta is None else self.delta

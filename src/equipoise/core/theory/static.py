@@ -9,13 +9,17 @@ import numpy as np
 import numpy.typing as npt
 
 from equipoise.core.layout import Vector
-from equipoise.core.objective import Objective, combine, norm_order, variance_exponent
+from equipoise.core.limits import ROUNDING
+from equipoise.core.objective import Objective, combine, cost_discounts, norm_order, variance_exponent
+from equipoise.core.terms import covers
 from equipoise.errors import InvalidArgument
 
 Counts = npt.NDArray[np.int64]
 
 # Units an arm that best_allocation() places one by one.
 _UNROUNDED = 8
+# Ideal counts this close to a floor, relative to it, are rounding.
+_CLOSE = 1e-12
 
 
 def checked_noise(noise: npt.ArrayLike) -> Vector:
@@ -48,78 +52,144 @@ def static_losses(noise: npt.ArrayLike, counts: npt.ArrayLike, dim: int) -> Vect
 
 
 def optimal_shares(
-    noise: npt.ArrayLike, objective: Objective = "max", weights: npt.ArrayLike = 1.0
+    noise: npt.ArrayLike,
+    objective: Objective = "max",
+    weights: npt.ArrayLike = 1.0,
+    costs: npt.ArrayLike = 1.0,
 ) -> Vector:
-    """Shares of the units beyond d+1 an arm: proportional to (wσ²)^(p/(p+1)), σ² for "max"."""
+    """Shares of the units beyond d+1 an arm: proportional to (wσ²)^(p/(p+1)), σ² for "max".
+
+    With costs c: proportional to ((wσ²)^p/c)^(1/(p+1)), and per unit of money.
+
+    >>> optimal_shares([1.0, 1.0], "mean", costs=[1.0, 4.0])
+    array([0.33333333, 0.16666667])
+    """
     variances = checked_noise(noise)
-    needs = (np.asarray(weights, float) * variances) ** variance_exponent(objective)
+    prices = _checked_costs(costs, len(variances))
+    importance = np.asarray(weights, float) * cost_discounts(prices, objective)
+    needs = (importance * variances) ** variance_exponent(objective)
     needs = np.broadcast_to(needs, variances.shape)
-    total = float(np.sum(needs))
-    return np.full(len(variances), 1.0 / len(variances)) if total == 0.0 else needs / total
+    if not np.any(needs):
+        needs = np.ones(len(variances))
+    return np.asarray(needs / float(np.sum(prices * needs)))
 
 
 def ideal_allocation(
     *,
     noise: npt.ArrayLike,
     dim: int,
-    budget: int,
+    budget: float,
     objective: Objective = "max",
     weights: npt.ArrayLike = 1.0,
+    costs: npt.ArrayLike = 1.0,
+    floors: npt.ArrayLike = 0.0,
+    caps: npt.ArrayLike = np.inf,
 ) -> Vector:
-    """k* before rounding, eq. (7): k* = share·(n − m(d+1)) + d + 1."""
-    shares = optimal_shares(noise, objective, weights)
-    spare = budget - len(shares) * (dim + 1)
-    if spare < 0:
+    """k* before rounding, eq. (7): k* = share·(n − m(d+1)) + d + 1.
+
+    With costs the budget is money. Arms that would miss their floor or pass their cap are held there,
+    and the others share what is left.
+
+    >>> ideal_allocation(noise=[1.0, 1.0, 4.0], dim=1, budget=30, caps=[np.inf, np.inf, 10])
+    array([10., 10., 10.])
+    """
+    shares = optimal_shares(noise, objective, weights, costs)
+    prices = _checked_costs(costs, len(shares))
+    least = np.maximum(np.broadcast_to(np.asarray(floors, float), shares.shape), dim + 1)
+    most = np.broadcast_to(np.asarray(caps, float), shares.shape)
+    needed = float(np.sum(prices * least))
+    if not covers(budget, needed):
+        plain = np.all(prices == 1.0) and np.all(least == dim + 1)
         raise InvalidArgument(
-            f"a budget of {budget} is below m(d+1) = {len(shares) * (dim + 1)}",
+            f"a budget of {budget:.10g} is below {'m(d+1) = ' if plain else ''}{needed:.10g}",
             hint="no allocation can estimate every arm",
         )
-    return np.asarray(shares * spare + dim + 1)
+    held = np.full(len(shares), np.nan)
+    while True:
+        free = np.isnan(held)
+        spare = budget - float(np.sum((prices * held)[~free])) - (dim + 1) * float(np.sum(prices[free]))
+        # Where only noiseless arms are left to take units, they take them alike.
+        needs = shares if np.any(shares[free]) else np.ones(len(shares))
+        taken = 1.0 if free.all() or not free.any() else float(np.sum((prices * needs)[free]))
+        ideal = np.where(free, needs * (spare / taken) + dim + 1, held)
+        missing = np.where(free, np.maximum(least - ideal, 0.0), 0.0)
+        excess = np.where(free, np.maximum(ideal - most, 0.0), 0.0)
+        if not np.any(missing > _CLOSE * least) and not np.any(excess > 0.0):
+            return np.asarray(ideal)
+        # Holding the side that is further off leaves the other side's answer where it was.
+        if np.sum(prices * missing) >= np.sum(prices * excess):
+            held = np.where(missing > 0.0, least, held)
+        else:
+            held = np.where(excess > 0.0, most, held)
 
 
 def optimal_allocation(
     *,
     noise: npt.ArrayLike,
     dim: int,
-    budget: int,
+    budget: float,
     objective: Objective = "max",
     weights: npt.ArrayLike = 1.0,
+    costs: npt.ArrayLike = 1.0,
+    floors: npt.ArrayLike = 0.0,
+    caps: npt.ArrayLike = np.inf,
     tie_break: npt.ArrayLike | None = None,
 ) -> Counts:
     """k* of Prop. 1 in whole units by largest remainder; sums to n, never below d+1.
 
-    Equal remainders go to the arms listed first, or to those with the lowest ``tie_break``.
+    Equal remainders go to the arms listed first, or to those with the lowest ``tie_break``. With costs
+    units are bought until what is left pays for none.
 
     >>> optimal_allocation(noise=[1.0, 3.0], dim=2, budget=30).tolist()
     [9, 21]
+    >>> optimal_allocation(noise=[1.0, 1.0], dim=2, budget=60, objective="mean", costs=[1.0, 4.0]).tolist()
+    [20, 10]
     """
-    ideal = ideal_allocation(noise=noise, dim=dim, budget=budget, objective=objective, weights=weights)
+    ideal = ideal_allocation(
+        noise=noise,
+        dim=dim,
+        budget=budget,
+        objective=objective,
+        weights=weights,
+        costs=costs,
+        floors=floors,
+        caps=caps,
+    )
     counts: Counts = np.floor(ideal + 1e-9).astype(np.int64)
-    missing = budget - int(counts.sum())
+    prices = _checked_costs(costs, len(counts))
     priority = np.arange(len(counts)) if tie_break is None else np.asarray(tie_break)
-    counts[np.lexsort((priority, counts - ideal))[:missing]] += 1
-    return counts
+    while True:
+        left = budget - float(np.sum(prices * counts))
+        open_arms = np.flatnonzero((prices * (1.0 - ROUNDING) <= left) & (counts < np.asarray(caps, float)))
+        if len(open_arms) == 0:
+            return counts
+        counts[open_arms[np.lexsort((priority[open_arms], (counts - ideal)[open_arms]))[0]]] += 1
 
 
 def best_allocation(
     *,
     noise: npt.ArrayLike,
     dim: int,
-    budget: int,
+    budget: float,
     objective: Objective = "max",
     weights: npt.ArrayLike = 1.0,
+    costs: npt.ArrayLike = 1.0,
 ) -> Counts:
     """The split into whole units with the smallest static loss.
 
     Largest remainders can leave a mild arm at d+1 units, where its expected error is infinite; here
-    the last units go, one by one, where the loss falls most.
+    the last units go, one by one, where the loss falls most for its cost.
 
     >>> best_allocation(noise=[0.01, 3.0], dim=2, budget=30).tolist()
     [4, 26]
     """
-    ideal = ideal_allocation(noise=noise, dim=dim, budget=budget, objective=objective, weights=weights)
+    ideal = ideal_allocation(
+        noise=noise, dim=dim, budget=budget, objective=objective, weights=weights, costs=costs
+    )
     counts: Counts = np.maximum(np.floor(ideal) - _UNROUNDED, dim + 1).astype(np.int64)
+    prices = _checked_costs(costs, len(counts))
     needs = dim * checked_noise(noise) * np.asarray(weights, float)
+    discounts = cost_discounts(prices, objective)
     order = norm_order(objective)
 
     def urgency(i: int) -> float:
@@ -130,22 +200,33 @@ def best_allocation(
         if spare == 0.0:
             return math.inf
         now = float(needs[i]) / spare
-        # now^p − next^p, as its p-th root so that large p do not underflow
-        return now if math.isinf(order) else now * (1.0 - (spare / (spare + 1.0)) ** order) ** (1.0 / order)
+        # (now^p − next^p)/c, as its p-th root so that large p do not underflow
+        fall = 1.0 if math.isinf(order) else (1.0 - (spare / (spare + 1.0)) ** order) ** (1.0 / order)
+        return now * fall * float(discounts[i])
 
     queue = [(-urgency(i), i) for i in range(len(counts))]
     heapq.heapify(queue)
-    for _ in range(budget - int(counts.sum())):
+    left = budget - float(np.sum(prices * counts))
+    while queue:
         _, i = queue[0]
+        if left < prices[i] * (1.0 - ROUNDING):
+            heapq.heappop(queue)
+            continue
         counts[i] += 1
+        left -= float(prices[i])
         heapq.heapreplace(queue, (-urgency(i), i))
     return counts
 
 
-def uniform_allocation(arms: int, budget: int) -> Counts:
-    """n/m units an arm; the remainder goes to the arms listed first."""
-    counts = np.full(arms, budget // arms, dtype=np.int64)
-    counts[: budget % arms] += 1
+def uniform_allocation(arms: int, budget: float, costs: npt.ArrayLike = 1.0) -> Counts:
+    """n/m units an arm; the remainder goes to the arms listed first, if it pays for them."""
+    prices = _checked_costs(costs, arms)
+    counts = np.full(arms, int(budget / float(np.sum(prices)) + ROUNDING), dtype=np.int64)
+    left = budget - float(np.sum(prices * counts))
+    for i in range(arms):
+        if left >= prices[i] * (1.0 - ROUNDING):
+            counts[i] += 1
+            left -= float(prices[i])
     return counts
 
 
@@ -161,17 +242,20 @@ def static_loss(
     return combine(losses, np.broadcast_to(np.asarray(weights, float), losses.shape), objective)
 
 
-def optimal_loss(noise: npt.ArrayLike, dim: int, budget: int) -> float:
+def optimal_loss(noise: npt.ArrayLike, dim: int, budget: float, costs: npt.ArrayLike = 1.0) -> float:
     """L*_n = d·Σσ²/(n − m(d+1)), the loss of the ideal allocation for "max"; ∞ at n = m(d+1).
+
+    With costs c and money C it is d·Σcσ²/(C − Σc(d+1)).
 
     >>> round(optimal_loss([0.01, 0.02, 0.75, 1, 2, 2, 3], dim=10, budget=350), 4)
     0.3216
     """
     variances = checked_noise(noise)
-    spare = budget - len(variances) * (dim + 1)
+    prices = _checked_costs(costs, len(variances))
+    spare = budget - float(np.sum(prices)) * (dim + 1)
     if spare <= 0:
         return math.inf
-    return dim * float(variances.sum()) / spare
+    return dim * float(np.sum(prices * variances)) / spare
 
 
 def optimal_loss_bounds(noise: npt.ArrayLike, dim: int, budget: int) -> tuple[float, float]:
@@ -191,3 +275,16 @@ def wild_arms(noise: npt.ArrayLike) -> npt.NDArray[np.bool_]:
     """Which arms are wild, σ² ≥ σ̄²; the others are mild."""
     variances = checked_noise(noise)
     return np.asarray(variances >= variances.mean())
+
+
+def _checked_costs(costs: npt.ArrayLike, arms: int) -> Vector:
+    """One positive cost an arm."""
+    try:
+        prices: Vector = np.broadcast_to(np.asarray(costs, dtype=float), (arms,))
+    except (TypeError, ValueError):
+        prices = np.array([np.nan])
+    if not np.all((prices > 0.0) & np.isfinite(prices)):
+        raise InvalidArgument(
+            f"costs {costs!r} are not positive numbers", hint="give one an arm, or one for all"
+        )
+    return prices

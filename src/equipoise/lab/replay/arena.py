@@ -52,6 +52,15 @@ class ReplayArena:
         return self.scenario.budget
 
     @property
+    def units(self) -> int:
+        """The same."""
+        return self.scenario.units
+
+    @property
+    def costs(self) -> None:
+        """Every row costs the same."""
+
+    @property
     def objective(self) -> Objective:
         """What policies make small."""
         return self.scenario.objective

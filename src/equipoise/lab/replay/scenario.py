@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from equipoise.core.objective import Objective
+from equipoise.core.problem import Problem
 from equipoise.errors import InvalidScenario
 
 
@@ -56,6 +57,22 @@ class ReplayScenario:
     def dim(self) -> int:
         """Features, the intercept included."""
         return len(self.contexts) + (self.center == "intercept")
+
+    @property
+    def units(self) -> int:
+        """n, which is the budget."""
+        return self.budget
+
+    @property
+    def costs(self) -> None:
+        """Every row costs the same."""
+
+    def problem(self) -> Problem:
+        """The problem, but for Σ, which only the table has."""
+        weights = None if self.weights is None else dict(zip(self.targets, self.weights, strict=True))
+        return Problem(
+            self.targets, self.dim, self.budget, None, self.objective, weights, allow_small_budget=True
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""

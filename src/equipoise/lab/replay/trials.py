@@ -70,7 +70,7 @@ def new_bench(
     """Arrays for trials of ``policy``."""
     policy = policy.informed(noise)
     return Bench(
-        state=trial_state(problem, policy, seed, capacity=problem.budget),
+        state=trial_state(problem, policy, seed, capacity=problem.units),
         rows=Rows(
             contexts=_read_only(table.contexts),
             targets=_read_only(table.targets),
@@ -85,11 +85,11 @@ def new_bench(
         ),
         deck=Deck(
             order=np.arange(table.rows),
-            swapped=np.zeros(problem.budget, np.int64),
+            swapped=np.zeros(problem.units, np.int64),
             seed=np.array([seed], np.int64),
             stream=new_stream(),
         ),
-        judge=new_judge(problem.dim, problem.budget, 1.0 / problem.budget, fit.moment, CONFIDENCE),
+        judge=new_judge(problem.dim, problem.units, 1.0 / problem.units, fit.moment, CONFIDENCE),
         score=score_address(policy),
         settings=np.ascontiguousarray(policy.settings(problem), dtype=float),
         scores=np.zeros(len(problem.arms)),

@@ -151,12 +151,12 @@ def _measure(scenario: Scenario, trials: int, runner: Runner) -> RatePoint:
     traces, counts = _run(scenario, trials, runner)
     errors = traces * np.array(scenario.noise)
     worst = errors[:, int(np.argmax(errors.mean(axis=0)))]
-    optimal = optimal_loss(scenario.noise, scenario.dim, scenario.budget)
-    ideal = ideal_allocation(noise=scenario.noise, dim=scenario.dim, budget=scenario.budget)
+    optimal = optimal_loss(scenario.noise, scenario.dim, scenario.units)
+    ideal = ideal_allocation(noise=scenario.noise, dim=scenario.dim, budget=scenario.units)
     shortfalls = (ideal - counts).max(axis=1)
     root = math.sqrt(trials)
     return RatePoint(
-        budget=scenario.budget,
+        budget=scenario.units,
         trials=trials,
         regret=float(worst.mean() - optimal),
         regret_stderr=float(worst.std(ddof=1)) / root,
@@ -174,7 +174,7 @@ def _run(scenario: Scenario, trials: int, runner: Runner) -> tuple[Matrix, Matri
     with worker_pool(runner.executor, runner.workers) as pool:
         shares = [
             pool.submit(_run_share, scenario, runner.seed, chunk.first, chunk.trials)
-            for chunk in cut_trials(1, trials, scenario.budget)
+            for chunk in cut_trials(1, trials, scenario.units)
         ]
         try:
             traces, counts = zip(*(share.result() for share in shares), strict=True)

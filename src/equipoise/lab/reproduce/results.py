@@ -121,7 +121,7 @@ class PanelResult:
 def summarise(result: SimulationResult) -> Point:
     """A simulation without its trials."""
     losses = {"expected_max": _expected_max(result), "median_max": _median_max(result)}
-    return Point(result.scenario.dim, result.scenario.budget, result.trials, losses)
+    return Point(result.scenario.dim, result.scenario.units, result.trials, losses)
 
 
 def _expected_max(result: SimulationResult) -> Losses:

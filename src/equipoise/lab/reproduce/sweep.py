@@ -95,4 +95,4 @@ class Runner:
 
 def simulation_work(scenario: Setting, policies: int, trials: int) -> float:
     """Seconds on one core, roughly; only ratios matter, for the time left."""
-    return trials * policies * scenario.budget * (250.0 + 1.4 * scenario.dim**2) * 1e-9
+    return trials * policies * scenario.units * (250.0 + 1.4 * scenario.dim**2) * 1e-9
