@@ -4,7 +4,7 @@ from equipoise.cli.group import CommandGroup
 
 main = CommandGroup(
     "equipoise",
-    commands=("plan", "policies", "demo", "simulate", "reproduce"),
+    commands=("plan", "policies", "demo", "simulate", "reproduce", "leaderboard"),
     help="Spend a limited experiment budget so that every model comes out accurate.",
 )
 """Entry point of the ``equipoise`` command."""

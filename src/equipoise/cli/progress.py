@@ -11,6 +11,13 @@ from equipoise.cli.terminal import progress_output
 @contextmanager
 def progress_bar(label: str, *, quiet: bool = False) -> Iterator[Callable[[int, int], None]]:
     """A function that shows how much is done and how long the rest takes, on terminals only."""
+    with labelled_progress(quiet=quiet) as show:
+        yield lambda done, total: show(label, done, total)
+
+
+@contextmanager
+def labelled_progress(*, quiet: bool = False) -> Iterator[Callable[[str, float, float], None]]:
+    """The same for work in several parts, each with a label of its own."""
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
     console = progress_output()
@@ -18,4 +25,8 @@ def progress_bar(label: str, *, quiet: bool = False) -> Iterator[Callable[[int, 
     hidden = quiet or not console.is_terminal
     with Progress(*columns, console=console, transient=True, disable=hidden) as progress:
         task = progress.add_task("Compiling (on the first run only)", total=None)
-        yield lambda done, total: progress.update(task, completed=done, total=total, description=label)
+
+        def show(label: str, done: float, total: float) -> None:
+            progress.update(task, description=label, completed=done, total=total)
+
+        yield show

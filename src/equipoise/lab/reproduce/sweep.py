@@ -7,6 +7,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any
 
+from equipoise.lab.checkpoint import policy_fingerprint
 from equipoise.lab.reproduce.panels import Sweep
 from equipoise.lab.reproduce.results import Point, summarise
 from equipoise.lab.reproduce.store import Store
@@ -88,7 +89,7 @@ class Runner:
             "seed": self.seed,
             "trials": trials,
             "scenario": scenario.to_dict(),
-            "policies": list(policies),
+            "policies": [[policy, policy_fingerprint(policy)] for policy in policies],
         }
 
 
