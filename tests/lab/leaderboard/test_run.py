@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import equipoise as eq
+from equipoise.core import policy
 from equipoise.lab.leaderboard import SUITE, run_leaderboard, write_leaderboard
 from equipoise.lab.leaderboard.run import chosen_policies, entry_seed
 from equipoise.lab.reproduce import sweep
@@ -55,7 +56,9 @@ def test_every_entry_draws_from_a_stream_of_its_own(board):
     assert alone.rows[0].losses == board.rows[1].losses
 
 
-def test_the_reference_always_runs():
+def test_the_reference_always_runs(monkeypatch):
+    typed = type("typed", (eq.Uniform,), {"__module__": None})
+    monkeypatch.setitem(policy._REGISTRY, "test-typed", typed)
     assert chosen_policies(["trace-gain"]) == ["oracle", "trace-gain"]
     assert chosen_policies(["oracle", "trace-gain"]) == ["oracle", "trace-gain"]
     everything = chosen_policies([])

@@ -38,8 +38,8 @@ def run_leaderboard(
     only
         Names of entries or groups; the whole suite unless given.
     policies
-        Text forms; all registered policies at their defaults unless given. ``oracle``, which losses
-        are divided by, always runs.
+        Text forms; all of the package's policies at their defaults unless given. ``oracle``, which
+        losses are divided by, always runs.
     trials
         Trials of every policy on every entry; at least two, without which nothing has an error.
     seed
@@ -94,4 +94,5 @@ def _rows(runner: Runner, entries: Sequence[Entry], policies: Sequence[str], tri
 
 
 def _is_ours(kind: type[Policy]) -> bool:
-    return kind.__module__.startswith("equipoise.core.policies.")
+    # A policy that was typed into an interpreter may have no module.
+    return str(kind.__module__).startswith("equipoise.core.policies.")
