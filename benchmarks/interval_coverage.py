@@ -8,7 +8,7 @@ from __future__ import annotations
 import equipoise as eq
 from scenarios import ARMS, DIM, SCENARIOS, arguments, markdown, scenario, show
 
-SPECS = ["uniform", "trace-ucb", "trace-ucb:width=0.25", "var-ucb"]
+SPECS = ["uniform", "trace-gain", "trace-ucb", "trace-ucb:width=0.25", "var-ucb"]
 
 
 def main() -> None:

@@ -10,6 +10,7 @@ from scipy import stats
 
 import equipoise as eq
 from equipoise.core.intervals import elasticities, variance_inflation
+from equipoise.core.pool import pool_variances
 from equipoise.errors import InvalidArgument, InvalidContext, UnknownArm
 
 SKEWED = np.array([[2.0, 0.3, 0.0], [0.3, 1.0, -0.2], [0.0, -0.2, 0.5]])
@@ -108,6 +109,46 @@ def test_adaptive_allocation_widens_intervals():
     assert not elasticities(static._state, static._score, static._settings).any()
     for arm, elasticity in zip(estimates, adaptive, strict=True):
         assert arm.inflation == pytest.approx(1 + elasticity * (2 / arm.dof + 10 / arm.dof**2))
+
+
+def test_elasticity_of_a_policy_that_pools_counts_the_pool():
+    problem = eq.Problem(["a", "b", "c", "d"], 3, 60, np.eye(3))
+    experiment = eq.Experiment(problem, eq.TraceGain(caution=2.0), seed=1)
+    rng = np.random.default_rng(4)
+    while experiment.remaining:
+        x = rng.normal(size=3)
+        assignment = experiment.ask(x)
+        deviation = {"a": 0.3, "b": 1.0, "c": 1.0, "d": 4.0}[assignment.arm]
+        experiment.tell(assignment.id, float(x.sum() + deviation * rng.normal()))
+    estimates = experiment.estimates()
+    state = experiment._state
+    before = state.trial.copy()
+    found = elasticities(state, experiment._score, experiment._settings)
+    assert state.trial == before
+
+    def log_scores(arms, more=0):
+        """Of typical contexts: u·T, with T falling as 1/dof."""
+        trial = state.trial.copy()
+        pool_variances(arms, trial[0])
+        prior, center = trial["pooled_dof"][0], trial["pooled_variance"][0]
+        dof = arms["dof"] + more
+        freedom = dof + prior
+        pooled = (dof * arms["noise_variance"] + prior * center) / freedom
+        return np.log(pooled * (1 + 2.0 / freedom) * arms["trace"] * arms["dof"] / dof)
+
+    start = log_scores(state.arms.copy())
+    for i in range(4):
+        nudged = state.arms.copy()
+        nudged["noise_variance"][i] *= 1.001
+        nudged["log_variance"][i] += math.log(1.001)
+        moved = log_scores(nudged) - start
+        rise = (moved[i] - np.delete(moved, i).mean()) / math.log(1.001)
+        dof = state.arms["dof"][i]
+        fall = (start - log_scores(state.arms.copy(), more=1))[i] / math.log(1 + 1 / dof)
+        assert found[i] == pytest.approx(max(rise / fall, 0.0), rel=0.01, abs=1e-3)
+    for arm, elasticity in zip(estimates, found, strict=True):
+        assert arm.inflation == pytest.approx(1 + elasticity * (2 / arm.dof + 10 / arm.dof**2))
+        assert elasticity > 0.0
 
 
 def test_variance_inflation_at_no_degree_of_freedom():

@@ -77,7 +77,9 @@ def test_every_page_is_in_the_navigation(page):
     assert f": {page.name}\n" in (ROOT / "mkdocs.yml").read_text()
 
 
-@pytest.mark.parametrize("table", ["widths", "coverage", "estimators"])
+@pytest.mark.parametrize(
+    "table", ["widths", "coverage", "estimators", "leaderboard", "bar", "batches", "chance"]
+)
 def test_tables_of_the_benchmarks_are_included(table):
     assert f'--8<-- "docs/tables/{table}.md"' in "".join(page.read_text() for page in PAGES)
     assert (DOCS / "tables" / f"{table}.md").exists()

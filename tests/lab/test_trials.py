@@ -210,15 +210,17 @@ def test_adaptive_allocation_beats_uniform_and_theory_width_does_not():
     assert result.difference("trace-ucb", "uniform").value < -0.3
 
 
+@pytest.mark.parametrize("policy", ["trace-ucb", "trace-gain"])
 @pytest.mark.parametrize("budget", [115, 350])
 @pytest.mark.parametrize("noise", [EQUAL, UNEQUAL], ids=["equal", "unequal"])
-def test_intervals_cover_after_adaptive_allocation(noise, budget):
-    # The promised band; its ends are more than 6 standard errors (0.06 points) from what is expected.
+def test_intervals_cover_after_adaptive_allocation(noise, budget, policy):
+    # The promised band; its ends are more than 6 standard errors (0.06 points) from what is expected. An
+    # arm has a standard error below 0.2 points, and 94.1 % is the least that is expected of one.
     scenario = eq.GaussianScenario(noise=noise, dim=10, budget=budget)
-    result = eq.simulate(scenario, ["trace-ucb"], trials=6_000, seed=7)["trace-ucb"]
+    result = eq.simulate(scenario, [policy], trials=6_000, seed=7)[policy]
     assert 0.945 <= result.coverage().value <= 0.965
     by_arm = result.ledger.coverage.mean(axis=0)
-    assert np.all((by_arm > 0.94) & (by_arm < 0.965))
+    assert np.all((by_arm > 0.93) & (by_arm < 0.965))
     assert result.coverage(corrected=False).value < result.coverage().value
 
 
@@ -241,14 +243,17 @@ def test_noise_intervals_cover_after_adaptive_allocation(noise, budget):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("policy", ["trace-ucb", "trace-gain"])
 @pytest.mark.parametrize("budget", [115, 350])
 @pytest.mark.parametrize("noise", [EQUAL, UNEQUAL], ids=["equal", "unequal"])
-def test_intervals_cover_in_a_long_run(noise, budget):
+def test_intervals_cover_in_a_long_run(noise, budget, policy):
     scenario = eq.GaussianScenario(noise=noise, dim=10, budget=budget)
-    result = eq.simulate(scenario, ["trace-ucb"], trials=60_000, seed=8)["trace-ucb"]
+    result = eq.simulate(scenario, [policy], trials=60_000, seed=8)[policy]
     assert 0.945 <= result.coverage().value <= 0.965
     by_arm = result.ledger.coverage.mean(axis=0)
-    assert np.all((by_arm > 0.942) & (by_arm < 0.962))
+    # The noisiest of few degrees of freedom is what the correction reaches least under trace-gain.
+    least = {"trace-ucb": 0.942, "trace-gain": 0.938}[policy]
+    assert np.all((by_arm > least) & (by_arm < 0.962))
 
 
 @eq.register("test-lab-own")

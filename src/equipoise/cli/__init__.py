@@ -4,7 +4,7 @@ from equipoise.cli.group import CommandGroup
 
 main = CommandGroup(
     "equipoise",
-    commands=("plan", "policies", "demo", "simulate", "replay", "reproduce", "data"),
+    commands=("plan", "policies", "demo", "simulate", "replay", "reproduce", "leaderboard", "data"),
     help="Spend a limited experiment budget so that every model comes out accurate.",
 )
 """Entry point of the ``equipoise`` command."""

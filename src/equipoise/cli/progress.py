@@ -7,15 +7,26 @@ from contextlib import contextmanager
 
 from equipoise.cli.terminal import progress_output
 
+_COMPILING = "Compiling (on the first run only)"
+
 
 @contextmanager
 def progress_bar(
-    label: str, *, first: str = "Compiling (on the first run only)", quiet: bool = False
+    label: str, *, first: str = _COMPILING, quiet: bool = False
 ) -> Iterator[Callable[[int, int], None]]:
     """A function that shows how much is done and how long the rest takes, on terminals only.
 
     Until it is called, ``first`` is shown.
     """
+    with labelled_progress(first=first, quiet=quiet) as show:
+        yield lambda done, total: show(label, done, total)
+
+
+@contextmanager
+def labelled_progress(
+    *, first: str = _COMPILING, quiet: bool = False
+) -> Iterator[Callable[[str, float, float], None]]:
+    """The same for work in several parts, each with a label of its own."""
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
     console = progress_output()
@@ -23,4 +34,8 @@ def progress_bar(
     hidden = quiet or not console.is_terminal
     with Progress(*columns, console=console, transient=True, disable=hidden) as progress:
         task = progress.add_task(first, total=None)
-        yield lambda done, total: progress.update(task, completed=done, total=total, description=label)
+
+        def show(label: str, done: float, total: float) -> None:
+            progress.update(task, description=label, completed=done, total=total)
+
+        yield show

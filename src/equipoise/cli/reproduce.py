@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from equipoise.cli.cluster import check_cluster, cluster_option, executor_on
-from equipoise.cli.terminal import new_table, output, print_table, progress_output
+from equipoise.cli.progress import labelled_progress
+from equipoise.cli.terminal import new_table, output, print_table
 from equipoise.cli.values import positive_number, typed, whole_number
 from equipoise.errors import OutputNotWritable
 
@@ -121,7 +120,7 @@ def command(
     check_cluster(cluster, workers)
     if claims_table is not None:
         _try_out(claims_table)
-    with executor_on(cluster) as executor, _progress() as progress:
+    with executor_on(cluster) as executor, labelled_progress() as progress:
         found = reproduce(
             panels,
             output=folder,
@@ -197,23 +196,3 @@ def _try_out(path: Path) -> None:
             f"cannot write to {path}: {error.strerror or error}",
             hint="choose another file with --claims-table FILE",
         ) from error
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[str, float, float], None]]:
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
-
-    console = progress_output()
-    columns: tuple[Any, ...] = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TaskProgressColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        task = progress.add_task("Compiling", total=None)
-
-        def show(label: str, done: float, total: float) -> None:
-            progress.update(task, description=label, completed=done, total=total)
-
-        yield show

@@ -10,7 +10,9 @@ interval is too short. Here σ̂² is inflated by
 
 The first term undoes the bias; the second, for small dof, was fitted by simulation
 (benchmarks/interval_coverage.py prints what it achieves). ε is read off the policy's own score, so
-uniform and oracle, whose scores ignore σ̂², keep the exact t interval.
+uniform and oracle, whose scores ignore σ̂², keep the exact t interval. A policy that pools reacts in two
+ways: by its weight on the arm's own σ̂², and through the pool, since an arm that stands out makes all
+arms look less alike. The second counts as far as it moves the arm's score against the others'.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ import numpy.typing as npt
 
 from equipoise.core.compiled import call_score, compiled, inlined
 from equipoise.core.layout import State, Vector
+from equipoise.core.pool import pool_variances
 
 FIRST_ORDER, SECOND_ORDER = 2.0, 10.0
 _NUDGE = 1e-4
@@ -82,8 +85,8 @@ def measure_elasticities(
     for _ in range(2 * arms.shape[0] + 1):
         for i in range(arms.shape[0]):
             if arms[i].dof > 0 and arms[i].design_ready:
-                one = slice(i, i + 1)
-                result[i] = _elasticity(arms[one], probe[one], trial[0], score, settings, result[one])
+                scored = result[i : i + 1]
+                result[i] = _elasticity(arms, probe, i, trial[0], score, settings, scored)
                 adaptive = adaptive or result[i] > 0.0
         if adaptive:
             return
@@ -92,17 +95,33 @@ def measure_elasticities(
 
 @compiled
 def _elasticity(
-    arms: npt.NDArray[Any], probes: npt.NDArray[Any], trial: Any, score: int, settings: Vector, scored: Vector
+    arms: npt.NDArray[Any],
+    probes: npt.NDArray[Any],
+    i: int,
+    trial: Any,
+    score: int,
+    settings: Vector,
+    scored: Vector,
 ) -> float:
-    """ε of the only arm there is."""
-    arm, probe = arms[0], probes[0]
+    """ε of arm i; ``scored`` is scratch for one score."""
+    arm, probe, one = arms[i], probes[i], probes[i : i + 1]
     # Looking changes which contexts an arm gets, not how many: all three scores are for typical ones.
     probe.gain = _typical_gain(arm.trace, trial.dim)
-    call_score(score, probes, trial, settings, scored)
+    call_score(score, one, trial, settings, scored)
     here = scored[0]
     probe.noise_variance = arm.noise_variance * (1.0 + _NUDGE)
-    call_score(score, probes, trial, settings, scored)
+    pull = 0.0  # what the pool does to the other arms' scores
+    if trial.pools:
+        pooled_dof, pooled_variance = trial.pooled_dof, trial.pooled_variance
+        pull = -_others_log_score(arms, probes, i, trial, score, settings, scored)
+        probe.log_variance = arm.log_variance + np.log1p(_NUDGE)
+        pool_variances(probes, trial)
+        pull += _others_log_score(arms, probes, i, trial, score, settings, scored)
+    call_score(score, one, trial, settings, scored)
     noisier = scored[0]
+    if trial.pools:
+        trial.pooled_dof, trial.pooled_variance = pooled_dof, pooled_variance
+        probe.log_variance = arm.log_variance
     probe.noise_variance = arm.noise_variance
     # One more typical pull: Tr(ΣS⁻¹) falls about as 1/(k − d).
     probe.count = arm.count + 1
@@ -110,7 +129,7 @@ def _elasticity(
     probe.inverse_root_dof = 1.0 / np.sqrt(probe.dof)
     probe.trace = arm.trace * arm.dof / probe.dof
     probe.gain = _typical_gain(probe.trace, trial.dim)
-    call_score(score, probes, trial, settings, scored)
+    call_score(score, one, trial, settings, scored)
     richer = scored[0]
     probe.count, probe.dof = arm.count, arm.dof
     probe.inverse_root_dof, probe.trace = arm.inverse_root_dof, arm.trace
@@ -118,10 +137,30 @@ def _elasticity(
         return 0.0
     if not (0.0 < richer < here < noisier < np.inf):
         return 1.0
-    rise = np.log(noisier / here) / np.log1p(_NUDGE)
+    rise = (np.log(noisier / here) - pull) / np.log1p(_NUDGE)
     fall = np.log(here / richer) / np.log1p(1.0 / arm.dof)
-    elasticity = rise / fall
-    return _LARGEST_ELASTICITY if _LARGEST_ELASTICITY < elasticity else elasticity
+    return min(max(rise / fall, 0.0), _LARGEST_ELASTICITY)
+
+
+@compiled
+def _others_log_score(
+    arms: npt.NDArray[Any],
+    probes: npt.NDArray[Any],
+    i: int,
+    trial: Any,
+    score: int,
+    settings: Vector,
+    scored: Vector,
+) -> float:
+    """Mean over the arms other than i of the logarithm of their score for a typical context."""
+    total, others = 0.0, 0
+    for j in range(arms.shape[0]):
+        if j != i and arms[j].dof > 0 and arms[j].design_ready:
+            probes[j].gain = _typical_gain(arms[j].trace, trial.dim)
+            call_score(score, probes[j : j + 1], trial, settings, scored)
+            total += np.log(scored[0])
+            others += 1
+    return total / max(others, 1)
 
 
 @inlined

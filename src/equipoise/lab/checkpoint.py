@@ -80,7 +80,7 @@ def open_checkpoint(
         "trials": int(trials),
         "scenario": scenario.to_dict(),
         # A list, as chunks are numbered by the order of the policies.
-        "policies": [[name, spec, _fingerprint(spec)] for name, spec in policies.items()],
+        "policies": [[name, spec, policy_fingerprint(spec)] for name, spec in policies.items()],
     }
     folder = Path(folder)
     path = folder / _MANIFEST
@@ -112,7 +112,7 @@ def _compare(path: Path, found: bytes, manifest: Mapping[str, Any]) -> None:
             )
 
 
-def _fingerprint(spec: str) -> str:
+def policy_fingerprint(spec: str) -> str:
     """Changes with the code of a policy, which may be the user's own and half done."""
     policy = registered_policies()[spec.partition(":")[0]]
     digest = hashlib.blake2b(digest_size=8)

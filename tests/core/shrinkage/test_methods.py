@@ -177,6 +177,8 @@ def test_signal_variance_solves_or_is_zero(squares, noise, seed):
 def compared(method, one, other, back=lambda arm, coef: coef, rtol=1e-6):
     """Estimates of two experiments, arm by arm; ``back`` undoes what was done to the other."""
     first, second = one.estimates(ridge=method), other.estimates(ridge=method)
+    # The errors that leaving out one compares can be flat: its λ is found less closely.
+    rtol = max(rtol, 1e-3) if method == "leave-one-out" else rtol
     for arm in first:
         twin = second[arm.arm]
         size = np.abs(arm.coef).max() + 1e-9

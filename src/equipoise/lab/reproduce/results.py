@@ -16,7 +16,7 @@ import numpy as np
 from equipoise.core.layout import Matrix, Vector
 from equipoise.lab.reproduce.panels import Panel
 from equipoise.lab.reproduce.tables import TablePanel
-from equipoise.lab.result import Estimate, SimulationResult
+from equipoise.lab.result import Estimate, PolicyResult, SimulationResult, mean_estimate, quantile_estimate
 
 
 @dataclass(frozen=True)
@@ -120,32 +120,37 @@ class PanelResult:
 
 def summarise(result: SimulationResult) -> Point:
     """A simulation without its trials."""
-    losses = {"expected_max": _expected_max(result), "median_max": _median_max(result)}
+    policies = result.policies
+    by_trial = {name: policy.errors.mean(axis=1) for name, policy in policies.items()}
+    losses = {
+        "expected_max": _means({name: _worst_arm(policy) for name, policy in policies.items()}),
+        "median_max": _medians({name: policy.worst for name, policy in policies.items()}),
+        "mean": _means(by_trial),
+        "median_mean": _medians(by_trial),
+    }
     return Point(result.scenario.dim, result.scenario.units, result.trials, losses)
 
 
-def _expected_max(result: SimulationResult) -> Losses:
-    influences = []
-    for policy in result.policies.values():
-        errors = policy.errors
-        influences.append(errors[:, int(np.argmax(errors.mean(axis=0)))])
-    return _joint(result, [policy.expected_max() for policy in result.policies.values()], influences)
+def _worst_arm(policy: PolicyResult) -> Vector:
+    """Errors of the arm whose mean error is largest."""
+    errors = policy.errors
+    return np.asarray(errors[:, int(np.argmax(errors.mean(axis=0)))])
 
 
-def _median_max(result: SimulationResult) -> Losses:
-    medians = [policy.median_max() for policy in result.policies.values()]
+def _means(values: Mapping[str, Vector]) -> Losses:
+    return _joint({name: mean_estimate(v) for name, v in values.items()}, list(values.values()))
+
+
+def _medians(values: Mapping[str, Vector]) -> Losses:
+    medians = {name: quantile_estimate(v, 0.5) for name, v in values.items()}
     # A median moves with the signs of the deviations from it.
-    influences = [
-        np.sign(policy.worst - median.value)
-        for policy, median in zip(result.policies.values(), medians, strict=True)
-    ]
-    return _joint(result, medians, influences)
+    return _joint(medians, [np.sign(v - medians[name].value) for name, v in values.items()])
 
 
-def _joint(result: SimulationResult, estimates: list[Estimate], influences: list[Vector]) -> Losses:
-    stderrs = np.array([estimate.stderr for estimate in estimates])
+def _joint(estimates: Mapping[str, Estimate], influences: list[Vector]) -> Losses:
+    stderrs = np.array([estimate.stderr for estimate in estimates.values()])
     covariance: Matrix = _correlation(np.array(influences)) * np.outer(stderrs, stderrs)
-    values = {name: estimate.value for name, estimate in zip(result.policies, estimates, strict=True)}
+    values = {name: estimate.value for name, estimate in estimates.items()}
     return Losses(values, tuple(tuple(map(float, row)) for row in covariance))
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from equipoise.lab.arena import Arena, Setting
+from equipoise.lab.checkpoint import policy_fingerprint
 from equipoise.lab.reproduce.panels import Sweep
 from equipoise.lab.reproduce.results import Point, summarise
 from equipoise.lab.reproduce.store import Store
@@ -89,7 +90,7 @@ class Runner:
             "seed": self.seed,
             "trials": trials,
             "scenario": scenario.to_dict(),
-            "policies": list(policies),
+            "policies": [[policy, policy_fingerprint(policy)] for policy in policies],
         }
 
 
