@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from equipoise.lab.scenario import Scenario
 
 _NEEDED = ("noise", "dim", "budget")
-_FIELDS = ("moment", "lost", "objective", "weights", "costs", "floors", "caps")
+_FIELDS = ("moment", "lost", "objective", "weights", "costs", "floors", "caps", "ridge")
 _COVARIANCE_HINT = "type identity, ar1:RHO, or a file that numpy.save wrote"
 
 

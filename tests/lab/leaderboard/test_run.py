@@ -70,22 +70,22 @@ def test_the_reference_always_runs(monkeypatch):
     "options", [{"trials": 1}, {"policies": ["uniform", "uniform"]}, {"policies": ["trace-usb"]}]
 )
 def test_wrong_input_is_refused(options, monkeypatch):
-    monkeypatch.setattr(sweep, "simulate", None)
+    monkeypatch.setattr(sweep, "run_policies", None)
     with pytest.raises(eq.EquipoiseError):
         run_leaderboard(["lost"], **{**RUN, **options})
 
 
 def test_an_interrupted_run_goes_on_to_the_same_numbers(board, tmp_path, monkeypatch):
     calls = []
-    simulate = sweep.simulate
+    run_policies = sweep.run_policies
 
     def interrupted(scenario, policies, **options):
         calls.append(scenario)
         if len(calls) == 2:
             raise KeyboardInterrupt
-        return simulate(scenario, policies, **options)
+        return run_policies(scenario, policies, **options)
 
-    monkeypatch.setattr(sweep, "simulate", interrupted)
+    monkeypatch.setattr(sweep, "run_policies", interrupted)
     with pytest.raises(KeyboardInterrupt):
         run_leaderboard(SOME, checkpoint=tmp_path, **RUN)
     assert text(run_leaderboard(SOME, checkpoint=tmp_path, **RUN)) == text(board)
@@ -94,7 +94,7 @@ def test_an_interrupted_run_goes_on_to_the_same_numbers(board, tmp_path, monkeyp
 
 def test_a_policy_that_was_rewritten_is_simulated_again(tmp_path, monkeypatch):
     run_leaderboard(["lost"], checkpoint=tmp_path, **RUN)
-    monkeypatch.setattr(sweep, "simulate", None)
+    monkeypatch.setattr(sweep, "run_policies", None)
     run_leaderboard(["lost"], checkpoint=tmp_path, **RUN)
     monkeypatch.setattr(eq.TraceGain, "score", eq.TraceUCB.score)
     with pytest.raises(TypeError):  # it would simulate
