@@ -13,7 +13,7 @@ import equipoise as eq
 from equipoise.lab import StudentNoise
 from scenarios import ARMS, DIM, SCENARIOS, arguments, markdown, show
 
-POLICIES = ["uniform", "oracle", "trace-ucb"]
+POLICIES = ["uniform", "oracle", "trace-ucb", "trace-gain"]
 METHODS = ["leave-one-out", "empirical-bayes", "pooled"]
 LOSSES = ["expected_max", "median_max", "mean"]
 GRID = [(dim, 350) for dim in (5, 10, 20, 30, 40)] + [(DIM, budget) for budget in (115, 150, 200, 360)]
@@ -134,7 +134,7 @@ def main() -> None:
                 ]
             )
     run = f"seed {options.seed}, equipoise {eq.__version__}"
-    printed = f"Printed by `python benchmarks/estimators.py --trials {options.trials}`."
+    printed = f"Printed by `python benchmarks/estimators.py --trials {options.trials} --seed {options.seed}`."
     titles = [f"`{method}`" for method in METHODS]
     tables = [
         markdown(

@@ -51,6 +51,7 @@ def main() -> None:
         print_speed(Size(7, 10, 350), program)
         print_scaling("more arms", [Size(arms, 10, 33 * arms) for arms in (7, 70, 700)], program)
         print_scaling("more features", [Size(7, dim, 21 * (dim + 1)) for dim in (5, 10, 20, 40, 80)], program)
+        print_looking([Size(7, 10, 350), Size(70, 10, 2310), Size(7, 40, 861)])
 
 
 def print_speed(size: Size, program: Path | None) -> None:
@@ -80,6 +81,21 @@ def print_scaling(title: str, sizes: Sequence[Size], program: Path | None) -> No
     print(text_table(header, rows), end="\n\n")
 
 
+def print_looking(sizes: Sequence[Size]) -> None:
+    """What it costs to look at the context, beside a policy that does not."""
+    rows = []
+    for size in sizes:
+        trials = max(1, round(SECONDS_A_RUN * package_rate(size, 1, "trace-gain") / size.budget))
+        blind, looking = (
+            max(package_rate(size, trials, policy) for _ in range(REPEATS))
+            for policy in ("trace-ucb", "trace-gain")
+        )
+        nanoseconds = [f"{1e9 / rate:,.0f}" for rate in (blind, looking)]
+        rows.append([f"{size.arms}", f"{size.dim}", f"{size.budget}", *nanoseconds, f"{blind / looking:.1f}"])
+    print("looking at the context: nanoseconds a decision, and the ratio of times")
+    print(text_table(["m", "d", "n", "trace-ucb", "trace-gain", "trace-gain / trace-ucb"], rows), end="\n\n")
+
+
 def measure(size: Size, program: Path | None) -> Speed:
     """Run package and program in turns, each run about as long."""
     package_rate(size, 1)
@@ -92,9 +108,15 @@ def measure(size: Size, program: Path | None) -> Speed:
     return speed
 
 
-def package_rate(size: Size, trials: int) -> float:
+def package_rate(size: Size, trials: int, policy: str = "trace-ucb") -> float:
     return decisions_per_second(
-        arms=size.arms, dim=size.dim, budget=size.budget, noise=size.noise, trials=trials, seed=SEED
+        arms=size.arms,
+        dim=size.dim,
+        budget=size.budget,
+        noise=size.noise,
+        trials=trials,
+        seed=SEED,
+        policy=policy,
     )
 
 

@@ -16,7 +16,8 @@ from equipoise.lab.reproduce.drawing import INK, LOOKS, QUIET, house_style, plai
 from equipoise.report.numbers import with_error
 
 DOCS = Path(__file__).parents[1] / "docs"
-POLICIES = ["uniform", "oracle", "trace-ucb"]
+POLICIES = ["uniform", "oracle", "trace-ucb", "trace-gain"]
+SAVING = ["trace-gain", "trace-ucb"]
 BUDGETS = (500, 600, 800, 1000, 1200, 1600)
 SHOWN = 800
 SEED = 1
@@ -43,10 +44,12 @@ def main() -> None:
 
 def table_of(results: Sequence[ReplayResult], settings: str) -> str:
     """Worst errors and units saved by budget, in Markdown."""
-    lines = ["| units | uniform | oracle | trace-ucb | units saved by trace-ucb |", "|---|---|---|---|---|"]
+    heads = ["units", *POLICIES, *(f"units saved by {name}" for name in SAVING)]
+    rows = [heads, ["---"] * len(heads)]
     for result in results:
-        losses = " | ".join(with_error(result[name].median_max()) for name in POLICIES)
-        lines.append(f"| {result.table.budget:,} | {losses} | {result.saved['trace-ucb']} |")
+        losses = [with_error(result[name].median_max()) for name in POLICIES]
+        rows.append([f"{result.table.budget:,}", *losses, *(str(result.saved[name]) for name in SAVING)])
+    lines = [f"| {' | '.join(row)} |" for row in rows]
     return "\n".join([*lines, "", f"Median over trials of the worst joke's held-out error. {settings}.", ""])
 
 
@@ -75,14 +78,15 @@ def draw_saved(results: Sequence[ReplayResult], shown: ReplayResult, folder: Pat
 
 
 def _draw_arrow(ax: Any, shown: ReplayResult) -> None:
-    reached = shown["trace-ucb"].median_max().value
-    needed = shown.saved["trace-ucb"].uniform_budget.value
+    name = SAVING[0]
+    reached = shown[name].median_max().value
+    needed = shown.saved[name].uniform_budget.value
     arrow = {"arrowstyle": "->", "color": INK, "linewidth": 1.2, "shrinkA": 6, "shrinkB": 0}
     ax.annotate("", xy=(needed, reached), xytext=(SHOWN, reached), arrowprops=arrow)
     ax.annotate(
-        f"{shown.saved['trace-ucb']} units saved",
-        xy=(needed, reached),
-        xytext=(26, -14),
+        f"{shown.saved[name]} units saved by {name}",
+        xy=(SHOWN, reached),
+        xytext=(-8, -18),  # below all curves
         textcoords="offset points",
         ha="right",
     )
@@ -95,7 +99,7 @@ def draw_units(shown: ReplayResult, folder: Path, settings: str) -> None:
     ax = figure.subplots()
     places = range(len(shown.table.targets))
     for place, name in enumerate(POLICIES):
-        beside = [arm + 0.2 * (place - 1) for arm in places]
+        beside = [arm + 0.18 * (place - (len(POLICIES) - 1) / 2) for arm in places]
         look = {key: LOOKS[name][key] for key in ("color", "marker")}
         spread = shown[name].ledger.counts.std(axis=0)
         units = [estimate.value for estimate in shown[name].pulls()]

@@ -30,7 +30,7 @@ class DuplicateArm(InvalidProblem):
 
 
 class BudgetTooSmall(InvalidProblem):
-    """Fewer units than m(d+1): not every arm could be estimated at all."""
+    """The budget does not pay for d + 1 units of every arm, or for its floor where that is higher."""
 
 
 class BudgetTooLarge(InvalidProblem):

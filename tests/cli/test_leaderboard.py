@@ -66,6 +66,7 @@ def test_ctrl_c_says_how_to_go_on(run, monkeypatch):
     [
         (("--only", "lots"), "no scenario 'lots'", "did you mean 'lost'?"),
         (("--policy", "trace-usb"), "no policy 'trace-usb'", "trace-ucb"),
+        (("--policy", "oracle"), "nothing to compare with the oracle", "name a policy besides the oracle"),
         (("--trials", "1"), "--trials 1 is not", "--trials 2000"),
         (("--seed", "-1"), "--seed -1 is not", "--seed 1"),
         (("--bar", "--policy", "uniform"), "no other policies", "leave --policy out"),

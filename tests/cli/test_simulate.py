@@ -86,6 +86,18 @@ def test_the_ways_reality_differs(run, options, pieces):
     assert found == expected(["trace-ucb"], **pieces)
 
 
+@pytest.mark.parametrize(("typed", "budget"), [("75.5", 75.5), ("20000000", 20_000_000)])
+def test_with_costs_the_budget_is_money(run, tmp_path, typed, budget):
+    scale = budget / 75.5
+    costs = [scale, 2 * scale, 3 * scale]
+    options = ["--budget", typed, "--costs", ",".join(map(repr, costs)), "--policy", "uniform", "--json"]
+    scenario = eq.GaussianScenario(NOISE, DIM, budget, costs=costs)
+    assert record(run(*BASE, *options)) == plain(eq.simulate(scenario, ["uniform"], trials=TRIALS, seed=SEED))
+    (tmp_path / "priced.toml").write_text(eq.GaussianScenario([1.0], 3, 20, costs=[2.0]).to_toml())
+    result = run("simulate", "--scenario", "priced.toml", "--budget", "30.5", "--trials", "1", "--json")
+    assert json.loads(result.stdout)["scenario"]["budget"] == 30.5
+
+
 def test_a_covariance_from_a_file(run, tmp_path):
     matrix = np.array([[2.0, 0.5, 0.0], [0.5, 1.0, 0.2], [0.0, 0.2, 3.0]])
     np.save(tmp_path / "sigma.npy", matrix)
@@ -299,6 +311,10 @@ def files(tmp_path):
         (["--trials", 0], "--trials 0 is not a whole number from 1", "--trials 1000"),
         (["--budget", 11, "--policy", "trace-ucb"], "at least m(d+1) = 12, not 11", "uniform and oracle"),
         (["--budget", 10**20], "--budget 100000000000000000000 is not", "--budget"),
+        (["--budget", 50.5], "--budget 50.5 is not a whole number", "--budget 350"),
+        (["--budget", "0", "--costs", "1,2,3"], "--budget 0 is not", "--budget"),
+        (["--budget", "-0.5", "--costs", "1,2,3"], "--budget -0.5 is not a positive number", "99.5"),
+        (["--budget", 2e7, "--costs", "1,2,3"], "20000000 units, more than 10000000", "--budget"),
         (["--noise", "-1,2,3"], "'-1' in --noise -1,2,3 is not a variance", "at least 0"),
         (["--noise", "1-4,2"], "'1-4' in --noise 1-4,2 is not a variance", "--noise"),
         (["--noise", "1,,2"], "empty entry", "--noise 0.5,1,4"),

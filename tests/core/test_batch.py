@@ -69,6 +69,53 @@ def test_every_unit_of_a_batch_gets_an_arm(seed, moment, sizes):
     assert sorted(ids) == list(range(1, sum(sizes) + 1))
 
 
+@pytest.mark.parametrize("policy", ["trace-gain", "trace-ucb"])
+def test_nothing_is_written_when_the_budget_is_over(policy):
+    experiment = eq.Experiment(problem(budget=30), policy, seed=2)
+    contexts = np.random.default_rng(1).normal(size=(30, 5))
+    experiment.ask_many(contexts)
+    before = [array.tobytes() for array in experiment._state]
+    for asking in (lambda: experiment.ask_many(contexts[:3]), lambda: experiment.ask(contexts[0])):
+        with pytest.raises(BudgetExhausted, match="all 30 units"):
+            asking()
+    assert experiment.ask_many([]) == []
+    assert before == [array.tobytes() for array in experiment._state]
+
+
+def test_arms_that_may_not_be_chosen_do_not_decide_the_order():
+    """A closed arm that never started leaves the order of the others as it is without the arm."""
+    contexts = np.random.default_rng(1).normal(size=(40, 3))
+    three = eq.Experiment(eq.Problem(["a", "b", "c"], 3, 80, np.eye(3)), "trace-gain", seed=2)
+    three.close("c")
+    two = eq.Experiment(eq.Problem(["a", "b"], 3, 80, np.eye(3)), "trace-gain", seed=2)
+    for experiment in (three, two):
+        for x in contexts[:20]:
+            experiment.tell(experiment.ask(x).id, float(x[0] ** 3))
+    first, second = three.ask_many(contexts[20:]), two.ask_many(contexts[20:])
+    assert [(unit.id, unit.arm) for unit in first] == [(unit.id, unit.arm) for unit in second]
+
+
+@pytest.mark.parametrize("policy", ["trace-gain", "uniform"])
+def test_money_that_runs_out_within_a_batch_leaves_everything_as_it_was(policy):
+    costs = {"dear": 10.0}
+    experiment = eq.Experiment(eq.Problem(["cheap", "dear"], 1, 62, np.eye(1), costs=costs), policy, seed=1)
+    contexts = np.random.default_rng(1).normal(size=(60, 1))
+    before = [array.tobytes() for array in experiment._state[:2]], experiment.spent
+    assert experiment.remaining >= 30
+    with pytest.raises(BudgetExhausted):
+        experiment.ask_many(contexts[: experiment.remaining])
+    assert ([array.tobytes() for array in experiment._state[:2]], experiment.spent) == before
+    assert experiment.asked == 0
+    assert len(experiment.ask_many(contexts[:4])) == 4
+
+
+def test_data_frames_are_batches():
+    pandas = pytest.importorskip("pandas")
+    contexts = np.random.default_rng(1).normal(size=(6, 5))
+    one, other = (eq.Experiment(problem(), "trace-gain", seed=2) for _ in range(2))
+    assert one.ask_many(pandas.DataFrame(contexts)) == other.ask_many(contexts)
+
+
 def expected_error(joint, seed):
     """Mean over the arms, whose noise is 1, after two batches of 50."""
     rng = np.random.default_rng(seed)

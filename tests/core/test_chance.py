@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 from scipy.stats import chisquare
@@ -68,10 +70,32 @@ def test_trials_of_the_lab_draw_different_lots():
     assert len(set(pulls.tolist())) > 5
 
 
-@pytest.mark.parametrize("chance", [-0.1, 1.1, "often", float("nan")])
+def test_a_policy_that_does_not_look_cannot_leave_units_to_chance():
+    @dataclass(frozen=True, kw_only=True)
+    class Blind(eq.Policy):
+        name = "blind"
+
+        def lots(self):
+            return 0.5
+
+        @staticmethod
+        def score(arm, trial, settings):
+            return -float(arm.count)
+
+    with pytest.raises(InvalidPolicy, match=r"blind leaves 0\.5 of the units to chance"):
+        eq.Experiment(eq.Problem(2, 1, 10), Blind())
+
+
+@pytest.mark.parametrize("chance", [-0.1, 1.1, "often", float("nan"), (0.1, 0.2)])
 def test_a_chance_is_a_share(chance):
     with pytest.raises(InvalidPolicy, match="chance"):
         eq.TraceGain(chance=chance)
+
+
+@pytest.mark.parametrize("caution", [-1.0, "much", float("inf"), (1, 2)])
+def test_caution_is_a_number(caution):
+    with pytest.raises(InvalidPolicy, match="caution"):
+        eq.TraceGain(caution=caution)
 
 
 def test_large_seeds():

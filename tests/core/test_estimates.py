@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -263,3 +264,32 @@ class TestEllipsoid:
         values = {"deviation": 1.0, "norm": 1.0, **arguments}
         with pytest.raises(InvalidArgument):
             trained().estimates()["a"].ellipsoid(**values)
+
+
+@pytest.mark.parametrize("ridge", [0.0, None, "pooled", "empirical-bayes", "leave-one-out"])
+def test_arms_that_are_not_determined_have_no_expected_error(ridge):
+    experiment = eq.Experiment(eq.Problem(3, 2, 40, np.eye(2)), seed=1)
+    experiment.close("arm-2")
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        experiment.tell(experiment.ask(rng.normal(size=2)).id, rng.normal())
+    errors = [arm.expected_error for arm in experiment.estimates(ridge=ridge)]
+    assert np.isfinite(errors).tolist() == [True, False, True]
+
+
+def test_inflation_is_a_number_where_scores_are_not_positive():
+    @eq.register("test-log-score")
+    @dataclass(frozen=True, kw_only=True)
+    class LogScore(eq.Policy):
+        pools = True
+
+        @staticmethod
+        def score(arm, trial, settings):
+            return np.log(arm.noise_variance * arm.trace)
+
+    experiment = eq.Experiment(eq.Problem(3, 2, 60, np.eye(2)), LogScore(), seed=1)
+    rng = np.random.default_rng(1)
+    for _ in range(60):
+        unit = experiment.ask(rng.normal(size=2))
+        experiment.tell(unit.id, rng.normal() * {"arm-1": 0.1, "arm-2": 1.0, "arm-3": 20.0}[unit.arm])
+    assert all(np.isfinite(arm.inflation) and arm.inflation >= 1.0 for arm in experiment.estimates())

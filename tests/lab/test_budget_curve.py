@@ -129,6 +129,9 @@ def test_the_error_of_a_norm_is_that_of_its_influence():
         ({"noise": [-1.0, 1.0]}, eq.errors.InvalidArgument),
         ({"target": 1e-7}, eq.errors.InvalidArgument),
         ({"seed": -1}, eq.errors.InvalidArgument),
+        ({"costs": [-1.0, -2.0, -1.0]}, eq.errors.InvalidArgument),
+        ({"costs": [1.0, 0.0, 1.0]}, eq.errors.InvalidArgument),
+        ({"costs": [np.inf] * 3}, eq.errors.InvalidArgument),
     ],
 )
 def test_wrong_values(changes, error):

@@ -107,6 +107,8 @@ def scenarios(draw):
         "caps": st.lists(st.none() | st.integers(10**8, 10**9), **per_arm),
     }
     chosen = draw(st.sets(st.sampled_from(sorted(optional))))
+    if chosen & {"coef_drift", "noise_drift"}:
+        optional["costs"] = numbers(0.1, 10).map(lambda cost: [cost] * arms)
     return eq.Scenario(
         noise=draw(st.lists(numbers(0, 100), **per_arm)),
         dim=dim,
@@ -353,6 +355,9 @@ NAN, INF = math.nan, math.inf
         ({"costs": [1.0, -1.0]}, "cost -1.0 of arm 'arm-2' is not a positive number"),
         ({"costs": [1.0, 1.0], "budget": -3.5}, "budget=-3.5"),
         ({"budget": 60.5}, "budget=60.5 is not a whole number"),
+        ({"costs": [1.0, 2.0], "coef_drift": 0.5}, "arms that cost the same"),
+        ({"costs": [1.0, 2.0], "noise_drift": -0.5}, "arms that cost the same"),
+        ({"costs": [1e-15, 1.0]}, "more than can be counted"),
         ({"floors": [1.5, 0]}, "floors=1.5 is not a whole number"),
         ({"floors": "none"}, "not a list of whole numbers"),
         ({"floors": [50, 11]}, "does not pay for the floors"),

@@ -74,3 +74,46 @@ def test_targets_without_noise(tmp_path):
     found = eq.replay(data, ["uniform", "oracle", "trace-ucb"], targets=["a", "b"], budget=20, trials=5)
     assert found["trace-ucb"].errors.max() < 0.01  # the ridge
     assert render(replay_report([found]))
+
+
+def in_python(result):
+    """The lines that a report prints to run a replay again."""
+    (code,) = (block for block in replay_report([result]).again if block.caption == "In Python:")
+    return code.text
+
+
+def plain(result):
+    record = result.record()
+    for policy in record["policies"].values():
+        del policy["decisions_per_second"]
+    return record
+
+
+@pytest.mark.parametrize("kind", ["file", "columns", "split"])
+def test_the_lines_in_python_give_the_same_result(kind, tmp_path):
+    data = {**columns(60), "town": np.array(["Rome", "Oslo", "Bonn"] * 20)}
+    given = {"targets": [EVIL, "wild"], "one_hot": True}
+    if kind == "file":
+        data = pytest.importorskip("pyarrow").table(data)
+        pytest.importorskip("pyarrow.feather").write_feather(data, tmp_path / "people.feather")
+        data = tmp_path / "people.feather"
+    if kind == "split":
+        data, given = eq.as_table(columns(60), targets=[EVIL, "wild"]), {}
+        data = eq.ReplayTable("people", data.contexts, data.targets, data.context_names, data.target_names)
+    found = eq.replay(
+        *(data, ["uniform", "trace-ucb"]),
+        **given,
+        budget=30,
+        objective="mean",
+        weights={"wild": 2.0},
+        moment="online",
+        trials=3,
+        seed=4,
+        saved=False,
+    )
+    lines = in_python(found)
+    assert ("data = ...  # put the table" in lines) == (kind != "file")
+    assert ("one_hot=True" in lines) == (kind != "split")
+    known = {"data": data}
+    exec(lines.replace("data = ...", "").replace("seed=4", "seed=4, saved=False"), known)
+    assert plain(known["result"]) == plain(found)

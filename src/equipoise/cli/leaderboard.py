@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from equipoise.cli.cluster import check_cluster, cluster_option, executor_on
+from equipoise.cli.options import LARGEST_SEED, MOST_TRIALS
 from equipoise.cli.progress import labelled_progress
 from equipoise.cli.terminal import new_table, output, print_table
 from equipoise.cli.values import typed, whole_number
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from equipoise.lab.leaderboard import Leaderboard
 
 _OUTPUT = "equipoise-leaderboard"
-_LARGEST_SEED = 2**63 - 1
 
 
 @click.command("leaderboard", short_help="Every policy on a fixed suite of scenarios.")
@@ -38,13 +38,13 @@ _LARGEST_SEED = 2**63 - 1
 )
 @click.option(
     "--trials",
-    callback=typed(whole_number("--trials", "2000", least=2, most=100_000_000)),
+    callback=typed(whole_number("--trials", "2000", least=2, most=MOST_TRIALS)),
     metavar="N",
     help="Trials of every policy on every scenario.  [default: 2000; 30000 with --bar]",
 )
 @click.option(
     "--seed",
-    callback=typed(whole_number("--seed", "1", least=0, most=_LARGEST_SEED)),
+    callback=typed(whole_number("--seed", "1", least=0, most=LARGEST_SEED)),
     default="1",
     show_default=True,
     metavar="S",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from equipoise.cli.cluster import cluster_option, executor_on
+from equipoise.cli.options import LARGEST_SEED, MOST_TRIALS
 from equipoise.cli.plan_simulated import print_simulated
 from equipoise.cli.progress import progress_bar
 from equipoise.cli.terminal import new_table, output, print_table
@@ -85,7 +86,7 @@ TRIALS, SEED = "2000", "0"
 )
 @click.option(
     "--trials",
-    callback=typed(whole_number("--trials", TRIALS, least=1, most=100_000_000)),
+    callback=typed(whole_number("--trials", TRIALS, least=1, most=MOST_TRIALS)),
     metavar="N",
     default=TRIALS,
     show_default=True,
@@ -93,7 +94,7 @@ TRIALS, SEED = "2000", "0"
 )
 @click.option(
     "--seed",
-    callback=typed(whole_number("--seed", SEED, least=0, most=2**63 - 1)),
+    callback=typed(whole_number("--seed", SEED, least=0, most=LARGEST_SEED)),
     metavar="S",
     default=SEED,
     show_default=True,

@@ -13,7 +13,6 @@ from equipoise.cli.cluster import check_cluster, cluster_option, executor_on
 from equipoise.cli.options import (
     LARGEST_SEED,
     MOST_TRIALS,
-    MOST_UNITS,
     POLICIES,
     SEED,
     TRIALS,
@@ -54,12 +53,7 @@ _MOST_FEATURES = 10_000
     "D",
     "Number of features in a context.",
 )
-@value_option(
-    "--budget",
-    whole_number("--budget", "350", least=1, most=MOST_UNITS),
-    "N",
-    "Number of units; with --costs, money.",
-)
+@value_option("--budget", str, "N", "Number of units; with --costs, money: any positive number.")
 @click.option(
     "--covariance",
     metavar="identity|ar1:RHO|FILE.npy",

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from equipoise.cli.options import MOST_UNITS
+from equipoise.cli.values import positive_number, whole_number
 from equipoise.errors import EquipoiseError, InvalidArgument, InvalidScenario, OutputNotWritable
 
 if TYPE_CHECKING:
@@ -26,14 +28,17 @@ def build_scenario(file: Path | None, typed: Mapping[str, Any]) -> Scenario:
 
     given = {name: value for name, value in typed.items() if value is not None}
     if file is not None:
-        return _override(read_scenario(file), given)
+        written = read_scenario(file)
+        return _checked(_override(written, _with_budget(given, written.costs)), given)
     missing = [f"--{name}" for name in _NEEDED if name not in given]
     if missing:
         raise InvalidArgument(
             f"the scenario lacks {', '.join(missing)}",
             hint="e.g. --noise 0.5,1,4 --dim 5 --budget 100, or --scenario FILE.toml",
         )
-    return _override(GaussianScenario(given["noise"], given["dim"], given["budget"]), given)
+    given = _with_budget(given, None)
+    plain = GaussianScenario(given["noise"], given["dim"], given["budget"], costs=given.get("costs"))
+    return _checked(_override(plain, given), given)
 
 
 def read_scenario(file: Path) -> Scenario:
@@ -67,6 +72,31 @@ def save_scenario(file: Path, scenario: Scenario) -> None:
         raise OutputNotWritable(
             f"cannot write the scenario to {file}: {error.strerror or error}", hint="choose another file"
         ) from None
+
+
+def _with_budget(given: dict[str, Any], costs: object) -> dict[str, Any]:
+    """What was typed, the budget's text as a number: of units, or with costs any amount of money."""
+    if "budget" not in given:
+        return given
+    text = given["budget"]
+    parse: Callable[[str], float]
+    if "costs" not in given and costs is None:
+        parse = whole_number("--budget", "350", least=1, most=MOST_UNITS)
+    elif text.isdecimal():
+        parse = whole_number("--budget", "350", least=1)
+    else:
+        parse = positive_number("--budget", "99.5")
+    return {**given, "budget": parse(text)}
+
+
+def _checked(scenario: Scenario, given: Mapping[str, Any]) -> Scenario:
+    """The scenario, unless what was typed buys too many units to simulate."""
+    if scenario.costs is not None and given.keys() & {"budget", "costs"} and scenario.units > MOST_UNITS:
+        raise InvalidArgument(
+            f"a budget of {scenario.budget:.10g} buys {scenario.units} units, more than {MOST_UNITS}",
+            hint="type a smaller --budget, or higher --costs",
+        )
+    return scenario
 
 
 def _override(scenario: Scenario, given: Mapping[str, Any]) -> Scenario:

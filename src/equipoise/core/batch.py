@@ -14,8 +14,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from equipoise.core.choice import withhold
 from equipoise.core.compiled import call_score, compiled
 from equipoise.core.layout import Matrix, State, Vector
+from equipoise.core.limits import restrict
 from equipoise.core.looking import look, look_at
 
 Flags = npt.NDArray[np.int64]
@@ -47,17 +49,23 @@ def score_arm(
 
 
 @compiled
-def most_decided(state: State, waiting: Flags, table: Matrix) -> int:
-    """The waiting context whose highest score is the largest multiple of its second highest."""
-    starting = False
-    for i in range(table.shape[1]):
-        starting = starting or state.arms[i].count <= state.trial[0].dim
+def most_decided(state: State, waiting: Flags, table: Matrix, barred: Vector) -> int:
+    """The waiting context whose highest score is the largest multiple of its second highest.
+
+    Only arms that may be chosen count; ``barred`` is scratch, one number an arm.
+    """
+    for i in range(barred.shape[0]):
+        barred[i] = 0.0
+    if state.trial[0].limited:
+        restrict(state, barred)
+    else:
+        withhold(state, barred)
     best, lead = -1, -np.inf
     for j in range(table.shape[0]):
         if waiting[j]:
             first = second = 0.0
             for i in range(table.shape[1]):
-                if not (starting and state.arms[i].count > state.trial[0].dim):
+                if barred[i] > -np.inf:
                     second = max(second, min(first, table[j, i]))
                     first = max(first, table[j, i])
             ratio = first / second if second > 0.0 else 1.0

@@ -32,7 +32,7 @@ def choose(state: State, score: int, settings: Vector, scores: Vector) -> int:
         if not restrict(state, scores):
             return -1
     else:
-        _withhold(state, scores)
+        withhold(state, scores)
     # Selections instead of branches: where the maximum sits cannot be predicted.
     top = -np.inf
     for i in range(scores.shape[0]):
@@ -55,7 +55,7 @@ def _look(state: State, scores: Vector) -> None:
 
 @if_it_looks
 @compiled
-def _withhold(state: State, scores: Vector) -> None:
+def withhold(state: State, scores: Vector) -> None:
     """While arms are short of d + 1 units, the others get none."""
     starting = False
     for i in range(scores.shape[0]):

@@ -121,7 +121,7 @@ def _place(typing_context, first, place):
 call_score: Callable[[int, Any, Any, Any, Any], None] = cast(Any, _call)
 """Score arms with what is compiled at an address: ``call_score(address, arms, trial, settings, scores)``.
 
-Arms without an invertible S score infinity where the policy asks for a forced start.
+Arms without an invertible S score infinity where the policy asks for a forced start and does not look.
 """
 _record_at: Callable[[Any, int], Any] = cast(Any, _place)
 """The record that many places after the first one of an array."""

@@ -141,7 +141,9 @@ def estimate_arms(experiment: Experiment, *, ridge: float | str | None, confiden
         used = float(room.ridges[i])
         least_squares = np.linalg.solve(lower.T, coef) if ready else None
         inverse_root = np.linalg.solve(lower.T, factor) if ready else None
-        if method == FIXED:
+        if not ready:
+            noise = bias = math.inf
+        elif method == FIXED:
             noise = ridge_loss(moment, gram, variance, np.zeros(problem.dim), used)
             bias = ridge_loss(moment, gram, 0.0, fixed, used)
         elif method == "leave-one-out" and least_squares is not None:
@@ -158,8 +160,8 @@ def estimate_arms(experiment: Experiment, *, ridge: float | str | None, confiden
                 noise_variance=variance,
                 inflation=float(inflation[i]),
                 confidence=confidence,
-                expected_error=noise + bias if ready else math.inf,
-                bias=bias if ready else math.inf,
+                expected_error=noise + bias,
+                bias=bias,
                 least_squares_error=_least_squares_error(moment, variance, inverse_root),
                 method=method,
                 ridge=used,

@@ -39,6 +39,7 @@ from equipoise.errors import (
     InvalidArgument,
     InvalidContext,
     InvalidOutcome,
+    InvalidPolicy,
     OutcomeConflict,
 )
 
@@ -97,6 +98,7 @@ class Experiment:
     def ask(self, x: npt.ArrayLike) -> Assignment:
         """Assign the next unit, whose context is ``x``, to an arm."""
         context = self._checked_context(x)
+        self._check_open()
         self._make_room(1)
         return self._assign(context)
 
@@ -114,12 +116,17 @@ class Experiment:
             assigned.
         """
         batch = self._checked_batch(contexts)
-        if len(batch) > self.remaining > 0:
+        if not len(batch):
+            return []
+        self._check_open()
+        if len(batch) > self.remaining:
             raise BudgetExhausted(
                 f"{len(batch)} units are more than the {self.remaining} that the budget has left",
                 hint="ask for fewer",
             )
         self._make_room(len(batch))
+        if not self._state.trial["limited"][0]:
+            return self._assign_batch(batch)
         # Arms of different costs: whether the money suffices shows only on the way.
         before = State._make(array.copy() for array in self._state), self._asked
         try:
@@ -181,7 +188,11 @@ class Experiment:
         set_open(self, arm, False)
 
     def reopen(self, arm: str) -> None:
-        """Let a closed arm get units again, under its floor and cap as before."""
+        """Let a closed arm get units again, under its floor and cap as before.
+
+        Nothing was kept for it meanwhile: if what is left no longer pays for every open arm's floor,
+        floors are filled as far as it goes.
+        """
         set_open(self, arm, True)
 
     def add(
@@ -278,8 +289,6 @@ class Experiment:
             kernel.settle(self._state)
 
     def _assign(self, context: Vector) -> Assignment:
-        if self._is_over():
-            raise exhausted(self)
         self._settle()
         self._state.contexts[self._asked] = context
         i = choose(self._state, self._score, self._settings, self._scores)
@@ -291,15 +300,20 @@ class Experiment:
 
     def _assign_batch(self, batch: Matrix) -> list[Assignment]:
         if not type(self.policy).looks:
-            return [self._assign(context) for context in batch]
+            units = []
+            for context in batch:
+                self._check_open()
+                units.append(self._assign(context))
+            return units
         assigned: list[Assignment | None] = [None] * len(batch)
         waiting = np.ones(len(batch), np.int64)
         table = np.zeros((len(batch), len(self.problem.arms)))
         for turn in range(len(batch)):
+            self._check_open()
             self._settle()
             if turn == 0:
                 score_contexts(self._state, self._score, self._settings, batch, waiting, table)
-            j = most_decided(self._state, waiting, table)
+            j = most_decided(self._state, waiting, table, self._scores)
             waiting[j] = 0
             assigned[j] = unit = self._assign(batch[j])
             if turn + 1 < len(batch):
@@ -314,10 +328,11 @@ class Experiment:
             capacity = min(self.problem.units, max(2 * capacity, self._asked + units))
             self._state = with_capacity(self._state, capacity)
 
-    def _is_over(self) -> bool:
-        if self._asked == self.problem.units:
-            return True
-        return bool(self._state.trial["limited"][0]) and not restrict(self._state, self._scores)
+    def _check_open(self) -> None:
+        """Refuse a unit that no arm may get."""
+        limited = self._state.trial["limited"][0]
+        if self._asked == self.problem.units or (limited and not restrict(self._state, self._scores)):
+            raise exhausted(self)
 
     def _status(self) -> npt.NDArray[np.int64]:
         status: npt.NDArray[np.int64] = self._state.rows["status"][: self._asked]
@@ -347,7 +362,9 @@ class Experiment:
         return context
 
     def _checked_batch(self, contexts: npt.ArrayLike) -> Matrix:
-        rows = list(contexts) if isinstance(contexts, Iterable) else None
+        if hasattr(contexts, "__array__"):
+            contexts = np.asarray(contexts)  # of a data frame, which would list its columns
+        rows = list(contexts) if isinstance(contexts, Iterable) and np.ndim(contexts) else None
         if rows is None or any(np.ndim(row) != 1 for row in rows):
             raise InvalidContext("the batch is not a list of contexts", hint="one row of numbers a unit")
         batch = np.zeros((len(rows), self.problem.dim))
@@ -370,6 +387,12 @@ class Experiment:
 
 def trial_state(problem: Problem, policy: Policy, seed: int, *, capacity: int) -> State:
     """Arrays of a fresh trial of ``policy`` on ``problem``."""
+    chance = policy.lots()
+    if not 0.0 <= chance <= (1.0 if type(policy).looks else 0.0):
+        raise InvalidPolicy(
+            f"{policy.name} leaves {chance!r} of the units to chance",
+            hint="a policy that looks (looks = True) may leave a share from 0 to 1",
+        )
     return new_state(
         dim=problem.dim,
         budget=problem.units,
@@ -385,7 +408,7 @@ def trial_state(problem: Problem, policy: Policy, seed: int, *, capacity: int) -
         forced_start=type(policy).forced_start,
         looks=type(policy).looks,
         pools=type(policy).pools,
-        chance=policy.lots(),
+        chance=chance,
         seed=seed % 2**63,
         capacity=capacity,
     )

@@ -158,8 +158,9 @@ def _others_log_score(
         if j != i and arms[j].dof > 0 and arms[j].design_ready:
             probes[j].gain = _typical_gain(arms[j].trace, trial.dim)
             call_score(score, probes[j : j + 1], trial, settings, scored)
-            total += np.log(scored[0])
-            others += 1
+            if scored[0] > 0.0:
+                total += np.log(scored[0])
+                others += 1
     return total / max(others, 1)
 
 

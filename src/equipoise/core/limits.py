@@ -1,7 +1,8 @@
 """Which arms may get the next unit, where arms have costs, floors or caps, or are closed.
 
 Money left pays for the floors first: an arm that has its floor may be chosen only if what is left
-afterwards still fills every other arm's floor. Floors that can no longer be paid for reserve nothing.
+afterwards still fills every other arm's floor. A floor reserves nothing once the money left does not
+pay for a single unit of its arm.
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ class Policy:
         raise NotImplementedError
 
     def lots(self) -> float:
-        """Share of units whose arm is drawn by lot."""
+        """Share of units whose arm is drawn by lot; above 0 only for policies that look."""
         return 0.0
 
     def reordered(self, order: Sequence[int]) -> Policy:

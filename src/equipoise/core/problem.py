@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import sys
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
@@ -102,7 +103,7 @@ class Problem:
     ) -> None:
         names = _arm_names(arms)
         dim = _positive_integer("dim", dim)
-        budget = _positive_integer("budget", budget) if costs is None else _money(budget)
+        budget = _countable(_positive_integer("budget", budget) if costs is None else _money(budget))
         norm_order(objective)
         prices = positive_numbers("cost", names, costs)
         least = whole_numbers("floor", names, floors, unless_given=0.0)
@@ -243,6 +244,13 @@ def _money(budget: Any) -> float:
     if not 0.0 < number < np.inf:
         raise InvalidProblem(f"budget={budget!r} is not a positive number")
     return number
+
+
+def _countable(budget: float) -> float:
+    """The budget, unless it is a whole number beyond all floating-point numbers."""
+    if budget > sys.float_info.max:
+        raise InvalidProblem("the budget is more than can be counted", hint="give a number below 1e308")
+    return budget
 
 
 def _valid_moment(moment: npt.ArrayLike, dim: int) -> Matrix:

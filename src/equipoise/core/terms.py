@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from equipoise.core.layout import Vector
+from equipoise.core.layout import NO_CAP, Vector
 from equipoise.core.limits import ROUNDING
-from equipoise.errors import BudgetTooSmall, InvalidArgument, LimitConflict, UnknownArm
+from equipoise.errors import BudgetTooSmall, InvalidArgument, InvalidProblem, LimitConflict, UnknownArm
 
 _SUM_ROUNDING = 1e-12
 
@@ -56,6 +56,10 @@ def whole_number(what: str, name: str, value: Any) -> float:
         number = -1
     if number < 0 or isinstance(value, bool):
         raise InvalidArgument(f"{what} {value!r} of arm {name!r} is not a whole number of at least 0")
+    if number > NO_CAP:
+        raise InvalidArgument(
+            f"the {what} of arm {name!r} is more than can be counted", hint="give at most 2^53 units"
+        )
     return float(number)
 
 
@@ -103,7 +107,13 @@ def most_units(money: float, costs: npt.ArrayLike, rooms: npt.ArrayLike) -> int:
     """
     units = 0
     for cost, room in sorted(zip(np.asarray(costs).tolist(), np.asarray(rooms).tolist(), strict=True)):
-        bought = int(min(room, math.floor(max(money, 0.0) / cost + ROUNDING)))
+        paid = min(room, max(money, 0.0) / cost + ROUNDING)
+        if units + paid >= NO_CAP:
+            raise InvalidProblem(
+                f"the budget buys {units + paid:.3g} units: more than can be counted",
+                hint="units must stay below 2^53: give a smaller budget, or costs in another unit of money",
+            )
+        bought = math.floor(paid)
         units += bought
         money -= bought * cost
     return units

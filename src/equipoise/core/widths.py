@@ -46,7 +46,7 @@ class Width:
                 raise InvalidPolicy(
                     f"unknown width {self.width!r}", hint="use a number, 'theory' or 'chi-square'"
                 )
-        elif not _is_number(self.width) or not 0.0 <= self.width < math.inf:
+        elif not is_number(self.width) or not 0.0 <= self.width < math.inf:
             raise InvalidPolicy(f"width={self.width!r} is not a number of at least 0")
         self._check_bound()
         self._check_delta()
@@ -72,7 +72,7 @@ class Width:
                     "width='theory' needs bound=R, a number no noise variance exceeds",
                     hint="e.g. width='theory', bound=3.0",
                 )
-            if not _is_number(self.bound) or not 0.0 < self.bound < math.inf:
+            if not is_number(self.bound) or not 0.0 < self.bound < math.inf:
                 raise InvalidPolicy(f"bound={self.bound!r} is not a positive number")
         elif self.bound is not None:
             raise InvalidPolicy("bound= is read only by width='theory'", hint="leave it out")
@@ -85,7 +85,7 @@ class Width:
                 "delta= is read only by width='theory' and width='chi-square'", hint="leave it out"
             )
         limit = 0.75 if self.width == "theory" else 1.0
-        if not _is_number(self.delta) or not 0.0 < self.delta < limit:
+        if not is_number(self.delta) or not 0.0 < self.delta < limit:
             raise InvalidPolicy(f"delta={self.delta!r} is not between 0 and {limit}")
 
 
@@ -110,5 +110,6 @@ def need(arm: Any, trial: Any, variance: float) -> float:
     return value if trial.exponent == 1.0 else value**trial.exponent
 
 
-def _is_number(value: object) -> bool:
+def is_number(value: object) -> bool:
+    """Whether an argument of a policy is a plain number."""
     return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)

@@ -111,7 +111,9 @@ def simulated_budget(
     True
     """
     prices = np.asarray(costs, float)
-    step = float(prices.min()) if prices.size and np.any(prices != 1.0) else 1
+    # Costs that make no sense reach plan() as they are, which refuses them.
+    divisible = prices.size and np.all(np.isfinite(prices) & (prices > 0.0)) and np.any(prices != 1.0)
+    step = float(prices.min()) if divisible else 1
     closed = plan(
         noise=list(noise), dim=dim, target=target, objective=objective, weights=weights, costs=prices / step
     )

@@ -215,8 +215,7 @@ class SimulationResult:
         for index, policy in enumerate(self.policies.values()):
             for field in Ledger._fields:
                 arrays[f"{index}_{field}"] = getattr(policy.ledger, field)
-        timing = [(policy.seconds, policy.decisions) for policy in self.policies.values()]
-        header = json.dumps({**self.metadata, "timing": timing})
+        header = json.dumps(self._header())
         try:
             with Path(path).open("wb") as file:
                 np.savez_compressed(file, header=np.array(header), **arrays)
@@ -230,6 +229,7 @@ class SimulationResult:
         """What :meth:`save` wrote."""
         with np.load(Path(path), allow_pickle=False) as archive:
             header = json.loads(str(archive["header"]))
+            cls._check_kind(path, header["scenario"])
             scenario = cls._read_scenario(header["scenario"])
             weights = result_weights(scenario)
             policies = {}
@@ -237,7 +237,23 @@ class SimulationResult:
                 ledger = Ledger(*(archive[f"{index}_{field}"] for field in Ledger._fields))
                 seconds, decisions = header["timing"][index]
                 policies[name] = PolicyResult(name, spec, ledger, weights, seconds, decisions)
-        return cls(scenario, header["seed"], header["version"], policies)
+        return cls(scenario, header["seed"], header["version"], policies, **cls._read_rest(header))
+
+    def _header(self) -> dict[str, Any]:
+        """What a file holds besides the numbers of the trials."""
+        timing = [(policy.seconds, policy.decisions) for policy in self.policies.values()]
+        return {**self.metadata, "timing": timing}
+
+    @classmethod
+    def _check_kind(cls, path: str | Path, values: Mapping[str, Any]) -> None:
+        if "targets" in values:
+            raise InvalidArgument(
+                f"{path} holds a replay, not a simulation", hint="read it with eq.ReplayResult.load"
+            )
+
+    @classmethod
+    def _read_rest(cls, header: Mapping[str, Any]) -> dict[str, Any]:
+        return {}
 
     @classmethod
     def _read_scenario(cls, values: Mapping[str, Any]) -> Setting:

@@ -69,7 +69,7 @@ class Scenario:
     coef_drift
         Length by which every arm's coefficients move during the trial; errors are against the end.
     noise_drift
-        g: the noise variance changes as exp(g·(t/n − ½)).
+        g: the noise variance changes as exp(g·(t/n − ½)). Both drifts need arms that cost the same.
     moment
         What the policy is told about Σ: ``"true"``, ``"learned"`` (nothing) or rows of numbers.
     delay
@@ -125,6 +125,13 @@ class Scenario:
             )
         if self.moment is None or (isinstance(self.moment, str) and self.moment not in ("true", "learned")):
             raise InvalidScenario(f"moment={self.moment!r}", hint="use 'true', 'learned' or a matrix")
+        if len(set(self.costs or ())) > 1 and (self.coef_drift or self.noise_drift):
+            # n, and with it the age t/n of a unit, would depend on what the policy buys.
+            raise InvalidScenario(
+                "coef_drift and noise_drift need arms that cost the same: otherwise it is not known "
+                "beforehand when the trial ends",
+                hint="leave the drift out, or give all arms one cost",
+            )
         if self.curvature and not self.contexts.symmetric:
             raise InvalidScenario("a quadratic truth needs contexts that are symmetric around zero")
         for told in ("true", self.moment):

@@ -238,13 +238,7 @@ def check_policies(
     arena: Arena, policies: dict[str, Policy], trials: int, seed: int, workers: int | None
 ) -> None:
     """Refuse what cannot be run, before any work."""
-    for name, value, least in (("trials", trials, 1), ("seed", seed, 0), ("workers", workers, 1)):
-        if name == "workers" and value is None:
-            continue
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-            raise InvalidArgument(f"{name}={value!r} is not a whole number of at least {least}")
-    if seed >= 2**63:
-        raise InvalidArgument(f"seed={seed!r} is not below 2^63")
+    check_counts(trials=trials, seed=seed, workers=workers)
     problem = arena.problem()
     for name, policy in policies.items():
         if not problem.pays_for_start and type(policy).forced_start:
@@ -256,3 +250,14 @@ def check_policies(
                 hint="below that only uniform and oracle can run",
             )
         policy.informed(arena.noise).settings(problem)
+
+
+def check_counts(*, trials: int, seed: int, workers: int | None) -> None:
+    """Refuse numbers of trials and workers, and seeds, that there cannot be."""
+    for name, value, least in (("trials", trials, 1), ("seed", seed, 0), ("workers", workers, 1)):
+        if name == "workers" and value is None:
+            continue
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+            raise InvalidArgument(f"{name}={value!r} is not a whole number of at least {least}")
+    if seed >= 2**63:
+        raise InvalidArgument(f"seed={seed!r} is not below 2^63")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from equipoise.lab.replay import ReplayResult, ReplayScenario
 from equipoise.report.document import Block, Code, Report, Section, Table, Text
@@ -141,16 +142,34 @@ def _by_budget(results: Sequence[ReplayResult]) -> list[Block]:
 
 def _again(results: Sequence[ReplayResult], command: str | None) -> list[Code]:
     first, table = results[0], results[0].table
-    every = [*table.contexts, *table.redundant]
-    budgets = [result.table.budget for result in results]
+    policies = [policy.spec for policy in first.policies.values()]
     lines = ["import equipoise as eq", ""]
-    for budget in budgets:
-        lines.append(
-            f"result = eq.replay({table.table!r}, {[p.spec for p in first.policies.values()]!r}, "
-            f"contexts={every!r}, targets={list(table.targets)!r}, budget={budget}, moment={table.moment!r}, "
-            f"center={table.center!r}, trials={first.trials}, seed={first.seed})"
-        )
+    if first.file is None:
+        lines.append(f"data = ...  # put the table {table.table!r} here, hash {table.digest}")
+    data = "data" if first.file is None else repr(first.file)
+    for result in results:
+        arguments = {"budget": result.table.budget, **_arguments(first)}
+        named = ", ".join(f"{name}={value!r}" for name, value in arguments.items())
+        lines.append(f"result = eq.replay({data}, {policies!r}, {named})")
     blocks = [Code("\n".join(lines), "In Python:")]
     if command is not None:
         blocks.insert(0, Code(command, "In a terminal:"))
     return blocks
+
+
+def _arguments(result: ReplayResult) -> dict[str, object]:
+    """What ``eq.replay`` was told besides the budget, defaults of the rarer settings left out."""
+    table = result.table
+    found: dict[str, object] = {}
+    if result.columns:
+        found |= {"contexts": list(result.columns), "targets": list(table.targets)}
+        if set(result.columns) != {*table.contexts, *table.redundant}:
+            found["one_hot"] = True
+    found |= {"moment": table.moment, "center": table.center}
+    if table.objective != "max":
+        found["objective"] = table.objective
+    if table.weights is not None:
+        found["weights"] = dict(zip(table.targets, table.weights, strict=True))
+    if result.file is None or table.table != Path(result.file).name:
+        found["name"] = table.table
+    return {**found, "trials": result.trials, "seed": result.seed}

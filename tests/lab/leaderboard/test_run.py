@@ -67,7 +67,17 @@ def test_the_reference_always_runs(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "options", [{"trials": 1}, {"policies": ["uniform", "uniform"]}, {"policies": ["trace-usb"]}]
+    "options",
+    [
+        {"trials": 1},
+        {"trials": "many"},
+        {"seed": -1},
+        {"seed": 1.5},
+        {"seed": "x"},
+        {"policies": ["uniform", "uniform"]},
+        {"policies": ["trace-usb"]},
+        {"policies": ["oracle"]},
+    ],
 )
 def test_wrong_input_is_refused(options, monkeypatch):
     monkeypatch.setattr(sweep, "run_policies", None)

@@ -86,6 +86,19 @@ def test_saving_and_loading(result, tmp_path):
     kept = eq.ReplayResult.load(tmp_path / "kept.npz")
     assert kept.table == result.table
     assert str(kept.losses()) == str(result.losses())
+    assert (kept.saved, kept.columns, kept.file) == (result.saved, ("x0", "x1", "x2"), None)
+    assert kept.record() == result.record()
+
+
+def test_a_file_of_the_other_kind_is_refused_by_name(result, tmp_path):
+    result.save(tmp_path / "replay.npz")
+    with pytest.raises(eq.errors.InvalidArgument, match="holds a replay") as error:
+        eq.SimulationResult.load(tmp_path / "replay.npz")
+    assert "eq.ReplayResult.load" in error.value.hint
+    scenario = eq.GaussianScenario(noise=[1.0], dim=1, budget=5)
+    eq.simulate(scenario, ["uniform"], trials=2).save(tmp_path / "simulation.npz")
+    with pytest.raises(eq.errors.InvalidArgument, match="holds a simulation"):
+        eq.ReplayResult.load(tmp_path / "simulation.npz")
 
 
 def test_several_budgets_share_their_trials(result):

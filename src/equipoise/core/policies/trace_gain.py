@@ -11,7 +11,7 @@ import numpy as np
 from equipoise.core.layout import Vector
 from equipoise.core.policy import Policy, register
 from equipoise.core.problem import Problem
-from equipoise.core.widths import need
+from equipoise.core.widths import is_number, need
 from equipoise.errors import InvalidPolicy
 
 
@@ -46,9 +46,9 @@ class TraceGain(Policy):
     contrasts = {"caution": ({}, {"caution": 30.0}), "chance": ({}, {"chance": 0.5})}
 
     def __post_init__(self) -> None:
-        if isinstance(self.caution, str) or not 0.0 <= self.caution < math.inf:
+        if not is_number(self.caution) or not 0.0 <= self.caution < math.inf:
             raise InvalidPolicy(f"caution={self.caution!r} is not a number of at least 0")
-        if isinstance(self.chance, str) or not 0.0 <= self.chance <= 1.0:
+        if not is_number(self.chance) or not 0.0 <= self.chance <= 1.0:
             raise InvalidPolicy(
                 f"chance={self.chance!r} is not between 0 and 1", hint="e.g. 0.2: every fifth unit by lot"
             )

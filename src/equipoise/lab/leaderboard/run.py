@@ -15,6 +15,7 @@ from equipoise.lab.leaderboard.record import Leaderboard, Row
 from equipoise.lab.leaderboard.suite import Entry, chosen_entries
 from equipoise.lab.reproduce.store import Store, open_folder
 from equipoise.lab.reproduce.sweep import Meter, Progress, Runner, simulation_work
+from equipoise.lab.simulate import check_counts
 
 REFERENCE = "oracle"
 TRIALS = 2_000
@@ -61,6 +62,7 @@ def run_leaderboard(
 
     entries = chosen_entries(only)
     names = chosen_policies(policies)
+    check_counts(trials=trials, seed=seed, workers=workers)
     if trials < 2:
         raise InvalidArgument(f"trials={trials!r} is too few", hint="an error needs at least two trials")
     kept = None if checkpoint is None else open_folder(Path(checkpoint), option="--checkpoint")
@@ -77,6 +79,10 @@ def chosen_policies(specs: Sequence[str]) -> list[str]:
         parse_policy(spec)
         if chosen.count(spec) > 1:
             raise InvalidArgument(f"policy {spec!r} is given twice")
+    if chosen == [REFERENCE]:
+        raise InvalidArgument(
+            f"there is nothing to compare with the {REFERENCE}", hint=f"name a policy besides the {REFERENCE}"
+        )
     return chosen if REFERENCE in chosen else [REFERENCE, *chosen]
 
 

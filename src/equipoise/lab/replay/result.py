@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
+from equipoise.errors import InvalidArgument
 from equipoise.lab.arena import Setting
 from equipoise.lab.replay.saved import UnitsSaved
 from equipoise.lab.replay.scenario import ReplayScenario
@@ -23,6 +25,9 @@ class ReplayResult(SimulationResult):
     """
 
     saved: Mapping[str, UnitsSaved] = field(default_factory=dict)
+    columns: tuple[str, ...] = ()
+    file: str | None = None
+    """Where the table came from: as in :class:`~equipoise.ReplayTable`."""
 
     @property
     def table(self) -> ReplayScenario:
@@ -59,6 +64,22 @@ class ReplayResult(SimulationResult):
         if name in self.saved:
             values["units_saved"] = self.saved[name].record()
         return values
+
+    def _header(self) -> dict[str, Any]:
+        saved = {name: asdict(saved) for name, saved in self.saved.items()}
+        return {**super()._header(), "saved": saved, "columns": self.columns, "file": self.file}
+
+    @classmethod
+    def _check_kind(cls, path: str | Path, values: Mapping[str, Any]) -> None:
+        if "targets" not in values:
+            raise InvalidArgument(
+                f"{path} holds a simulation, not a replay", hint="read it with eq.SimulationResult.load"
+            )
+
+    @classmethod
+    def _read_rest(cls, header: Mapping[str, Any]) -> dict[str, Any]:
+        saved = {name: UnitsSaved.from_dict(values) for name, values in header.get("saved", {}).items()}
+        return {"saved": saved, "columns": tuple(header.get("columns", ())), "file": header.get("file")}
 
     @classmethod
     def _read_scenario(cls, values: Mapping[str, Any]) -> Setting:

@@ -175,7 +175,13 @@ class _Runner:
 
         found = self._run(arena, policies, f"budget-{arena.budget}")
         return ReplayResult(
-            arena.scenario, int(self.seed), __version__, found, self._saved(arena, found) if saved else {}
+            arena.scenario,
+            int(self.seed),
+            __version__,
+            found,
+            saved=self._saved(arena, found) if saved else {},
+            columns=arena.rows.columns,
+            file=arena.rows.file,
         )
 
     def _saved(self, arena: ReplayArena, found: Mapping[str, PolicyResult]) -> dict[str, UnitsSaved]:

@@ -7,7 +7,7 @@ passes the policy's; in between, the logarithm of the loss is a straight line in
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -67,6 +67,11 @@ class UnitsSaved:
             "limit": self.limit,
             "loss": self.loss,
         }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> UnitsSaved:
+        """What ``dataclasses.asdict`` made plain."""
+        return cls(**{**values, "uniform_budget": Estimate(**values["uniform_budget"])})
 
 
 @dataclass

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -35,6 +37,11 @@ class ReplayTable:
         Names of the columns.
     dropped
         Rows that were left out because a cell was missing.
+    columns
+        Columns that the contexts were made of, one-hot or as they are; empty where contexts and targets
+        came apart from each other.
+    file
+        Where the table was read, if it was a file.
     """
 
     name: str
@@ -44,6 +51,8 @@ class ReplayTable:
     target_names: tuple[str, ...]
     dropped: int = 0
     digest: str = ""
+    columns: tuple[str, ...] = ()
+    file: str | None = None
 
     def __post_init__(self) -> None:
         if not self.digest:
@@ -108,7 +117,9 @@ def as_table(
     if not chosen_contexts:
         raise InvalidTable("no columns are left for contexts", hint="a context needs a column at least")
     reader = _Reader(source, chosen_contexts, chosen_targets, missing, one_hot)
-    return reader.table(name or source.name)
+    table = reader.table(name or source.name)
+    file = str(data) if isinstance(data, str | Path) else None
+    return dataclasses.replace(table, columns=tuple(chosen_contexts), file=file)
 
 
 def _is_split(data: Any) -> bool:
