@@ -45,6 +45,9 @@ def test_a_batch_is_all_or_nothing():
         (np.ones((2, 4)), InvalidContext, "unit 0 of the batch"),
         (np.ones(5), InvalidContext, "not a list of contexts"),
         (3.0, InvalidContext, "not a list of contexts"),
+        (np.float64(3.0), InvalidContext, "not a list of contexts"),
+        ([[1.0] * 5, [1.0] * 4], InvalidContext, r"unit 1 of the batch: the context has shape \(4,\)"),
+        ([[[1.0], [1.0, 2.0]]], InvalidContext, "unit 0 of the batch: the context is not a list"),
     ]:
         with pytest.raises(error, match=words):
             experiment.ask_many(batch)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from equipoise.cli.options import json_option
 from equipoise.cli.terminal import new_table, output, print_table
 from equipoise.cli.values import typed, whole_number
 from equipoise.errors import InvalidArgument, TermsNotAccepted
@@ -89,7 +90,7 @@ def fetch(name: str, accept_terms: bool, mirror: str | None) -> None:
     "--items", callback=typed(lambda text: _numbers(text)), metavar="P,P,…",
     help="Count the users who rated all of P items.",
 )  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option
 def show(file: tuple[str, ...], items: list[int] | None, as_json: bool) -> None:
     """Read FILE, or a source that was fetched, and say how many users are complete for P items.
 

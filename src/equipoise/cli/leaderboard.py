@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from equipoise.cli.cluster import check_cluster, cluster_option, executor_on
-from equipoise.cli.options import LARGEST_SEED, MOST_TRIALS
+from equipoise.cli.options import LARGEST_SEED, MOST_TRIALS, json_option, workers_option
 from equipoise.cli.progress import labelled_progress
 from equipoise.cli.terminal import new_table, output, print_table
 from equipoise.cli.values import typed, whole_number
@@ -50,12 +50,7 @@ _OUTPUT = "equipoise-leaderboard"
     metavar="S",
     help="Draws everything that is random.",
 )
-@click.option(
-    "--workers",
-    callback=typed(whole_number("--workers", "2", least=1)),
-    metavar="W",
-    help="Threads.  [default: all cores]",
-)
+@workers_option
 @click.option("--bar", is_flag=True, help="Check what trace-gain has to reach, instead of ranking policies.")
 @click.option(
     "--output",
@@ -73,7 +68,7 @@ _OUTPUT = "equipoise-leaderboard"
     help="Keeps finished scenarios, so that the next run goes on there.  [default: checkpoint in --output]",
 )
 @cluster_option
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option
 def command(
     only: tuple[str, ...],
     policies: tuple[str, ...],

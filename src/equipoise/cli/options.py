@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from equipoise.cli.values import typed
+from equipoise.cli.values import typed, whole_number
 
 if TYPE_CHECKING:
     from equipoise.core.policy import Policy
@@ -41,6 +41,12 @@ def value_option(
 ) -> Callable[[Any], Any]:
     """An option whose text goes through ``parse``."""
     return click.option(name, callback=typed(parse), metavar=metavar, help=help, **rest)
+
+
+workers_option = value_option(
+    "--workers", whole_number("--workers", "2", least=1), "W", "Threads.  [default: all cores]"
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 
 
 def chosen_policies(typed: tuple[str, ...], setting: Setting) -> list[str]:

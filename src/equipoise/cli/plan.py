@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from equipoise.cli.cluster import cluster_option, executor_on
-from equipoise.cli.options import LARGEST_SEED, MOST_TRIALS
+from equipoise.cli.options import LARGEST_SEED, MOST_TRIALS, json_option
 from equipoise.cli.plan_simulated import print_simulated
 from equipoise.cli.progress import progress_bar
 from equipoise.cli.terminal import new_table, output, print_table
@@ -101,7 +101,7 @@ TRIALS, SEED = "2000", "0"
     help="Draws everything random in the simulation.",
 )
 @cluster_option
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option
 def command(
     noise: list[Guess],
     dim: int,

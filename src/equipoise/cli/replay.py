@@ -21,8 +21,10 @@ from equipoise.cli.options import (
     chosen_policies,
     command_line,
     farewell,
+    json_option,
     path_option,
     value_option,
+    workers_option,
 )
 from equipoise.cli.progress import progress_bar
 from equipoise.cli.values import parse_names, parse_objective, parse_weights, whole_number
@@ -64,7 +66,7 @@ class _Table(click.Argument):
     "--seed", whole_number("--seed", SEED, least=0, most=LARGEST_SEED), "S", "Draws everything random.",
     default=SEED, show_default=True,
 )  # fmt: skip
-@value_option("--workers", whole_number("--workers", "2", least=1), "W", "Threads.  [default: all cores]")
+@workers_option
 @click.option(
     "--moment", type=click.Choice(["table", "online"]), default="table", show_default=True,
     help="Whether policies are told Σ of the whole table or learn it from the contexts they meet.",
@@ -87,7 +89,7 @@ class _Table(click.Argument):
 @path_option("--output", "DIR", "Write report.html, a table of losses and every trial's numbers there.")
 @path_option("--checkpoint", "DIR", "Keep finished trials there; the same command goes on where it stopped.")
 @cluster_option
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option
 @click.pass_context
 def command(
     ctx: click.Context,

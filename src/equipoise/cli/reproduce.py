@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from equipoise.cli.cluster import check_cluster, cluster_option, executor_on
+from equipoise.cli.options import json_option, workers_option
 from equipoise.cli.progress import labelled_progress
 from equipoise.cli.terminal import new_table, output, print_table
 from equipoise.cli.values import positive_number, typed, whole_number
@@ -65,12 +66,7 @@ class _Panels(click.Argument):
     metavar="S",
     help="Draws everything that is random.",
 )
-@click.option(
-    "--workers",
-    callback=typed(whole_number("--workers", "2", least=1)),
-    metavar="W",
-    help="Threads.  [default: all cores]",
-)
+@workers_option
 @click.option(
     "--checkpoint",
     type=click.Path(path_type=Path),
@@ -91,7 +87,7 @@ class _Panels(click.Argument):
     help="Also write the claims as a Markdown table.",
 )
 @cluster_option
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option
 def command(
     panels: tuple[str, ...],
     folder: Path,

@@ -20,8 +20,10 @@ from equipoise.cli.options import (
     chosen_policies,
     command_line,
     farewell,
+    json_option,
     path_option,
     value_option,
+    workers_option,
 )
 from equipoise.cli.progress import progress_bar
 from equipoise.cli.values import (
@@ -75,7 +77,7 @@ _MOST_FEATURES = 10_000
     "--seed", whole_number("--seed", SEED, least=0, most=LARGEST_SEED), "S", "Draws everything random.",
     default=SEED, show_default=True,
 )  # fmt: skip
-@value_option("--workers", whole_number("--workers", "2", least=1), "W", "Threads.  [default: all cores]")
+@workers_option
 @path_option("--scenario", "FILE.toml", "The scenario; options for single fields take precedence.")
 @path_option("--save-scenario", "FILE.toml", "Write the scenario down.")
 @value_option("--student-noise", positive_number("--student-noise", "4"), "DOF", "Student t noise.")
@@ -111,7 +113,7 @@ _MOST_FEATURES = 10_000
 @path_option("--output", "DIR", "Write report.html, a table of losses and every trial's numbers there.")
 @path_option("--checkpoint", "DIR", "Keep finished trials there; the same command goes on where it stopped.")
 @cluster_option
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@json_option
 @click.pass_context
 def command(
     ctx: click.Context,

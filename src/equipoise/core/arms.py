@@ -17,7 +17,7 @@ import numpy as np
 
 from equipoise.core import factor, provisional
 from equipoise.core.compiled import compiled, inlined
-from equipoise.core.layout import LOST, PENDING, TOLD, WITHDRAWN, Matrix, State, Vector
+from equipoise.core.layout import LOST, PENDING, TOLD, WITHDRAWN, Matrix, State
 from equipoise.core.pool import note_variance, pool_variances
 from equipoise.core.whitening import weighted_square, whiten
 
@@ -30,15 +30,6 @@ _SANE, _NONSINGULAR = 1e12, 1e24
 # The trace is updated by subtraction; it is computed afresh when it has halved or after this many
 # updates, so that its error stays below 10⁻¹³ of itself.
 _TRACE_UPDATES = 64
-
-
-@compiled
-def is_within(x: Vector, limit: float) -> bool:
-    """Whether every entry is a number smaller than ``limit`` in size."""
-    for c in range(x.shape[0]):
-        if not abs(x[c]) < limit:
-            return False
-    return True
 
 
 @inlined

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import math
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -15,6 +13,7 @@ from equipoise.core.assignment import Assignment
 from equipoise.core.batch import most_decided, score_arm, score_contexts
 from equipoise.core.choice import choose
 from equipoise.core.estimates import Estimates, estimate_arms
+from equipoise.core.inputs import checked_batch, checked_context, checked_outcome, checked_seed
 from equipoise.core.layout import (
     LOST,
     PENDING,
@@ -37,15 +36,11 @@ from equipoise.errors import (
     AssignmentNotFound,
     BudgetExhausted,
     InvalidArgument,
-    InvalidContext,
-    InvalidOutcome,
     InvalidPolicy,
     OutcomeConflict,
 )
 
 _FIRST_CAPACITY = 1024
-# Contexts and residuals are squared and summed; beyond this they would overflow.
-_LARGEST = 1e140
 
 
 class Experiment:
@@ -84,7 +79,7 @@ class Experiment:
             raise InvalidArgument(f"{problem!r} is not a Problem", hint="build one with eq.Problem(...)")
         self.problem = problem
         self.policy = parse_policy(policy)
-        self.seed = _checked_seed(seed)
+        self.seed = checked_seed(seed)
         self._settings = np.ascontiguousarray(self.policy.settings(problem), dtype=float)
         self._scores = np.zeros(len(problem.arms))
         self._score = score_address(self.policy)
@@ -97,7 +92,7 @@ class Experiment:
 
     def ask(self, x: npt.ArrayLike) -> Assignment:
         """Assign the next unit, whose context is ``x``, to an arm."""
-        context = self._checked_context(x)
+        context = checked_context(x, self.problem.dim)
         self._check_open()
         self._make_room(1)
         return self._assign(context)
@@ -115,7 +110,7 @@ class Experiment:
             One row a unit. If any is not valid, or the budget does not suffice for all, none is
             assigned.
         """
-        batch = self._checked_batch(contexts)
+        batch = checked_batch(contexts, self.problem.dim)
         if not len(batch):
             return []
         self._check_open()
@@ -138,7 +133,7 @@ class Experiment:
     def tell(self, id: int, outcome: float) -> None:
         """Record the outcome of a unit. The same value twice is accepted and ignored."""
         row = self._row(id)
-        value = _checked_outcome(outcome)
+        value = checked_outcome(outcome)
         status = self._state.rows["status"][row]
         if status == PENDING:
             kernel.observe(self._state, row, value)
@@ -155,7 +150,7 @@ class Experiment:
     def correct(self, id: int, outcome: float) -> None:
         """Set the outcome of a unit whatever it was: told, pending or lost; the arm is computed anew."""
         row = self._row(id)
-        value = _checked_outcome(outcome)
+        value = checked_outcome(outcome)
         status = self._state.rows["status"][row]
         if status == WITHDRAWN:
             raise self._closed(id, status, "withdrawn units stay out")
@@ -338,43 +333,6 @@ class Experiment:
         status: npt.NDArray[np.int64] = self._state.rows["status"][: self._asked]
         return status
 
-    def _checked_context(self, x: npt.ArrayLike) -> Vector:
-        try:
-            context = np.ascontiguousarray(x, dtype=float)
-        except (TypeError, ValueError, OverflowError):
-            raise InvalidContext("the context is not a list of numbers") from None
-        if context.shape != (self.problem.dim,):
-            raise InvalidContext(
-                f"the context has shape {context.shape}, expected ({self.problem.dim},)",
-                hint="one number per feature, in the order of the problem",
-            )
-        if not kernel.is_within(context, _LARGEST):
-            place = int(np.flatnonzero(~(np.abs(context) < _LARGEST))[0])
-            if np.isfinite(context[place]):
-                raise InvalidContext(
-                    f"the context is too large to square at position {place}: {context[place]}",
-                    hint="give the feature another unit",
-                )
-            raise InvalidContext(
-                f"the context has no finite number at position {place}: {context[place]}",
-                hint="impute missing features before asking",
-            )
-        return context
-
-    def _checked_batch(self, contexts: npt.ArrayLike) -> Matrix:
-        if hasattr(contexts, "__array__"):
-            contexts = np.asarray(contexts)  # of a data frame, which would list its columns
-        rows = list(contexts) if isinstance(contexts, Iterable) and np.ndim(contexts) else None
-        if rows is None or any(np.ndim(row) != 1 for row in rows):
-            raise InvalidContext("the batch is not a list of contexts", hint="one row of numbers a unit")
-        batch = np.zeros((len(rows), self.problem.dim))
-        for j, row in enumerate(rows):
-            try:
-                batch[j] = self._checked_context(row)
-            except InvalidContext as error:
-                raise InvalidContext(f"unit {j} of the batch: {error.message}", hint=error.hint) from None
-        return batch
-
     def _row(self, id: int) -> int:
         if isinstance(id, bool) or not isinstance(id, int | np.integer) or not 1 <= id <= self._asked:
             raise AssignmentNotFound(f"no unit was assigned under id {id!r}", hint="ids come from ask(x).id")
@@ -420,23 +378,3 @@ def tie_order(arms: tuple[str, ...], seed: int) -> npt.NDArray[np.int64]:
     order = np.empty(len(arms), dtype=np.int64)
     order[sorted(range(len(arms)), key=keys.__getitem__)] = np.arange(len(arms))
     return order
-
-
-def _checked_outcome(outcome: float) -> float:
-    try:
-        value = float(outcome)
-    except (TypeError, ValueError, OverflowError):
-        value = math.nan
-    if math.isfinite(value) and not abs(value) < _LARGEST:
-        raise InvalidOutcome(f"outcome {outcome!r} is too large to square", hint="give it another unit")
-    if not math.isfinite(value) or isinstance(outcome, str):
-        raise InvalidOutcome(
-            f"outcome {outcome!r} is not a finite number", hint="if it will never be known call lose(id)"
-        )
-    return value
-
-
-def _checked_seed(seed: int) -> int:
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise InvalidArgument(f"seed={seed!r} is not a whole number of at least 0")
-    return int(seed)

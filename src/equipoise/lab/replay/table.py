@@ -13,14 +13,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from equipoise.core.inputs import LARGEST
 from equipoise.core.layout import Matrix
 from equipoise.errors import InvalidArgument, InvalidTable
 from equipoise.lab.replay.sources import Column, Source, open_source
 
 # A text column with more different values than this is a name or an identifier, not a category.
 _MOST_CATEGORIES = 1_000
-# Cells are squared and summed; beyond this they would overflow.
-_LARGEST = 1e140
 
 
 @dataclass(frozen=True, eq=False)
@@ -274,7 +273,7 @@ def _checked(table: ReplayTable) -> ReplayTable:
         raise InvalidTable(f"{table.name} has {table.rows} complete rows{dropped}", hint="two are the least")
     for names, values in ((table.context_names, table.contexts), (table.target_names, table.targets)):
         reach = np.maximum(values.max(axis=0), -values.min(axis=0))
-        if not np.all(reach < _LARGEST):
+        if not np.all(reach < LARGEST):
             raise InvalidTable(
                 f"column {names[int(np.argmax(reach))]!r} is too large to square", hint="give it another unit"
             )
