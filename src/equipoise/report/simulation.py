@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from equipoise.core.theory.static import optimal_allocation
+from equipoise.core.policies import Oracle
 from equipoise.lab.arena import Setting
 from equipoise.lab.result import SimulationResult, mean_estimate
 from equipoise.report.document import Block, Code, Report, Section, Table, Text
@@ -53,20 +53,11 @@ def simulation_report(
 
 
 def optimal_units(result: SimulationResult) -> Sequence[int] | None:
-    """k* of Prop. 1, or None where the budget does not pay for d + 1 units of every arm."""
+    """k* as the oracle pulls, or None where the budget does not pay for d + 1 units of every arm."""
     problem = result.scenario.problem()
     if not problem.pays_for_start:
         return None
-    counts: list[int] = optimal_allocation(
-        noise=result.scenario.noise,
-        dim=problem.dim,
-        budget=problem.budget,
-        objective=problem.objective,
-        weights=problem.weights,
-        costs=problem.costs,
-        floors=problem.floors,
-        caps=problem.caps,
-    ).tolist()
+    counts: list[int] = Oracle(noise=result.scenario.noise).settings(problem).astype(int).tolist()
     return counts
 
 
