@@ -14,9 +14,24 @@ from equipoise.core.estimates import Estimates
 from equipoise.core.experiment import Experiment
 from equipoise.core.fitted import ArmEstimate
 from equipoise.core.planning import Plan, plan
-from equipoise.core.policies import BAS, CHAS, GAFSMax, GFSPMax, Oracle, TraceGain, TraceUCB, Uniform, VarUCB
+from equipoise.core.policies import (
+    BAS,
+    CHAS,
+    GAFSMax,
+    GFSPMax,
+    Oracle,
+    SparseOracle,
+    SparseTraceUCB,
+    StaticLasso,
+    TraceGain,
+    TraceUCB,
+    Uniform,
+    UniformLasso,
+    VarUCB,
+)
 from equipoise.core.policy import Policy, parse_policy, register, registered_policies
 from equipoise.core.problem import Problem
+from equipoise.core.support import Support
 from equipoise.core.widths import noise_bound
 from equipoise.errors import EquipoiseError
 from equipoise.lab import GaussianScenario, Scenario, SimulationResult, simulate
@@ -52,9 +67,14 @@ __all__ = [
     "ReplayTable",
     "Scenario",
     "SimulationResult",
+    "SparseOracle",
+    "SparseTraceUCB",
+    "StaticLasso",
+    "Support",
     "TraceGain",
     "TraceUCB",
     "Uniform",
+    "UniformLasso",
     "VarUCB",
     "__version__",
     "as_table",

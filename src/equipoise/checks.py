@@ -18,22 +18,25 @@ import copy
 import dataclasses
 import functools
 import pickle
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from equipoise.core.choice import choose
+from equipoise.core.estimates import Estimates
 from equipoise.core.experiment import Experiment
 from equipoise.core.layout import Matrix
 from equipoise.core.policy import Policy, parse_policy
 from equipoise.core.problem import Problem
-from equipoise.errors import CheckFailed
+from equipoise.errors import CheckFailed, SupportWarning
 
 _ARMS = ("alpha", "beta", "gamma")
 _DIM, _BUDGET = 3, 90
 _DEVIATIONS = {"alpha": 0.2, "beta": 1.0, "gamma": 1.7}
 _MIXING = np.array([[2.0, 0.0, 0.0], [0.5, 1.0, 0.0], [-1.0, 3.0, 0.1]])
+_SCALING = np.diag([2.0, 0.3, 10.0])
 
 
 def checks_for(policy: Policy) -> list[tuple[str, Callable[[], None]]]:
@@ -57,12 +60,12 @@ def check_pure_choice(policy: Policy) -> None:
         trial.step()
     experiment = trial.experiment
     experiment._settle()
-    scores = np.zeros(len(_ARMS))
+    stage, scores = experiment._stage, np.zeros(len(_ARMS))
     # Looking at the context leaves its gains in the state; only then may nothing change.
-    choices = {choose(experiment._state, experiment._score, experiment._settings, scores)}
+    choices = {choose(experiment._state, stage.score, stage.settings, scores)}
     before = [array.tobytes() for array in experiment._state]
     for _ in range(2):
-        choices.add(choose(experiment._state, experiment._score, experiment._settings, scores))
+        choices.add(choose(experiment._state, stage.score, stage.settings, scores))
     if len(choices) != 1:
         raise _failed(policy, "choosing twice in the same state gave two different arms")
     if before != [array.tobytes() for array in experiment._state]:
@@ -114,21 +117,30 @@ def check_unit_invariance(policy: Policy) -> None:
 
 
 def check_linear_map_invariance(policy: Policy) -> None:
-    """x → Ax with Σ → AΣAᵀ gives the same allocation."""
+    """x → Ax with Σ → AΣAᵀ gives the same allocation.
+
+    For policies that choose features A is diagonal: other maps would mix features.
+    """
+    mixing = _SCALING if type(policy).staged else _MIXING
     for problem in _problems():
-        moment = None if problem.moment is None else _MIXING @ problem.moment @ _MIXING.T
+        moment = None if problem.moment is None else mixing @ problem.moment @ mixing.T
         mapped = _restated(problem, problem.arms, moment)
         _same(
             policy,
             problem,
             _Trial(policy, problem).finish(),
-            _Trial(policy, mapped, mixing=_MIXING).finish(),
+            _Trial(policy, mapped, mixing=mixing).finish(),
             "a linear map of the contexts",
         )
 
 
 def check_signal_invariance(policy: Policy) -> None:
-    """Adding a linear signal to the outcomes changes nothing: only residuals may be looked at."""
+    """Adding a linear signal to the outcomes changes nothing: only residuals may be looked at.
+
+    Policies that choose features do so by the signal, and are not asked.
+    """
+    if type(policy).staged:
+        return
     for problem in _problems():
         _same(
             policy,
@@ -155,7 +167,7 @@ def check_picklable(policy: Policy) -> None:
 
 
 def check_arguments_matter(policy: Policy) -> None:
-    """Every constructor argument changes an allocation somewhere, as ``contrasts`` shows."""
+    """Every constructor argument changes an allocation or an estimate somewhere, as ``contrasts`` shows."""
     kind = type(policy)
     names = [field.name for field in dataclasses.fields(kind)]  # type: ignore[arg-type]
     missing = [name for name in names if name not in kind.contrasts]
@@ -170,8 +182,8 @@ def check_arguments_matter(policy: Policy) -> None:
         changed = {field for field in names if getattr(left, field) != getattr(right, field)}
         if changed != {name}:
             raise _failed(policy, f"the contrast for {name!r} changes {sorted(changed)}")
-        if all(_Trial(left, p).finish() == _Trial(right, p).finish() for p in _problems()):
-            raise _failed(policy, f"argument {name!r} has no effect on any allocation")
+        if all(_Trial(left, p).result() == _Trial(right, p).result() for p in _problems()):
+            raise _failed(policy, f"argument {name!r} has no effect on any allocation or estimate")
 
 
 def check_degenerate_contexts(policy: Policy) -> None:
@@ -193,7 +205,7 @@ def check_degenerate_contexts(policy: Policy) -> None:
                 experiment = Experiment(Problem(_ARMS, _DIM, _BUDGET, moment), policy, seed=3)
                 for x, y in zip(contexts, outcomes, strict=True):
                     experiment.tell(experiment.ask(x).id, float(y))
-                experiment.estimates()
+                _estimate(experiment)
                 if sum(experiment.counts.values()) != _BUDGET:
                     raise _failed(policy, f"units were lost on {title} contexts")
 
@@ -214,7 +226,7 @@ def check_late_outcomes(policy: Policy) -> None:
                     experiment.tell(unit, float(rng.normal()))
         if experiment.pending != sorted(waiting):
             raise _failed(policy, "pending units were mixed up")
-        experiment.estimates()
+        _estimate(experiment)
 
 
 class _Trial:
@@ -254,6 +266,17 @@ class _Trial:
         while self.experiment.remaining:
             self.step()
         return self.path
+
+    def result(self) -> tuple[list[str], list[list[float]]]:
+        path = self.finish()
+        return path, [arm.coef.tolist() for arm in _estimate(self.experiment)]
+
+
+def _estimate(experiment: Experiment) -> Estimates:
+    """Estimates, whatever they complain about."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SupportWarning)
+        return experiment.estimates(ridge=None)
 
 
 def _problems() -> Iterator[Problem]:

@@ -167,3 +167,7 @@ class CheckFailed(EquipoiseError, AssertionError):
 
 def _restore(kind: type[EquipoiseError], message: str, hint: str | None) -> EquipoiseError:
     return kind(message, hint=hint)
+
+
+class SupportWarning(UserWarning):
+    """The outcomes speak against the features that were chosen; estimates are given all the same."""

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import equipoise as eq
-from equipoise.core.experiment import tie_order
+from equipoise.core.trial import tie_order
 
 FOLDER = Path(__file__).parents[2] / "benchmarks" / "yardstick"
 

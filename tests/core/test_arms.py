@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 import equipoise as eq
 from equipoise.core import arms as kernel
 from equipoise.core.compiled import compiled
-from equipoise.core.experiment import trial_state
 from equipoise.core.layout import State
+from equipoise.core.trial import trial_state
 
 
 @compiled

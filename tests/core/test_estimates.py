@@ -101,13 +101,13 @@ def test_error_bound_inflates_the_noise_and_not_the_bias():
 def test_adaptive_allocation_widens_intervals():
     experiment = trained()
     estimates = experiment.estimates()
-    adaptive = elasticities(experiment._state, experiment._score, experiment._settings)
+    adaptive = elasticities(experiment._state, experiment._stage.score, experiment._stage.settings)
     # ε = s/(1 + (1−s)/2) with s = σ̂²/(σ̂² + Δ), up to a finite difference in dof
     arms, mean = experiment._state.arms, experiment._state.trial["mean_variance"][0]
     share = arms["noise_variance"] / (arms["noise_variance"] + mean / np.sqrt(arms["dof"]))
     np.testing.assert_allclose(adaptive, share / (1 + (1 - share) / 2), rtol=0.02)
     static = trained("uniform")
-    assert not elasticities(static._state, static._score, static._settings).any()
+    assert not elasticities(static._state, static._stage.score, static._stage.settings).any()
     for arm, elasticity in zip(estimates, adaptive, strict=True):
         assert arm.inflation == pytest.approx(1 + elasticity * (2 / arm.dof + 10 / arm.dof**2))
 
@@ -124,7 +124,7 @@ def test_elasticity_of_a_policy_that_pools_counts_the_pool():
     estimates = experiment.estimates()
     state = experiment._state
     before = state.trial.copy()
-    found = elasticities(state, experiment._score, experiment._settings)
+    found = elasticities(state, experiment._stage.score, experiment._stage.settings)
     assert state.trial == before
 
     def log_scores(arms, more=0):

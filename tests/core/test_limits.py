@@ -7,6 +7,7 @@ import pickle
 
 import numpy as np
 import pytest
+from built_in import ONE_STAGE
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -25,9 +26,9 @@ from equipoise.errors import (
 GOOD = {"arms": ["a", "b"], "dim": 2, "budget": 30}
 NOISE = {"a": 0.3, "b": 1.0, "c": 2.5}
 SPECS = [
-    "oracle:noise=0.3,1.0,2.5" if name == "oracle" else name
-    for name, kind in eq.registered_policies().items()
-    if kind.__module__.startswith("equipoise.")
+    *("oracle:noise=0.3,1.0,2.5" if name == "oracle" else name for name in ONE_STAGE),
+    "sparse-trace-ucb:screen=6:sparsity=2",
+    "uniform-lasso",
 ]
 
 

@@ -29,7 +29,8 @@ def looked_at(experiment, x):
     experiment._make_room(1)
     experiment._settle()
     experiment._state.contexts[experiment.asked] = x
-    choose(experiment._state, experiment._score, experiment._settings, experiment._scores)
+    stage = experiment._stage
+    choose(stage.state, stage.score, stage.settings, experiment._scores)
     return experiment._state.arms
 
 

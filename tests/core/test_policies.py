@@ -44,6 +44,13 @@ SPECS = [
     "gfsp-max:greedy=5",
     "trace-gain",
     "trace-gain:caution=10",
+    "sparse-trace-ucb",
+    "sparse-trace-ucb:screen=8:sparsity=2",
+    "sparse-trace-ucb:screen=8:sparsity=2:reuse=true:look=true:refresh=1.5",
+    "sparse-trace-ucb:support=0,2:width=0.5",
+    "sparse-oracle:noise=1.0,1.0,4.0:support=0,2",
+    "uniform-lasso:joint=true",
+    "static-lasso:noise=1.0,1.0,4.0",
 ]
 
 
@@ -67,6 +74,8 @@ def test_registry_names_of_the_design_page():
         "b-as": eq.BAS,
         "gafs-max": eq.GAFSMax,
         "gfsp-max": eq.GFSPMax,
+        "sparse-trace-ucb": eq.SparseTraceUCB,
+        "trace-gain": eq.TraceGain,
     }
     assert expected.items() <= eq.registered_policies().items()
 

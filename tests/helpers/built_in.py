@@ -9,3 +9,5 @@ BUILT_IN = {
     for name, kind in eq.registered_policies().items()
     if (kind.__module__ or "").startswith("equipoise.")
 }
+# Policies that use every feature; the others have tests of their own.
+ONE_STAGE = {name: kind for name, kind in BUILT_IN.items() if not kind.staged}

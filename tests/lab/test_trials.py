@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from built_in import BUILT_IN
+from built_in import ONE_STAGE
 
 import equipoise as eq
 from equipoise.core.shrinkage import METHODS
@@ -13,7 +13,7 @@ from equipoise.lab.trials import new_bench, new_ledger, run_trials
 
 UNEQUAL = (0.01, 0.02, 0.75, 1.0, 2.0, 2.0, 3.0)
 EQUAL = (1.0,) * 7
-SPECS = [*BUILT_IN, "trace-gain:chance=0.3"]
+SPECS = [*ONE_STAGE, "trace-gain:chance=0.3"]
 
 
 def one_trial(scenario, policy, seed, trial):

@@ -17,7 +17,7 @@ import numpy as np
 
 from equipoise.core import factor, provisional
 from equipoise.core.compiled import compiled, inlined
-from equipoise.core.layout import LOST, PENDING, TOLD, WITHDRAWN, Matrix, State
+from equipoise.core.layout import LOST, PENDING, SET_ASIDE, TOLD, WITHDRAWN, Matrix, State
 from equipoise.core.pool import note_variance, pool_variances
 from equipoise.core.whitening import weighted_square, whiten
 
@@ -82,6 +82,8 @@ def lose(state: State, row: int) -> None:
 @compiled
 def withdraw(state: State, row: int) -> None:
     """Remove a row as if the unit had never been assigned; its place in the budget stays used."""
+    if state.rows[row].status == SET_ASIDE:
+        state.arms[state.rows[row].arm].set_aside -= 1
     state.rows[row].status = WITHDRAWN
     if state.trial[0].learns_moment:
         _recount_contexts(state)
@@ -99,7 +101,7 @@ def clear(state: State, number: int) -> None:
     state.seen_factor[:, :] = 0.0
     for i in range(state.arms.shape[0]):
         state.arms[i].last_row = -1
-        state.arms[i].assigned = 0
+        state.arms[i].assigned = state.arms[i].set_aside = 0
         _forget_rows(state, i)
 
 
@@ -119,6 +121,15 @@ def rebuild(state: State, i: int) -> None:
             arm.pending += 1
             arm.provisional = 0
             _forget_design(arm)
+
+
+@compiled
+def rebuild_all(state: State) -> None:
+    """Compute everything anew from the rows: what a stage with other features starts from."""
+    if state.trial[0].learns_moment:
+        _recount_contexts(state)
+    for i in range(state.arms.shape[0]):
+        rebuild(state, i)
 
 
 @compiled

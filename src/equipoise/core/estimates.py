@@ -20,14 +20,17 @@ from equipoise.core.theory.static import ideal_allocation, static_loss
 from equipoise.errors import InvalidArgument
 
 if TYPE_CHECKING:
-    from equipoise.core.experiment import Experiment
+    from equipoise.core.stages import Stage
+    from equipoise.core.support import Support
 
 
 class Estimates(Sequence[ArmEstimate]):
     """The arms' estimates: a sequence in the order of the problem, also indexed by name."""
 
-    def __init__(self, problem: Problem, arms: Sequence[ArmEstimate]) -> None:
+    def __init__(self, problem: Problem, arms: Sequence[ArmEstimate], support: Support | None = None) -> None:
         self.problem = problem
+        self.support = support
+        """The features that were chosen, and what speaks for and against them; None if all are used."""
         self._arms = tuple(arms)
 
     @overload
@@ -59,17 +62,18 @@ class Estimates(Sequence[ArmEstimate]):
         problem = self.problem
         costs = problem.costs
         money = float(np.sum(costs * [arm.count for arm in self]))
-        if not np.all(np.isfinite(noise)) or money < float(np.sum(costs)) * (problem.dim + 1):
+        dim = problem.dim if self.support is None else len(self.support.columns)
+        if not np.all(np.isfinite(noise)) or money < float(np.sum(costs)) * (dim + 1):
             return math.nan
         ideal = ideal_allocation(
             noise=noise,
-            dim=problem.dim,
+            dim=dim,
             budget=money,
             objective=problem.objective,
             weights=problem.weights,
             costs=costs,
         )
-        return static_loss(noise, ideal, problem.dim, problem.objective, problem.weights)
+        return static_loss(noise, ideal, dim, problem.objective, problem.weights)
 
     @property
     def regret(self) -> float:
@@ -109,21 +113,19 @@ class Estimates(Sequence[ArmEstimate]):
         return header, rows
 
 
-def estimate_arms(experiment: Experiment, *, ridge: float | str | None, confidence: float) -> Estimates:
-    """Fit every arm of a settled experiment."""
-    problem, state = experiment.problem, experiment._state
+def estimate_arms(stage: Stage, *, ridge: float | str | None, confidence: float) -> list[ArmEstimate]:
+    """Fit every arm of a settled stage, in the coordinates of its columns."""
+    problem, state = stage.problem, stage.state
     if isinstance(confidence, str) or not 0.0 < confidence < 1.0:
         raise InvalidArgument(f"confidence={confidence!r} is not between 0 and 1", hint="e.g. 0.95")
     method, penalty = _method(ridge, problem.units)
     room = new_room(state, problem.units)
     if method in METHODS:
         METHODS[method](state, room)
-    moment = _moment(experiment)
+    moment = served_moment(stage)
     lower = problem.whitener()
     lower = np.eye(problem.dim) if lower is None else lower
-    inflation = variance_inflation(
-        state.arms["dof"], elasticities(state, experiment._score, experiment._settings)
-    )
+    inflation = variance_inflation(state.arms["dof"], elasticities(state, stage.score, stage.settings))
     fitted = []
     for i, name in enumerate(problem.arms):
         arm = state.arms[i]
@@ -173,7 +175,7 @@ def estimate_arms(experiment: Experiment, *, ridge: float | str | None, confiden
                 fixed_ridge=penalty,
             )
         )
-    return Estimates(problem, fitted)
+    return fitted
 
 
 def _method(ridge: float | str | None, budget: int) -> tuple[str, float]:
@@ -197,9 +199,9 @@ def _least_squares_error(moment: Matrix, variance: float, inverse_root: Matrix |
     return variance * float(np.sum(inverse_root * (moment @ inverse_root)))
 
 
-def _moment(experiment: Experiment) -> Matrix:
-    if experiment.problem.moment is not None:
-        return experiment.problem.moment
-    seen = int(experiment._state.trial["seen"][0])
-    factor: Matrix = experiment._state.seen_factor
-    return factor.T @ factor / max(seen, 1)
+def served_moment(stage: Stage) -> Matrix:
+    """Σ of the stage's columns: given, or what has been learned of it."""
+    if stage.problem.moment is not None:
+        return stage.problem.moment
+    factor: Matrix = stage.state.seen_factor
+    return factor.T @ factor / max(int(stage.state.trial["seen"][0]), 1)

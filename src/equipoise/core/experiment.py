@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -12,31 +11,32 @@ from equipoise.core import arms as kernel
 from equipoise.core.assignment import Assignment
 from equipoise.core.batch import most_decided, score_arm, score_contexts
 from equipoise.core.choice import choose
-from equipoise.core.estimates import Estimates, estimate_arms
+from equipoise.core.estimates import Estimates
 from equipoise.core.inputs import checked_batch, checked_context, checked_outcome, checked_seed
 from equipoise.core.layout import (
+    KNOWN,
     LOST,
     PENDING,
+    SET_ASIDE,
     TOLD,
     WITHDRAWN,
     Matrix,
     State,
     Vector,
-    new_state,
-    with_another_arm,
     with_capacity,
 )
 from equipoise.core.limits import restrict
-from equipoise.core.objective import cost_discounts, variance_exponent
-from equipoise.core.policy import Policy, parse_policy, score_address
+from equipoise.core.policy import Policy, parse_policy
 from equipoise.core.problem import Problem
 from equipoise.core.roster import enlarged, exhausted, remaining_units, set_open
+from equipoise.core.staged import StagedPolicy
+from equipoise.core.stages import first_stage, next_stage, with_arm
+from equipoise.core.summary import estimate_experiment
 from equipoise.errors import (
     AssignmentClosed,
     AssignmentNotFound,
     BudgetExhausted,
     InvalidArgument,
-    InvalidPolicy,
     OutcomeConflict,
 )
 
@@ -80,13 +80,12 @@ class Experiment:
         self.problem = problem
         self.policy = parse_policy(policy)
         self.seed = checked_seed(seed)
-        self._settings = np.ascontiguousarray(self.policy.settings(problem), dtype=float)
         self._scores = np.zeros(len(problem.arms))
-        self._score = score_address(self.policy)
         self._asked = 0
-        self._state = trial_state(
-            problem, self.policy, self.seed, capacity=min(problem.units, _FIRST_CAPACITY)
-        )
+        capacity = min(problem.units, _FIRST_CAPACITY)
+        self._stage = first_stage(problem, self.policy, self.seed, capacity=capacity)
+        # All features of all contexts, where a stage sees only some of them.
+        self._contexts = None if self._stage.whole else np.zeros((capacity, problem.dim))
 
     # The life of a unit
 
@@ -95,6 +94,7 @@ class Experiment:
         context = checked_context(x, self.problem.dim)
         self._check_open()
         self._make_room(1)
+        self._advance()
         return self._assign(context)
 
     def ask_many(self, contexts: npt.ArrayLike) -> list[Assignment]:
@@ -123,11 +123,11 @@ class Experiment:
         if not self._state.trial["limited"][0]:
             return self._assign_batch(batch)
         # Arms of different costs: whether the money suffices shows only on the way.
-        before = State._make(array.copy() for array in self._state), self._asked
+        before = replace(self._stage, state=State._make(array.copy() for array in self._state)), self._asked
         try:
             return self._assign_batch(batch)
         except BudgetExhausted:
-            self._state, self._asked = before
+            self._stage, self._asked = before
             raise
 
     def tell(self, id: int, outcome: float) -> None:
@@ -137,7 +137,7 @@ class Experiment:
         status = self._state.rows["status"][row]
         if status == PENDING:
             kernel.observe(self._state, row, value)
-        elif status == TOLD:
+        elif status in KNOWN:
             known = float(self._state.outcomes[row])
             if known != value:
                 raise OutcomeConflict(
@@ -148,15 +148,19 @@ class Experiment:
             raise self._closed(id, status, f"to enter its outcome after all call correct({id}, {value!r})")
 
     def correct(self, id: int, outcome: float) -> None:
-        """Set the outcome of a unit whatever it was: told, pending or lost; the arm is computed anew."""
+        """Set the outcome of a unit whatever it was: told, pending or lost; the arm is computed anew.
+
+        Decisions and features that were chosen with the old value stay as they are.
+        """
         row = self._row(id)
         value = checked_outcome(outcome)
         status = self._state.rows["status"][row]
         if status == WITHDRAWN:
             raise self._closed(id, status, "withdrawn units stay out")
         self._state.outcomes[row] = value
-        self._state.rows["status"][row] = TOLD
-        kernel.rebuild(self._state, int(self._state.rows["arm"][row]))
+        if status != SET_ASIDE:
+            self._state.rows["status"][row] = TOLD
+            kernel.rebuild(self._state, int(self._state.rows["arm"][row]))
 
     def lose(self, id: int) -> None:
         """Declare that a pending outcome will never come. Its place in the budget stays used."""
@@ -195,13 +199,13 @@ class Experiment:
     ) -> None:
         """Let a new arm join; what is left of the budget must pay for its start of d + 1 units, or its floor.
 
+        Where features are chosen first, the start are the units that choosing them and fitting them takes.
+
         Past decisions stay as they were. ``problem`` then lists the arm last.
         """
         problem = enlarged(self, arm, weight=weight, cost=cost, floor=floor, cap=cap)
-        settings = np.ascontiguousarray(self.policy.settings(problem), dtype=float)
-        fresh = trial_state(problem, self.policy, self.seed, capacity=1)
-        self._state = with_another_arm(self._state, fresh)
-        self.problem, self._settings = problem, settings
+        self._stage = with_arm(self._stage, problem, self.seed)
+        self.problem = problem
         self._scores = np.zeros(len(problem.arms))
 
     # What is known
@@ -219,7 +223,12 @@ class Experiment:
             Chance with which each interval covers the truth.
         """
         self._settle()
-        return estimate_arms(self, ridge=ridge, confidence=confidence)
+        return estimate_experiment(self, ridge=ridge, confidence=confidence)
+
+    @property
+    def support(self) -> tuple[int, ...] | None:
+        """Features that the models have, counted from 0; None while they are yet to be chosen."""
+        return tuple(self._stage.columns.tolist()) if self._stage.chosen else None
 
     @property
     def asked(self) -> int:
@@ -252,68 +261,83 @@ class Experiment:
     @property
     def counts(self) -> dict[str, int]:
         """Units an arm that count: assigned, neither lost nor withdrawn."""
-        return dict(zip(self.problem.arms, self._state.arms["count"].tolist(), strict=True))
+        counts = self._state.arms["count"] + self._state.arms["set_aside"]
+        return dict(zip(self.problem.arms, counts.tolist(), strict=True))
 
     def data(self, arm: str) -> tuple[npt.NDArray[np.float64], Vector]:
         """Contexts and outcomes known of one arm, in the order of assignment."""
         i = self.problem.index(arm)
         used = slice(self._asked)
-        mine = (self._state.rows["arm"][used] == i) & (self._status() == TOLD)
-        return self._state.contexts[used][mine], self._state.outcomes[used][mine]
+        mine = (self._state.rows["arm"][used] == i) & np.isin(self._status(), KNOWN)
+        contexts = self._state.contexts if self._contexts is None else self._contexts
+        return contexts[used][mine], self._state.outcomes[used][mine]
 
     def __repr__(self) -> str:
-        told = int(np.count_nonzero(self._status() == TOLD))
+        told = int(np.count_nonzero(np.isin(self._status(), KNOWN)))
         return (
             f"Experiment(policy={self.policy.spec!r}, seed={self.seed}, asked={self._asked}, told={told}, "
             f"pending={len(self.pending)}, remaining={self.remaining})"
         )
 
-    # Pickling: addresses belong to a process
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if name != "_score"}
-
-    def __setstate__(self, values: dict[str, Any]) -> None:
-        vars(self).update(values)
-        self._score = score_address(self.policy)
-
     # Helpers
+
+    @property
+    def _state(self) -> State:
+        return self._stage.state
+
+    @_state.setter
+    def _state(self, state: State) -> None:
+        self._stage = replace(self._stage, state=state)
 
     def _settle(self) -> None:
         if not kernel.is_settled(self._state):
             kernel.settle(self._state)
 
+    def _advance(self) -> None:
+        """Go on to the next stage if it is due."""
+        if self._contexts is not None and self._stage.is_due():
+            assert isinstance(self.policy, StagedPolicy)
+            self._stage = next_stage(
+                self._stage, self._contexts, self.problem, self.policy, self.seed, reuse=self.policy.reuse
+            )
+
     def _assign(self, context: Vector) -> Assignment:
         self._settle()
-        self._state.contexts[self._asked] = context
-        i = choose(self._state, self._score, self._settings, self._scores)
-        kernel.assign(self._state, i)
+        stage = self._stage
+        self._state.contexts[self._asked] = stage.seen_by(context)
+        if self._contexts is not None:
+            self._contexts[self._asked] = context
+        i = choose(stage.state, stage.score, stage.settings, self._scores)
+        kernel.assign(stage.state, i)
         self._asked += 1
         arms, chance = self.problem.arms, float(self._state.trial["chance"][0])
         top = arms[int(self._state.trial["top"][0])]
         return Assignment(self._asked, arms[i], arms, self._scores.copy(), top, chance)
 
     def _assign_batch(self, batch: Matrix) -> list[Assignment]:
-        if not type(self.policy).looks:
+        self._advance()
+        stage = self._stage
+        if not type(stage.policy).looks:
             units = []
             for context in batch:
                 self._check_open()
                 units.append(self._assign(context))
             return units
         assigned: list[Assignment | None] = [None] * len(batch)
+        seen = np.ascontiguousarray(stage.seen_by(batch))
         waiting = np.ones(len(batch), np.int64)
         table = np.zeros((len(batch), len(self.problem.arms)))
         for turn in range(len(batch)):
             self._check_open()
             self._settle()
             if turn == 0:
-                score_contexts(self._state, self._score, self._settings, batch, waiting, table)
+                score_contexts(stage.state, stage.score, stage.settings, seen, waiting, table)
             j = most_decided(self._state, waiting, table, self._scores)
             waiting[j] = 0
             assigned[j] = unit = self._assign(batch[j])
             if turn + 1 < len(batch):
                 arm = self.problem.index(unit.arm)
-                score_arm(self._state, self._score, self._settings, batch, waiting, table, arm)
+                score_arm(stage.state, stage.score, stage.settings, seen, waiting, table, arm)
         return [unit for unit in assigned if unit is not None]
 
     def _make_room(self, units: int) -> None:
@@ -322,6 +346,10 @@ class Experiment:
         if self._asked + units > capacity:
             capacity = min(self.problem.units, max(2 * capacity, self._asked + units))
             self._state = with_capacity(self._state, capacity)
+            if self._contexts is not None:
+                larger = np.zeros((capacity, self.problem.dim))
+                larger[: self._asked] = self._contexts[: self._asked]
+                self._contexts = larger
 
     def _check_open(self) -> None:
         """Refuse a unit that no arm may get."""
@@ -339,42 +367,5 @@ class Experiment:
         return int(id) - 1
 
     def _closed(self, id: int, status: int, hint: str) -> AssignmentClosed:
-        word = {LOST: "was declared lost", WITHDRAWN: "was withdrawn", TOLD: "already has an outcome"}[status]
+        word = {LOST: "was declared lost", WITHDRAWN: "was withdrawn"}.get(status, "already has an outcome")
         return AssignmentClosed(f"unit {id} {word}", hint=hint)
-
-
-def trial_state(problem: Problem, policy: Policy, seed: int, *, capacity: int) -> State:
-    """Arrays of a fresh trial of ``policy`` on ``problem``."""
-    chance = policy.lots()
-    if not 0.0 <= chance <= (1.0 if type(policy).looks else 0.0):
-        raise InvalidPolicy(
-            f"{policy.name} leaves {chance!r} of the units to chance",
-            hint="a policy that looks (looks = True) may leave a share from 0 to 1",
-        )
-    return new_state(
-        dim=problem.dim,
-        budget=problem.units,
-        money=float(problem.budget),
-        exponent=variance_exponent(problem.objective),
-        weights=problem.weights * cost_discounts(problem.costs, problem.objective),
-        costs=problem.costs,
-        floors=problem.floors,
-        caps=problem.caps,
-        order=tie_order(problem.arms, seed),
-        whitener=problem.whitener(),
-        learns_moment=problem.moment is None,
-        forced_start=type(policy).forced_start,
-        looks=type(policy).looks,
-        pools=type(policy).pools,
-        chance=chance,
-        seed=seed % 2**63,
-        capacity=capacity,
-    )
-
-
-def tie_order(arms: tuple[str, ...], seed: int) -> npt.NDArray[np.int64]:
-    """Place of every arm in the order that the seed and the arms' names draw."""
-    keys = [hashlib.blake2b(f"{seed}\0{arm}".encode(), digest_size=16).digest() for arm in arms]
-    order = np.empty(len(arms), dtype=np.int64)
-    order[sorted(range(len(arms)), key=keys.__getitem__)] = np.arange(len(arms))
-    return order

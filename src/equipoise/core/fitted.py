@@ -65,6 +65,10 @@ class ArmEstimate:
     """Ridge coefficients with ``fixed_ridge``; ellipsoids surround them."""
     fixed_ridge: float = field(repr=False)
     """The λ that was given, or 1/n: one that does not depend on outcomes."""
+    columns: npt.NDArray[np.int64] | None = field(default=None, repr=False)
+    """Features that the model has, where they were chosen; ``gram`` is theirs, others have coefficient 0."""
+    omitted: float = 0.0
+    """The part of the expected error that features outside the model seem to cause."""
 
     # Intervals
 
@@ -74,6 +78,10 @@ class ArmEstimate:
         if self.least_squares is None or self.inverse_root is None or self.dof < 1:
             return np.column_stack([np.full(len(self.coef), -math.inf), np.full(len(self.coef), math.inf)])
         half = self._reach() * np.sqrt(np.sum(self.inverse_root**2, axis=1))
+        if self.columns is not None:
+            left_out = np.ones(len(half), bool)
+            left_out[self.columns] = False
+            half[left_out] = math.inf
         return np.column_stack([self.least_squares - half, self.least_squares + half])
 
     @property
@@ -98,18 +106,20 @@ class ArmEstimate:
         bound = variance_upper_bound(self.noise_variance * self.inflation, self.dof, self.confidence)
         ratio = bound / self.noise_variance
         if self.method == FIXED:
-            return self.bias + (self.expected_error - self.bias) * ratio
-        return max(self.least_squares_error * ratio, self.expected_error)
+            fixed = self.bias + self.omitted
+            return fixed + (self.expected_error - fixed) * ratio
+        return max(self.least_squares_error * ratio + self.omitted, self.expected_error)
 
     def ellipsoid(self, *, deviation: float, norm: float, delta: float | None = None) -> Ellipsoid:
         """Self-normalised confidence ellipsoid: valid at all times at once, for sub-Gaussian noise.
 
+        Where features were chosen, it surrounds their coefficients.
         ``deviation`` bounds the noise's standard deviation, ``norm`` bounds ‖β‖; ``delta`` is one
         minus the confidence unless given.
         """
         return self_normalised_ellipsoid(
             self.gram,
-            self.fixed_coef,
+            self.fixed_coef if self.columns is None else self.fixed_coef[self.columns],
             ridge=self.fixed_ridge,
             deviation=deviation,
             norm=norm,
@@ -169,6 +179,7 @@ class ArmEstimate:
             "confidence": self.confidence,
             "coef": self.coef.tolist(),
             "intervals": self.intervals.tolist(),
+            "columns": None if self.columns is None else self.columns.tolist(),
         }
 
     def __str__(self) -> str:
@@ -183,6 +194,7 @@ class ArmEstimate:
         rows = [
             [str(j), f"{value:.4g}", f"{low:.4g} – {high:.4g}"]
             for j, (value, (low, high)) in enumerate(zip(self.coef, self.intervals, strict=True))
+            if self.columns is None or j in self.columns
         ]
         return ["feature", "coefficient", level], rows
 

@@ -27,12 +27,13 @@ ARM = np.dtype(
         ("gain", "f8"),  # what the context at hand would take off the trace; kept if the policy looks
         ("weight", "f8"),  # w of the objective, over c^(1/p) where arms have costs, see objective.py
         ("design_ready", "i8"),  # S of the design is invertible
-        ("count", "i8"),  # k: units assigned and not lost
+        ("count", "i8"),  # k: units assigned and neither lost nor set aside
         ("order", "i8"),  # place of the arm when everything else ties
         ("position", "i8"),  # place of the arm in the problem
         ("observed", "i8"),  # of these, outcomes known
         ("pending", "i8"),  # of these, outcomes awaited
         ("assigned", "i8"),  # units ever assigned, lost and withdrawn ones included
+        ("set_aside", "i8"),  # units whose outcome has chosen features and serves no estimate, see stages.py
         ("design_tried", "i8"),  # count when inverting it was last tried, −1: never
         ("data_ready", "i8"),  # S of the data is invertible
         ("rss", "f8"),  # residual sum of squares of the data
@@ -90,7 +91,8 @@ STREAM_WORDS = 19
 # Above any number of units, and exact as a float.
 NO_CAP = 2**53
 
-PENDING, TOLD, LOST, WITHDRAWN = range(4)
+PENDING, TOLD, LOST, WITHDRAWN, SET_ASIDE = range(5)
+KNOWN = (TOLD, SET_ASIDE)  # rows whose outcome is there
 
 
 class State(NamedTuple):

@@ -55,7 +55,7 @@ def _owed(arm: Any, left: float) -> int:
     """Units that the arm still lacks to its floor, and can still get."""
     if not arm.open or not _pays(left, arm.cost):
         return 0
-    lacking: int = max(min(arm.floor - arm.count, arm.cap - arm.assigned), 0)
+    lacking: int = max(min(arm.floor - arm.count - arm.set_aside, arm.cap - arm.assigned), 0)
     return lacking
 
 

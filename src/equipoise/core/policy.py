@@ -17,6 +17,7 @@ from equipoise.core.problem import Problem
 from equipoise.errors import InvalidPolicy, UnknownPolicy
 
 _REGISTRY: dict[str, type[Policy]] = {}
+_WORDS = {"true": True, "false": False}
 
 PolicyType = TypeVar("PolicyType", bound="type[Policy]")
 
@@ -53,6 +54,9 @@ class Policy:
 
     pools: ClassVar[bool] = False
     """Whether the score reads ``trial.pooled_variance`` and ``trial.pooled_dof``."""
+
+    staged: ClassVar[bool] = False
+    """Whether it is a :class:`~equipoise.core.staged.StagedPolicy`, which chooses features first."""
 
     contrasts: ClassVar[Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]]] = {}
     """For every field, two sets of arguments that must allocate differently; read by the checks."""
@@ -209,6 +213,8 @@ def _suggest(name: str, known: list[str]) -> str:
 def _parse(text: str) -> Any:
     if "," in text:
         return tuple(_parse(part) for part in text.split(","))
+    if text in _WORDS:
+        return _WORDS[text]
     for kind in (int, float):
         try:
             return kind(text)
@@ -218,4 +224,6 @@ def _parse(text: str) -> Any:
 
 
 def _format(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
     return ",".join(map(_format, value)) if isinstance(value, tuple) else str(value)

@@ -65,7 +65,8 @@ class Problem:
     floors, caps
         Units that some arms must, and may at most, get, ``{name: k}``.
     allow_small_budget
-        Accept a budget below m(d+1), where only static allocations make sense.
+        Accept a budget below m(d+1), where only static allocations and policies that choose features,
+        such as :class:`~equipoise.SparseTraceUCB`, make sense.
 
     Examples
     --------
@@ -108,7 +109,7 @@ class Problem:
         prices = positive_numbers("cost", names, costs)
         least = whole_numbers("floor", names, floors, unless_given=0.0)
         most = whole_numbers("cap", names, caps, unless_given=np.inf)
-        check_limits(names, least, most, least=dim + 1)
+        check_limits(names, least, most, least=1 if allow_small_budget else dim + 1)
         check_money(budget, prices, least, most)
         values = {
             "arms": names,
@@ -129,7 +130,8 @@ class Problem:
             raise BudgetTooSmall(
                 f"a budget of {budget:.10g} cannot estimate {len(names)} arms in {dim} dimensions: "
                 f"every arm needs at least d + 1 = {dim + 1} units{needed}",
-                hint=f"give budget={self.least_budget:.10g} or more, or fewer arms or features",
+                hint=f"give budget={self.least_budget:.10g} or more, or fewer arms or features; "
+                "if few features matter, allow_small_budget=True and sparse-trace-ucb",
             )
 
     @property
@@ -163,6 +165,16 @@ class Problem:
             object.__setattr__(larger, name, vector)
         object.__setattr__(larger, "units", most_units(self.budget, larger.costs, larger.caps))
         return larger
+
+    def on_columns(self, columns: npt.NDArray[np.int64]) -> Problem:
+        """The same problem with some features only, even none."""
+        part = copy(self)
+        object.__setattr__(part, "dim", len(columns))
+        if self.moment is not None:
+            moment = np.ascontiguousarray(self.moment[np.ix_(columns, columns)])
+            moment.setflags(write=False)
+            object.__setattr__(part, "moment", moment)
+        return part
 
     def index(self, arm: str) -> int:
         """Position of the arm called ``arm``."""

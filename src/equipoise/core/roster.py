@@ -25,7 +25,7 @@ def set_open(experiment: Experiment, arm: str, is_open: bool) -> None:
 def enlarged(experiment: Experiment, arm: str, **terms: Any) -> Problem:
     """The problem with a new arm, if what is left pays for the arm's start or floor."""
     problem = experiment.problem.with_arm(arm, **terms)
-    needed = float(problem.costs[-1] * max(problem.floors[-1], problem.dim + 1))
+    needed = float(problem.costs[-1] * max(problem.floors[-1], experiment._stage.start))
     free = max(problem.budget - experiment.spent - _committed(experiment), 0.0)
     if not covers(free, needed):
         raise BudgetTooSmall(
@@ -46,7 +46,7 @@ def remaining_units(experiment: Experiment) -> int:
         costs=problem.costs,
         floors=problem.floors,
         caps=problem.caps,
-        counts=state.arms["count"],
+        counts=state.arms["count"] + state.arms["set_aside"],
         assigned=state.arms["assigned"],
         open=state.arms["open"],
     )
@@ -77,6 +77,6 @@ def exhausted(experiment: Experiment) -> BudgetExhausted:
 def _committed(experiment: Experiment) -> float:
     """What open arms still need for their start or their floor."""
     arms, problem = experiment._state.arms, experiment.problem
-    missing = np.maximum(problem.floors, problem.dim + 1) - arms["count"]
+    missing = np.maximum(problem.floors - arms["set_aside"], experiment._stage.start) - arms["count"]
     owed = np.maximum(np.minimum(missing, problem.caps - arms["assigned"]), 0.0) * arms["open"]
     return float(np.sum(problem.costs * owed))

@@ -221,6 +221,37 @@ class Delay:
         return float(self.mean)
 
 
+@dataclass(frozen=True, kw_only=True)
+class SparseTruth:
+    """Coefficients that are drawn for every trial, and 0 for all but some ``features``.
+
+    Which features, is drawn, too. Each of them matters in a share ``overlap`` of the arms, at least in
+    one; there its coefficient is ``scale`` with a random sign (``values="unit"``), or normal with that
+    standard deviation (``"normal"``).
+    """
+
+    features: int
+    overlap: float = 1.0
+    values: str = "unit"
+    scale: float = 1.0
+    kind: ClassVar[str] = "sparse"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "features", as_count("features", self.features, least=0))
+        for name in ("overlap", "scale"):
+            object.__setattr__(self, name, as_number(name, getattr(self, name)))
+        if not 0.0 <= self.overlap <= 1.0:
+            raise InvalidScenario(f"overlap={self.overlap!r} is not between 0 and 1")
+        if not 0.0 < self.scale < math.inf:
+            raise InvalidScenario(f"scale={self.scale!r} is not a positive number")
+        if self.values not in ("unit", "normal"):
+            raise InvalidScenario(f"values={self.values!r}", hint="use 'unit' or 'normal'")
+
+    def arms_of_feature(self, arms: int) -> int:
+        """In how many arms a feature matters."""
+        return max(1, round(self.overlap * arms))
+
+
 Contexts = GaussianContexts | StudentContexts | DiscreteContexts | OneHotContexts
 Noise = GaussianNoise | StudentNoise | SkewedNoise
 

@@ -26,6 +26,7 @@ _PIECES: dict[str, dict[str, type[Any]]] = {
         kind.kind: kind for kind in (pieces.GaussianNoise, pieces.StudentNoise, pieces.SkewedNoise)
     },
     "delay": {pieces.Delay.kind: pieces.Delay},
+    "truth": {pieces.SparseTruth.kind: pieces.SparseTruth},
 }
 
 

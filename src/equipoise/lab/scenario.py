@@ -6,7 +6,7 @@ import dataclasses
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from equipoise.core.objective import Objective
 from equipoise.core.policy import Policy
 from equipoise.core.problem import Problem
 from equipoise.core.shrinkage import METHODS
+from equipoise.core.staged import StagedPolicy
 from equipoise.errors import EquipoiseError, InvalidScenario
 from equipoise.lab.pieces import (
     Contexts,
@@ -27,6 +28,7 @@ from equipoise.lab.pieces import (
     Noise,
     OneHotContexts,
     Rows,
+    SparseTruth,
     as_count,
     as_counts,
     as_number,
@@ -62,6 +64,8 @@ class Scenario:
         Whether the first feature is the constant 1.
     coef
         True coefficients, one row an arm; None draws them anew for every trial from N(0, I).
+    truth
+        A :class:`~equipoise.lab.pieces.SparseTruth` to draw them from instead.
     heteroscedasticity
         h ≥ 0: the noise variance grows with the first varying feature, as 1 + h·x².
     curvature
@@ -96,6 +100,7 @@ class Scenario:
     intercept: bool = False
     noise_shape: Noise = field(default_factory=GaussianNoise)
     coef: Rows | None = None
+    truth: SparseTruth | None = None
     heteroscedasticity: float = 0.0
     curvature: float = 0.0
     coef_drift: float = 0.0
@@ -123,6 +128,8 @@ class Scenario:
             raise InvalidScenario(
                 f"coef has shape {np.shape(self.coef)}, expected {(len(self.noise), self.dim)}"
             )
+        if self.truth is not None:
+            self._check_truth(self.truth)
         if self.moment is None or (isinstance(self.moment, str) and self.moment not in ("true", "learned")):
             raise InvalidScenario(f"moment={self.moment!r}", hint="use 'true', 'learned' or a matrix")
         if len(set(self.costs or ())) > 1 and (self.coef_drift or self.noise_drift):
@@ -134,11 +141,11 @@ class Scenario:
             )
         if self.curvature and not self.contexts.symmetric:
             raise InvalidScenario("a quadratic truth needs contexts that are symmetric around zero")
-        for told in ("true", self.moment):
-            try:
-                self._problem(told)
-            except EquipoiseError as error:
-                raise InvalidScenario(error.message, hint=error.hint) from None
+        try:
+            if self._told.moment is None or self.moment != "true":
+                self._problem("true")
+        except EquipoiseError as error:
+            raise InvalidScenario(error.message, hint=error.hint) from None
 
     @property
     def arms(self) -> tuple[str, ...]:
@@ -147,6 +154,11 @@ class Scenario:
 
     def problem(self) -> Problem:
         """The problem as the policy sees it."""
+        return self._told
+
+    @cached_property
+    def _told(self) -> Problem:
+        # Checking a large Σ takes longer than many a trial.
         return self._problem(self.moment)
 
     def _problem(self, told: str | Rows) -> Problem:
@@ -195,6 +207,10 @@ class Scenario:
 
     def open(self, policy: Policy, seed: int) -> Bench:
         """A bench for trials of ``policy``."""
+        if isinstance(policy, StagedPolicy):
+            from equipoise.lab.staged import new_staged_bench, run_staged_trials
+
+            return partial(run_staged_trials, new_staged_bench(self, policy, seed))
         from equipoise.lab.trials import new_bench, run_trials
 
         return partial(run_trials, new_bench(self, policy, seed))
@@ -230,7 +246,12 @@ class Scenario:
         return cls.from_dict(load_toml(text))
 
     def _check_pieces(self) -> None:
-        kinds = {"contexts": Contexts, "noise_shape": Noise, "delay": Delay | None}
+        kinds = {
+            "contexts": Contexts,
+            "noise_shape": Noise,
+            "delay": Delay | None,
+            "truth": SparseTruth | None,
+        }
         for name, kind in kinds.items():
             if not isinstance(getattr(self, name), kind):
                 raise InvalidScenario(
@@ -244,6 +265,14 @@ class Scenario:
             raise InvalidScenario(
                 "the categories of one-hot contexts sum to 1, so an intercept says nothing new",
                 hint="leave intercept out",
+            )
+
+    def _check_truth(self, truth: SparseTruth) -> None:
+        if self.coef is not None:
+            raise InvalidScenario("coefficients are either given or drawn", hint="leave coef or truth out")
+        if truth.features > self.dim:
+            raise InvalidScenario(
+                f"{truth.features} features that matter are more than the {self.dim} that there are"
             )
 
     def _check_numbers(self) -> None:

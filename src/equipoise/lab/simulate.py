@@ -134,7 +134,7 @@ def run_policies(
 def run_chunk(arena: Arena, policy: Policy, seed: int, first: int, trials: int) -> tuple[Ledger, float]:
     """Trials ``first`` … of one policy, and the seconds they took without compilation."""
     bench = arena.open(policy, seed)
-    _warm_up(bench, arena, type(policy).looks)
+    _warm_up(bench, arena, policy)
     ledger = new_ledger(trials, len(arena.noise))
     begin = time.perf_counter()
     bench(first, ledger)
@@ -151,12 +151,13 @@ _WARM: set[Hashable] = set()
 _WARMING = Lock()
 
 
-def _warm_up(bench: Bench, arena: Arena, looks: bool) -> None:
+def _warm_up(bench: Bench, arena: Arena, policy: Policy) -> None:
     """Run one trial if this process has not run such trials before, so that they are compiled."""
+    kind = policy.spec if type(policy).staged else type(policy).looks
     with _WARMING:
-        if (arena.machine_code, looks) not in _WARM:
+        if (arena.machine_code, kind) not in _WARM:
             bench(0, new_ledger(1, len(arena.noise)))
-            _WARM.add((arena.machine_code, looks))
+            _WARM.add((arena.machine_code, kind))
 
 
 def _run_all(

@@ -10,17 +10,18 @@ import numpy.typing as npt
 from equipoise.core import arms as kernel
 from equipoise.core.choice import choose
 from equipoise.core.compiled import compiled, inlined
-from equipoise.core.experiment import trial_state
 from equipoise.core.intervals import measure_elasticities
 from equipoise.core.layout import Matrix, State, Vector
 from equipoise.core.policy import Policy, score_address
 from equipoise.core.random import Stream, new_stream
 from equipoise.core.shrinkage import METHODS, Room, new_room
+from equipoise.core.trial import trial_state
 from equipoise.lab.pieces import GAUSSIAN_CONTEXTS, GAUSSIAN_NOISE
 from equipoise.lab.scenario import Scenario
 from equipoise.lab.verdict import Judge, judge_arms, judge_coefs, new_judge
 from equipoise.lab.world import (
     World,
+    draw_any_truth,
     draw_contexts,
     draw_delay,
     draw_gaussian_contexts,
@@ -33,7 +34,7 @@ from equipoise.lab.world import (
 
 CONFIDENCE = 0.95
 # Beyond this many arms the elasticities that intervals need would cost more than the trial.
-_MOST_ARMS_WITH_COVERAGE = 50
+MOST_ARMS_WITH_COVERAGE = 50
 
 Counts = npt.NDArray[np.int64]
 
@@ -45,6 +46,7 @@ class Ledger(NamedTuple):
     counts: Counts
     coverage: Matrix  # share of coefficients inside their intervals; nan where not computed
     plain_coverage: Matrix  # the same for t intervals without correction
+    support: Counts  # features that were missed, and that were too many; −1 where none are chosen
 
 
 class Bench(NamedTuple):
@@ -93,28 +95,35 @@ def new_bench(scenario: Scenario, policy: Policy, seed: int) -> Bench:
 def new_ledger(trials: int, arms: int) -> Ledger:
     """Room for the results of some trials."""
     shape = (trials, arms)
-    return Ledger(np.zeros(shape), np.zeros(shape, np.int64), np.full(shape, np.nan), np.full(shape, np.nan))
+    return Ledger(
+        np.zeros(shape),
+        np.zeros(shape, np.int64),
+        np.full(shape, np.nan),
+        np.full(shape, np.nan),
+        np.full((trials, 2), -1, np.int64),
+    )
 
 
 def run_trials(bench: Bench, first: int, ledger: Ledger) -> None:
     """Run trials ``first``, ``first`` + 1, … until the ledger is full."""
     setting = bench.world.setting[0]
-    judges_intervals = len(bench.scores) <= _MOST_ARMS_WITH_COVERAGE
+    judges_intervals = len(bench.scores) <= MOST_ARMS_WITH_COVERAGE
     if setting["delay"] or setting["lost"] > 0.0:
         run = _run_late
     elif (
         setting["contexts"] != GAUSSIAN_CONTEXTS
         or setting["noise"] != GAUSSIAN_NOISE
         or bench.method is not None
+        or setting["features"] >= 0
     ):
         run = _run_prompt
     else:
-        _run_textbook(*bench[:-2], *ledger, first, judges_intervals)
+        _run_textbook(*bench[:-2], *ledger[:4], first, judges_intervals)
         return
     # Unusual worlds and estimates are put together here, so that only what they use is compiled.
     for k in range(len(ledger.errors)):
         kernel.clear(bench.state, first + k)
-        draw_truth(bench.world, bench.stream, first + k)
+        draw_any_truth(bench.world, bench.stream, first + k)
         draw_contexts(bench.world, bench.stream, first + k, bench.state.contexts)
         draw_shocks(bench.world, bench.stream, first + k)
         bench.pulls[:] = 0
@@ -129,7 +138,7 @@ def run_trials(bench: Bench, first: int, ledger: Ledger) -> None:
             bench.due,
             first + k,
         )
-        _judge(
+        judge_trial(
             bench.state,
             bench.judge,
             bench.score,
@@ -137,7 +146,7 @@ def run_trials(bench: Bench, first: int, ledger: Ledger) -> None:
             bench.probe,
             bench.elasticities,
             bench.world.coefs,
-            *ledger,
+            *ledger[:4],
             k,
             judges_intervals,
         )
@@ -174,7 +183,7 @@ def _run_textbook(
         for i in range(pulls.shape[0]):
             pulls[i] = 0
         _run_prompt(state, world, stream, score, settings, scores, pulls, due, first + k)
-        _judge(
+        judge_trial(
             state,
             judge,
             score,
@@ -287,7 +296,7 @@ def _next_unit(
 
 
 @inlined
-def _judge(
+def judge_trial(
     state: State,
     judge: Judge,
     score: int,

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from equipoise.core.compiled import compiled
+from equipoise.core.compiled import compiled, inlined
 from equipoise.core.intervals import FIRST_ORDER, SECOND_ORDER
 from equipoise.core.layout import Matrix, State, Vector
 from equipoise.core.solving import cholesky_solve, to_user_coordinates
@@ -63,12 +64,28 @@ def judge_arms(
 def judge_coefs(judge: Judge, coefs: Matrix, truth: Matrix, errors: Vector) -> None:
     """Write the error of every arm's coefficients, however they were estimated."""
     for i in range(errors.shape[0]):
-        errors[i] = _squared_distance(judge.error_root, coefs[i], truth[i])
+        errors[i] = squared_distance(judge.error_root, coefs[i], truth[i])
+
+
+@compiled
+def ridge_coefs(state: State, judge: Judge, columns: npt.NDArray[np.int64], coefs: Matrix) -> None:
+    """Write the ridge coefficients of every arm, of some columns, among those of all features."""
+    for i in range(coefs.shape[0]):
+        _fit_ridge(state, judge, i)
+        for c in range(columns.shape[0]):
+            coefs[i, columns[c]] = judge.coef[c]
 
 
 @compiled
 def ridge_error(state: State, judge: Judge, i: int, truth: Matrix) -> float:
     """‖β̂^λ − β‖²_Σ of arm i; leaves OLS and its root in the judge's scratch for intervals."""
+    _fit_ridge(state, judge, i)
+    return squared_distance(judge.error_root, judge.coef, truth[i])
+
+
+@inlined
+def _fit_ridge(state: State, judge: Judge, i: int) -> None:
+    """Leave β̂^λ, OLS and its root of arm i in the judge's scratch."""
     to_user_coordinates(state, i, judge.root, judge.least_squares)
     dim = judge.coef.shape[0]
     ridge = judge.ridge[0]
@@ -97,7 +114,6 @@ def ridge_error(state: State, judge: Judge, i: int, truth: Matrix) -> float:
             system[r, 0] = entry
         for r in range(dim):
             judge.coef[r] = judge.least_squares[r] - ridge * system[r, 0]
-    return _squared_distance(judge.error_root, judge.coef, truth[i])
 
 
 @compiled
@@ -132,7 +148,7 @@ def _judge_intervals(
 
 
 @compiled
-def _squared_distance(error_root: Matrix, coef: Vector, truth: Vector) -> float:
+def squared_distance(error_root: Matrix, coef: Vector, truth: Vector) -> float:
     """‖coef − truth‖²_Σ."""
     dim = coef.shape[0]
     total = 0.0

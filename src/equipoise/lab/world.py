@@ -54,6 +54,10 @@ SETTING = np.dtype(
         ("noise_drift", "f8"),
         ("feature_variance", "f8"),  # of the first varying feature
         ("draws_coef", "i8"),
+        ("features", "i8"),  # how many matter, −1: all; and how they are drawn
+        ("arms_of_feature", "i8"),
+        ("unit_values", "i8"),
+        ("scale", "f8"),
     ],
     align=True,
 )
@@ -95,6 +99,14 @@ def new_world(scenario: Scenario, seed: int) -> World:
         "feature_variance": covariance[0, 0],
         "draws_coef": scenario.coef is None,
     }
+    if scenario.truth is not None:
+        truth = scenario.truth
+        values["features"] = truth.features
+        values["arms_of_feature"] = truth.arms_of_feature(len(scenario.noise))
+        values["unit_values"] = truth.values == "unit"
+        values["scale"] = truth.scale
+    else:
+        values["features"] = -1
     for name, value in values.items():
         setting[name] = value
     one_hot = isinstance(scenario.contexts, OneHotContexts)
@@ -120,7 +132,7 @@ def draw_truth(world: World, stream: Stream, trial: int) -> None:
     dim = world.coefs.shape[1]
     for i in range(world.coefs.shape[0]):
         start(stream, setting.seed, trial, TRUTH, i, 0)
-        if setting.draws_coef:
+        if setting.draws_coef and setting.features < 0:
             fill_normals(stream, world.coefs, i, 0)
         if setting.coef_drift > 0.0:
             start(stream, setting.seed, trial, TRUTH, i, 1)
@@ -130,6 +142,44 @@ def draw_truth(world: World, stream: Stream, trial: int) -> None:
                 length += world.drifts[i, c] * world.drifts[i, c]
             for c in range(dim):
                 world.drifts[i, c] *= setting.coef_drift / np.sqrt(length)
+
+
+def draw_any_truth(world: World, stream: Stream, trial: int) -> None:
+    """:func:`draw_truth`, also where only some features matter."""
+    draw_truth(world, stream, trial)
+    if world.setting["features"][0] >= 0:
+        arms, dim = world.coefs.shape
+        _draw_sparse_truth(world, stream, trial, np.zeros(dim, np.int64), np.zeros(arms, np.int64))
+
+
+@compiled
+def _draw_sparse_truth(
+    world: World, stream: Stream, trial: int, places: npt.NDArray[np.int64], turns: npt.NDArray[np.int64]
+) -> None:
+    """Coefficients of which all but some features are 0; ``places`` and ``turns`` are scratch."""
+    setting = world.setting[0]
+    arms = world.coefs.shape[0]
+    world.coefs[:, :] = 0.0
+    start(stream, setting.seed, trial, TRUTH, arms, 0)
+    _deal(stream, places, setting.features)
+    for f in range(setting.features):
+        start(stream, setting.seed, trial, TRUTH, arms + 1, f)
+        _deal(stream, turns, setting.arms_of_feature)
+        for k in range(setting.arms_of_feature):
+            value = one_normal(stream)
+            if setting.unit_values:
+                value = 1.0 if value > 0.0 else -1.0
+            world.coefs[turns[k], places[f]] = setting.scale * value
+
+
+@compiled
+def _deal(stream: Stream, places: npt.NDArray[np.int64], count: int) -> None:
+    """0, 1, … in an order whose first ``count`` places are random."""
+    for j in range(places.shape[0]):
+        places[j] = j
+    for t in range(count):
+        j = t + int(np.floor(uniform(stream) * (places.shape[0] - t)))
+        places[t], places[j] = places[j], places[t]
 
 
 def draw_contexts(world: World, stream: Stream, trial: int, contexts: Matrix) -> None:

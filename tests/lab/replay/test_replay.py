@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from built_in import BUILT_IN
+from built_in import ONE_STAGE
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -167,7 +167,7 @@ def difficult(kind):
 )
 def test_difficult_tables(kind, moment):
     columns = difficult(kind)
-    found = eq.replay(columns, list(BUILT_IN), targets=TARGETS, budget=120, trials=20, moment=moment)
+    found = eq.replay(columns, list(ONE_STAGE), targets=TARGETS, budget=120, trials=20, moment=moment)
     for policy in found.policies.values():
         assert np.isfinite(policy.errors).all()
         assert (policy.errors >= 0).all()

@@ -13,10 +13,12 @@ import numpy as np
 from equipoise.core.objective import Objective
 from equipoise.core.policy import Policy
 from equipoise.core.problem import Problem
+from equipoise.core.staged import StagedPolicy
 from equipoise.errors import BudgetTooLarge, InvalidArgument, InvalidTable
 from equipoise.lab.arena import Bench
 from equipoise.lab.replay.fit import CENTERS, TableFit, fit_table, redundant_columns
 from equipoise.lab.replay.scenario import ReplayScenario
+from equipoise.lab.replay.staged import new_staged_bench, run_staged_trials
 from equipoise.lab.replay.table import ReplayTable
 from equipoise.lab.replay.trials import new_bench, run_trials
 
@@ -102,6 +104,8 @@ class ReplayArena:
 
     def open(self, policy: Policy, seed: int) -> Bench:
         """A bench for trials of ``policy``."""
+        if isinstance(policy, StagedPolicy):
+            return partial(run_staged_trials, new_staged_bench(self, policy, seed))
         bench = new_bench(self.rows, self.fit, self.problem(), policy, self.noise, seed)
         return partial(run_trials, bench)
 

@@ -15,11 +15,11 @@ import numpy.typing as npt
 from equipoise.core import arms as kernel
 from equipoise.core.choice import choose
 from equipoise.core.compiled import compiled, inlined
-from equipoise.core.experiment import trial_state
 from equipoise.core.layout import Matrix, State, Vector
 from equipoise.core.policy import Policy, score_address
 from equipoise.core.problem import Problem
 from equipoise.core.random import CONTEXT, Stream, multiply_wide, new_stream, start, word
+from equipoise.core.trial import trial_state
 from equipoise.lab.replay.fit import TableFit
 from equipoise.lab.replay.table import ReplayTable
 from equipoise.lab.trials import CONFIDENCE, Ledger
@@ -71,28 +71,38 @@ def new_bench(
     policy = policy.informed(noise)
     return Bench(
         state=trial_state(problem, policy, seed, capacity=problem.units),
-        rows=Rows(
-            contexts=_read_only(table.contexts),
-            targets=_read_only(table.targets),
-            kept=_read_only(fit.kept),
-            shift=_read_only(fit.shift),
-            target_shift=_read_only(fit.target_shift),
-            constant=np.array([fit.constant], np.int64),
-            best=_read_only(fit.best),
-            residual=_read_only(fit.residual),
-            origin=np.zeros(len(problem.arms)),
-            truth=fit.best.copy(),
-        ),
-        deck=Deck(
-            order=np.arange(table.rows),
-            swapped=np.zeros(problem.units, np.int64),
-            seed=np.array([seed], np.int64),
-            stream=new_stream(),
-        ),
+        rows=new_rows(table, fit),
+        deck=new_deck(table, problem.units, seed),
         judge=new_judge(problem.dim, problem.units, 1.0 / problem.units, fit.moment, CONFIDENCE),
         score=score_address(policy),
         settings=np.ascontiguousarray(policy.settings(problem), dtype=float),
         scores=np.zeros(len(problem.arms)),
+    )
+
+
+def new_rows(table: ReplayTable, fit: TableFit) -> Rows:
+    """The table as compiled trials read it."""
+    return Rows(
+        contexts=_read_only(table.contexts),
+        targets=_read_only(table.targets),
+        kept=_read_only(fit.kept),
+        shift=_read_only(fit.shift),
+        target_shift=_read_only(fit.target_shift),
+        constant=np.array([fit.constant], np.int64),
+        best=_read_only(fit.best),
+        residual=_read_only(fit.residual),
+        origin=np.zeros(len(fit.best)),
+        truth=fit.best.copy(),
+    )
+
+
+def new_deck(table: ReplayTable, units: int, seed: int) -> Deck:
+    """The table's rows in order, of which every trial deals some."""
+    return Deck(
+        order=np.arange(table.rows),
+        swapped=np.zeros(units, np.int64),
+        seed=np.array([seed], np.int64),
+        stream=new_stream(),
     )
 
 
@@ -116,12 +126,12 @@ def _run(
 ) -> None:
     for k in range(errors.shape[0]):
         kernel.clear(state, first + k)
-        _deal(deck, first + k)
+        deal(deck, first + k)
         for i in range(rows.origin.shape[0]):
             rows.origin[i] = rows.target_shift[i]
         for t in range(deck.swapped.shape[0]):
             row = deck.order[t]
-            _read_context(rows, row, state.contexts, t)
+            read_context(rows, row, state.contexts, t)
             # Averages the variances; with outcomes at once nothing is ever unsettled.
             kernel.is_settled(state)
             i = choose(state, score, settings, scores)
@@ -133,12 +143,14 @@ def _run(
             kernel.observe(state, t, rows.targets[row, i] - rows.origin[i])
         for i in range(errors.shape[1]):
             counts[k, i] = state.arms[i].count
-            errors[k, i] = _held_out_error(state, rows, deck, judge, i)
-        _collect(deck)
+            place_truth(rows, i)
+            excess = ridge_error(state, judge, i, rows.truth)
+            errors[k, i] = held_out_error(rows, deck, state.contexts, judge.coef, excess, i)
+        collect(deck)
 
 
 @inlined
-def _deal(deck: Deck, trial: int) -> None:
+def deal(deck: Deck, trial: int) -> None:
     """The first rows of a random order (Fisher and Yates): a prefix of the same for every budget."""
     rows = deck.order.shape[0]
     start(deck.stream, deck.seed[0], trial, CONTEXT, 0, 0)
@@ -151,7 +163,7 @@ def _deal(deck: Deck, trial: int) -> None:
 
 
 @inlined
-def _collect(deck: Deck) -> None:
+def collect(deck: Deck) -> None:
     """Swap back, so that the next trial starts from the same order without touching every row."""
     for t in range(deck.swapped.shape[0] - 1, -1, -1):
         j = deck.swapped[t]
@@ -159,7 +171,8 @@ def _collect(deck: Deck) -> None:
 
 
 @inlined
-def _read_context(rows: Rows, row: int, contexts: Matrix, t: int) -> None:
+def read_context(rows: Rows, row: int, contexts: Matrix, t: int) -> None:
+    """Write the features of a row of the table as those of unit t."""
     first = rows.constant[0]
     if first:
         contexts[t, 0] = 1.0
@@ -167,18 +180,25 @@ def _read_context(rows: Rows, row: int, contexts: Matrix, t: int) -> None:
         contexts[t, first + c] = rows.contexts[row, rows.kept[c]] - rows.shift[c]
 
 
-@compiled
-def _held_out_error(state: State, rows: Rows, deck: Deck, judge: Judge, i: int) -> float:
-    """Mean squared error of arm i's ridge model on the rows that were not dealt."""
+@inlined
+def place_truth(rows: Rows, i: int) -> None:
+    """Arm i's best model of outcomes that are counted from this trial's origin."""
     if rows.constant[0]:
         rows.truth[i, 0] = rows.best[i, 0] - rows.origin[i]
-    excess = ridge_error(state, judge, i, rows.truth)
+
+
+@compiled
+def held_out_error(rows: Rows, deck: Deck, contexts: Matrix, coef: Vector, excess: float, i: int) -> float:
+    """Mean squared error of a model of arm i on the rows that were not dealt.
+
+    ``excess`` is how much worse it is than the best one on the whole table.
+    """
     used = 0.0
-    budget, dim = deck.swapped.shape[0], judge.coef.shape[0]
+    budget = deck.swapped.shape[0]
     for t in range(budget):
         residual = rows.targets[deck.order[t], i] - rows.origin[i]
-        for c in range(dim):
-            residual -= state.contexts[t, c] * judge.coef[c]
+        for c in range(coef.shape[0]):
+            residual -= contexts[t, c] * coef[c]
         used += residual * residual
     total = rows.contexts.shape[0]
     left = total * (rows.residual[i] + excess) - used

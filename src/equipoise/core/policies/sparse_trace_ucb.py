@@ -1,0 +1,151 @@
+"""Sparse-Trace-UCB: find the features that matter, then Trace-UCB among them (Algorithm 2)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from equipoise.core.layout import Matrix, Vector
+from equipoise.core.policies.bounded import BoundedPolicy
+from equipoise.core.policies.features import checked_columns, checked_count, checked_features
+from equipoise.core.policies.trace_gain import TraceGain
+from equipoise.core.policies.trace_ucb import TraceUCB
+from equipoise.core.policy import Policy, register
+from equipoise.core.problem import Problem
+from equipoise.core.screening import default_screening
+from equipoise.core.sparse import Recovery, recover_support
+from equipoise.core.staged import Columns, StagedPolicy
+from equipoise.core.widths import is_number
+from equipoise.errors import BudgetTooSmall, InvalidPolicy
+
+
+@register("sparse-trace-ucb")
+@dataclass(frozen=True, kw_only=True)
+class SparseTraceUCB(StagedPolicy, BoundedPolicy):
+    """Give every arm L units, choose the features that all arms share by a block lasso, go on among them.
+
+    Parameters
+    ----------
+    width, bound, delta
+        Of Trace-UCB in the second stage, see :class:`~equipoise.TraceUCB`.
+    screen
+        L, outcomes an arm that the features are chosen from; None: from the budget.
+    sparsity
+        s, how many features matter in any arm; None: chosen by a criterion that needs no noise variance.
+    support
+        The features themselves, counted from 0, if they are known: Trace-UCB among them from the start.
+    reuse
+        Whether the outcomes of the first stage serve the second one and the estimates as well. They make
+        estimates better, and intervals too short where the choice went wrong.
+    look
+        Whether the second stage looks at contexts: :class:`~equipoise.TraceGain` instead of Trace-UCB.
+    refresh
+        A factor above 1: features are chosen again whenever outcomes have grown by it. Needs ``reuse``.
+
+    >>> SparseTraceUCB(screen=60, sparsity=8, reuse=True).spec
+    'sparse-trace-ucb:screen=60:sparsity=8:reuse=true'
+    """
+
+    screen: int | None = None
+    sparsity: int | None = None
+    support: tuple[int, ...] | None = None
+    reuse: bool = False
+    look: bool = False
+    refresh: float | None = None
+
+    contrasts = {
+        **BoundedPolicy.contrasts,
+        "screen": ({"screen": 6}, {"screen": 12}),
+        "sparsity": ({"screen": 8, "sparsity": 1}, {"screen": 8, "sparsity": 3}),
+        "support": ({"support": (0,)}, {"support": (0, 1, 2)}),
+        "reuse": ({"screen": 8}, {"screen": 8, "reuse": True}),
+        "look": ({"screen": 8}, {"screen": 8, "look": True}),
+        "refresh": (
+            {"screen": 5, "reuse": True, "sparsity": 2},
+            {"screen": 5, "reuse": True, "sparsity": 2, "refresh": 1.5},
+        ),
+    }
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.support is not None:
+            object.__setattr__(self, "support", checked_features(self.support))
+            if self.screen is not None or self.sparsity is not None or self.reuse:
+                raise InvalidPolicy(
+                    "with support= there is nothing to choose", hint="leave screen=, sparsity= and reuse= out"
+                )
+        for name, least in (("screen", 2), ("sparsity", 0)):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, checked_count(name, getattr(self, name), least=least))
+        for name in ("reuse", "look"):
+            if not isinstance(getattr(self, name), bool):
+                raise InvalidPolicy(f"{name}={getattr(self, name)!r} is neither true nor false")
+        if self.look and (self.width != 1.0 or self.bound is not None or self.delta is not None):
+            raise InvalidPolicy(
+                "with look=true there is no width", hint="leave width=, bound= and delta= out"
+            )
+        self._check_refresh()
+
+    def _check_refresh(self) -> None:
+        if self.refresh is None:
+            return
+        if not is_number(self.refresh) or not 1.0 < self.refresh < math.inf:
+            raise InvalidPolicy(f"refresh={self.refresh!r} is not a number above 1", hint="e.g. 2")
+        if not self.reuse:
+            raise InvalidPolicy(
+                "refresh= would use up outcomes again and again, and leave none for the estimates",
+                hint="give reuse=true with it",
+            )
+
+    def settings(self, problem: Problem) -> Vector:
+        """Refuses problems that it cannot run on."""
+        dim = problem.dim
+        if self.support is not None:
+            checked_columns(self.support, problem)
+            self._check_budget(problem, 0, len(self.support))
+            return np.zeros(1)
+        if self.sparsity is not None and self.sparsity > dim:
+            raise InvalidPolicy(f"sparsity={self.sparsity} is more than the {dim} features that there are")
+        pulls = self.screening(problem)
+        if self.sparsity is not None and self.sparsity > pulls - 2:
+            raise InvalidPolicy(
+                f"{pulls} outcomes an arm cannot choose {self.sparsity} features: "
+                f"that takes {self.sparsity + 2} at least",
+                hint=f"give screen={self.sparsity + 2} or more; a few times as many is better",
+            )
+        self._check_budget(problem, pulls, self.sparsity or 0)
+        return np.zeros(1)
+
+    def _check_budget(self, problem: Problem, pulls: int, features: int) -> None:
+        start = 0 if self.reuse else features + 1
+        needed = float(np.sum(problem.costs * np.maximum(problem.floors, pulls + start)))
+        if problem.budget < needed * (1.0 - 1e-12):
+            raise BudgetTooSmall(
+                f"a budget of {problem.budget:.10g} does not pay for {pulls} units an arm to choose features "
+                f"and {start} to start with them: that takes {needed:.10g}",
+                hint=f"give budget={needed:.10g} or more, or a smaller screen=",
+            )
+
+    def screening(self, problem: Problem) -> int:
+        return default_screening(problem, self.sparsity) if self.screen is None else self.screen
+
+    def reserve(self, problem: Problem) -> int:
+        if self.reuse:
+            return 0
+        return (max(self.screening(problem) // 4, 1) if self.sparsity is None else self.sparsity) + 1
+
+    def known_columns(self, problem: Problem) -> Columns | None:
+        return None if self.support is None else checked_columns(self.support, problem)
+
+    def second(self) -> Policy:
+        if self.look:
+            return TraceGain()
+        return TraceUCB(width=self.width, bound=self.bound, delta=self.delta)
+
+    def recover(
+        self, contexts: Matrix, outcomes: Vector, arms: npt.NDArray[np.int64], arm_count: int, most: int
+    ) -> Recovery:
+        return recover_support(contexts, outcomes, arms, arm_count, sparsity=self.sparsity, most=most)

@@ -1,0 +1,219 @@
+"""The stages of an experiment: most policies have one; those that choose features have several.
+
+A stage is a trial in the coordinates of some columns of the contexts. Before any feature is chosen there
+are none: least squares without features, whose σ̂² is the mean square of the outcomes. When features are
+chosen, the rows stay where they are and everything is computed anew from the chosen columns.
+
+Outcomes that have chosen the features would flatter a fit to the same features, so they are set aside
+unless the policy reuses them. Outcomes that were still awaited have chosen nothing, and count.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from equipoise.core import arms as kernel
+from equipoise.core.compiled import compiled
+from equipoise.core.layout import KNOWN, SET_ASIDE, TOLD, Matrix, State, Vector, set_limits, with_another_arm
+from equipoise.core.policy import Policy, score_address
+from equipoise.core.problem import Problem
+from equipoise.core.staged import Columns, StagedPolicy
+from equipoise.core.trial import trial_state
+
+if TYPE_CHECKING:
+    from equipoise.core.sparse import Recovery
+
+_NEVER = 2**62
+
+
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """A trial in the coordinates of some columns, and what ends it."""
+
+    problem: Problem
+    """The problem of these columns alone."""
+    policy: Policy
+    """Who chooses arms."""
+    columns: Columns
+    """Features of the contexts that it sees."""
+    whole: bool
+    """Whether these are all, for good."""
+    state: State
+    settings: Vector
+    start: int
+    """Units that an arm which joins now needs."""
+    needed: npt.NDArray[np.int64]
+    """[m] outcomes an arm that end the stage."""
+    needed_in_all: int = _NEVER
+    """Outcomes in all that end it, as well."""
+    reserve: float = -math.inf
+    """Money left at which it ends, whatever is known."""
+    chosen: bool = True
+    """Whether the columns are those of the models; else these are yet to be chosen."""
+    recovery: Recovery | None = None
+    """How the columns were chosen, if they were not known."""
+    screened: int = 0
+    """Outcomes that they were chosen from."""
+
+    @property
+    def score(self) -> int:
+        """Address of the score of ``policy`` in this process."""
+        return score_address(self.policy)
+
+    def is_due(self) -> bool:
+        """Whether the next stage begins with the next unit."""
+        return self.needed_in_all < _NEVER and is_due(
+            self.state, self.needed, self.needed_in_all, self.reserve
+        )
+
+    def seen_by(self, contexts: Matrix) -> Matrix:
+        """The columns of the stage, of one context or many."""
+        return contexts if self.whole else contexts[..., self.columns]
+
+
+@compiled
+def is_due(state: State, needed: npt.NDArray[np.int64], needed_in_all: int, reserve: float) -> bool:
+    """Whether the outcomes that a stage waits for have come, or cannot be waited for any longer."""
+    observed, waits = 0, False
+    left = state.trial[0].money
+    for i in range(state.arms.shape[0]):
+        arm = state.arms[i]
+        observed += arm.observed + arm.set_aside
+        left -= arm.cost * arm.assigned
+        # An arm that takes no further units will not have more outcomes than are on their way.
+        takes = arm.open and arm.assigned < arm.cap
+        waits = waits or (arm.observed < needed[i] and (takes or arm.pending > 0))
+    return (not waits or left <= reserve) and observed >= needed_in_all
+
+
+def first_stage(problem: Problem, policy: Policy, seed: int, *, capacity: int) -> Stage:
+    """What an experiment starts with."""
+    columns, acting, part, chosen = np.arange(problem.dim), policy, problem, True
+    needed, reserve = math.inf, 0
+    if isinstance(policy, StagedPolicy):
+        policy.settings(problem)  # refuses what cannot be
+        known = policy.known_columns(problem)
+        acting = _acting(policy, known)
+        if known is None:
+            needed, reserve = policy.screening(problem), policy.reserve(problem)
+            known, chosen = np.zeros(0, np.int64), False
+        columns, part = known, problem.on_columns(known)
+    screens = needed < math.inf
+    return Stage(
+        problem=part,
+        policy=acting,
+        columns=columns,
+        whole=acting is policy,
+        state=trial_state(part, acting, seed, capacity=capacity),
+        settings=_settings(acting, part),
+        start=int(needed) + reserve if screens else part.dim + 1,
+        needed=np.full(len(problem.arms), int(needed) if screens else 0),
+        needed_in_all=0 if screens else _NEVER,
+        reserve=reserve * float(problem.costs.sum()) if screens else -math.inf,
+        chosen=chosen,
+    )
+
+
+def next_stage(
+    stage: Stage, contexts: Matrix, problem: Problem, policy: StagedPolicy, seed: int, *, reuse: bool
+) -> Stage:
+    """Choose features from the outcomes known, and go on among them; ``stage`` stays as it is.
+
+    ``contexts`` are those of all units, in all features; ``reuse`` tells whether outcomes that choose
+    features serve estimates as well.
+    """
+    old = stage.state
+    step = int(old.trial["step"][0])
+    told = np.flatnonzero(old.rows["status"][:step] == TOLD)
+    recovery = policy.recover(
+        contexts[told],
+        old.outcomes[told],
+        np.ascontiguousarray(old.rows["arm"][told]),
+        len(problem.arms),
+        problem.dim if reuse else _most_columns(problem, old),
+    )
+    acting = _acting(policy, recovery.columns)
+    part = problem.on_columns(recovery.columns)
+    state = trial_state(part, acting, seed, capacity=len(old.outcomes))
+    state.rows[:step], state.outcomes[:step] = old.rows[:step], old.outcomes[:step]
+    state.contexts[:step] = contexts[:step, recovery.columns]
+    for name in ("assigned", "last_row", "open", "set_aside"):
+        state.arms[name] = old.arms[name]
+    state.trial["step"], state.trial["number"] = step, old.trial["number"]
+    if not reuse:
+        state.rows["status"][told] = SET_ASIDE
+        state.arms["set_aside"] += old.arms["observed"]
+    set_limits(state.arms, state.trial, problem.costs, problem.floors, problem.caps)
+    kernel.rebuild_all(state)
+    return Stage(
+        problem=part,
+        policy=acting,
+        columns=recovery.columns,
+        whole=False,
+        state=state,
+        settings=_settings(acting, part),
+        start=part.dim + 1,
+        needed=np.zeros(len(problem.arms), np.int64),
+        needed_in_all=_NEVER if policy.refresh is None else math.ceil(policy.refresh * max(len(told), 1)),
+        recovery=recovery,
+        screened=len(told),
+    )
+
+
+def final_stage(stage: Stage, contexts: Matrix, problem: Problem, policy: StagedPolicy, seed: int) -> Stage:
+    """The settled stage that estimates rest on.
+
+    While features are yet to be chosen, all outcomes choose them, and all are fitted.
+    """
+    if stage.chosen:
+        return stage
+    last = next_stage(stage, contexts, problem, policy, seed, reuse=True)
+    if not kernel.is_settled(last.state):
+        kernel.settle(last.state)
+    return last
+
+
+def own_coefs(stage: Stage, contexts: Matrix, policy: StagedPolicy) -> Matrix | None:
+    """Coefficients of a policy that brings its own estimates, from all outcomes known; else None."""
+    state = stage.state
+    used = int(state.trial["step"][0])
+    known = np.isin(state.rows["status"][:used], KNOWN)
+    arms = np.ascontiguousarray(state.rows["arm"][:used][known])
+    return policy.fit(contexts[:used][known], state.outcomes[:used][known], arms, len(state.arms))
+
+
+def with_arm(stage: Stage, problem: Problem, seed: int) -> Stage:
+    """The same stage with the arm that ``problem`` lists last."""
+    part = problem if stage.whole else problem.on_columns(stage.columns)
+    settings = _settings(stage.policy, part)
+    share = float(problem.costs.sum() / problem.costs[:-1].sum())
+    return replace(
+        stage,
+        problem=part,
+        state=with_another_arm(stage.state, trial_state(part, stage.policy, seed, capacity=1)),
+        settings=settings,
+        needed=np.append(stage.needed, stage.needed.max()),
+        reserve=stage.reserve * share,
+    )
+
+
+def _acting(policy: StagedPolicy, columns: Columns | None) -> Policy:
+    # Without a feature there is nothing to be learned, and nothing to balance.
+    return policy.first() if columns is None or not len(columns) else policy.second()
+
+
+def _settings(policy: Policy, problem: Problem) -> Vector:
+    score_address(policy)  # refuses a score that cannot be compiled
+    return np.ascontiguousarray(policy.settings(problem), dtype=float)
+
+
+def _most_columns(problem: Problem, state: State) -> int:
+    """Features that what is left of the budget can still fit: s + 1 units of every arm."""
+    left = problem.budget - float(np.sum(problem.costs * state.arms["assigned"]))
+    units = left / float(problem.costs.sum()) + float(np.min(state.arms["pending"]))
+    return max(int(units) - 1, 0)

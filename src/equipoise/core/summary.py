@@ -1,0 +1,92 @@
+"""What an experiment has learned, whichever stage it is in."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import warnings
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from equipoise.core.estimates import Estimates, estimate_arms
+from equipoise.core.fitted import ArmEstimate
+from equipoise.core.layout import Matrix, Vector
+from equipoise.core.staged import Columns, StagedPolicy
+from equipoise.core.stages import final_stage, own_coefs
+from equipoise.core.support import examine_support
+from equipoise.errors import SupportWarning
+
+if TYPE_CHECKING:
+    from equipoise.core.experiment import Experiment
+
+
+def estimate_experiment(experiment: Experiment, *, ridge: float | str | None, confidence: float) -> Estimates:
+    """Fit every arm of a settled experiment; nothing about the experiment changes."""
+    problem, policy, stage = experiment.problem, experiment.policy, experiment._stage
+    if stage.whole:
+        return Estimates(problem, estimate_arms(stage, ridge=ridge, confidence=confidence))
+    assert isinstance(policy, StagedPolicy)
+    assert experiment._contexts is not None
+    contexts = experiment._contexts[: experiment.asked]
+    own = own_coefs(stage, contexts, policy)
+    if own is not None:
+        arms = estimate_arms(stage, ridge=ridge, confidence=confidence)
+        fits = [experiment.data(arm) for arm in problem.arms]
+        return Estimates(problem, [_with_coef(*all_of) for all_of in zip(arms, own, fits, strict=True)])
+    final = stage.chosen
+    stage = final_stage(stage, contexts, problem, policy, experiment.seed)
+    arms = estimate_arms(stage, ridge=ridge, confidence=confidence)
+    known = policy.known_columns(problem) is not None
+    support = examine_support(problem, stage, contexts, known=known, final=final)
+    for complaint in support.complaints:
+        warnings.warn(complaint, SupportWarning, stacklevel=3)
+    embedded = [
+        _embedded(arm, stage.columns, problem.dim, omitted)
+        for arm, omitted in zip(arms, support.omitted.tolist(), strict=True)
+    ]
+    return Estimates(problem, embedded, support)
+
+
+def _with_coef(arm: ArmEstimate, coef: Vector, data: tuple[Matrix, Vector]) -> ArmEstimate:
+    """An arm whose coefficients come from elsewhere, and tell nothing about their errors."""
+    nothing, columns = np.zeros_like(coef), np.flatnonzero(coef)
+    contexts, outcomes = data
+    rss, freedom = float(np.sum((outcomes - contexts @ coef) ** 2)), len(outcomes) - len(columns)
+    return dataclasses.replace(
+        arm,
+        coef=coef,
+        center=nothing,
+        fixed_coef=nothing,
+        least_squares=None,
+        inverse_root=None,
+        noise_variance=rss / freedom if freedom > 0 else math.nan,
+        dof=0,
+        expected_error=math.inf,
+        least_squares_error=math.inf,
+        bias=math.inf,
+        method="lasso",
+        ridge=math.nan,
+        columns=columns,
+    )
+
+
+def _embedded(arm: ArmEstimate, columns: Columns, dim: int, omitted: float) -> ArmEstimate:
+    """An arm's model of some columns as one of all features."""
+
+    def spread(values: Vector) -> Vector:
+        whole = np.zeros((dim, *values.shape[1:]))
+        whole[columns] = values
+        return whole
+
+    return dataclasses.replace(
+        arm,
+        coef=spread(arm.coef),
+        center=spread(arm.center),
+        fixed_coef=spread(arm.fixed_coef),
+        least_squares=None if arm.least_squares is None else spread(arm.least_squares),
+        inverse_root=None if arm.inverse_root is None else spread(arm.inverse_root),
+        expected_error=arm.expected_error + omitted,
+        columns=columns,
+        omitted=omitted,
+    )

@@ -1,0 +1,187 @@
+"""The features that were chosen, and what the outcomes since then say about that choice.
+
+Every arm tests every feature: one in the support by its t statistic, one outside by what it would
+add to the arm's least squares. Both are exact for Gaussian noise if the outcomes tested have not chosen
+the features. Fisher's method makes one p value of an arm's each.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from equipoise.core.layout import TOLD, WITHDRAWN, Matrix, Vector
+from equipoise.core.problem import Problem
+from equipoise.core.staged import Columns
+from equipoise.core.tables import html_table, text_table
+
+if TYPE_CHECKING:
+    from equipoise.core.stages import Stage
+
+# A feature outside the support is suspected if chance would raise any such suspicion this rarely.
+SUSPICION = 0.01
+
+
+@dataclass(frozen=True, eq=False)
+class Support:
+    """Which features the models have, and how sure that is."""
+
+    columns: tuple[int, ...]
+    """Features of the models, counted from 0."""
+    known: bool
+    """Whether they were given, not chosen."""
+    final: bool
+    """Whether the policy works with them; else they are what the outcomes so far would choose."""
+    criterion: str
+    """How their number was chosen."""
+    screened: int
+    """Outcomes that they were chosen from."""
+    entered: tuple[tuple[int, float], ...]
+    """Features in the order in which they entered, with λ/λ_max at which they did."""
+    left_out: tuple[int, ...]
+    """Features that were chosen, but are linear combinations of others."""
+    p_values: Vector
+    """[d] chance of what is seen, or more, if the feature had no effect in any arm."""
+    suspects: tuple[int, ...]
+    """Features outside that the outcomes speak for."""
+    omitted: Vector
+    """[m] error that the suspects seem to cause in every arm."""
+
+    @property
+    def complaints(self) -> tuple[str, ...]:
+        """What the user should know about the choice."""
+        found = []
+        if self.suspects:
+            listed = ", ".join(map(str, self.suspects[:5])) + (", …" if len(self.suspects) > 5 else "")
+            found.append(
+                f"features outside the support seem to matter: {listed}; "
+                "expected errors include what leaving them out seems to cost. "
+                "Screen longer (screen=), allow more (sparsity=) or let features be chosen again (refresh=)"
+            )
+        if self.left_out:
+            listed = ", ".join(map(str, self.left_out[:5]))
+            found.append(f"features that are linear combinations of chosen ones are left out: {listed}")
+        return tuple(found)
+
+    def record(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            "columns": list(self.columns),
+            "known": self.known,
+            "final": self.final,
+            "criterion": self.criterion,
+            "screened": self.screened,
+            "entered": [list(pair) for pair in self.entered],
+            "left_out": list(self.left_out),
+            "p_values": [None if math.isnan(value) else float(value) for value in self.p_values],
+            "suspects": list(self.suspects),
+            "omitted": self.omitted.tolist(),
+        }
+
+    def __str__(self) -> str:
+        return text_table(*self._table())
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return html_table(*self._table())
+
+    def _table(self) -> tuple[list[str], list[list[str]]]:
+        entry = dict(self.entered)
+        runners_up = [j for j, _ in self.entered if j not in self.columns][:3]
+        rows = []
+        for j in [*self.columns, *dict.fromkeys([*self.suspects, *runners_up])]:
+            place = "chosen" if j in self.columns else "suspected" if j in self.suspects else "not chosen"
+            when = f"{entry[j]:.3f}" if j in entry else ""
+            rows.append([str(j), place, when, _p_text(float(self.p_values[j]))])
+        return ["feature", "", "entered at", "p value"], rows
+
+
+def examine_support(problem: Problem, stage: Stage, contexts: Matrix, *, known: bool, final: bool) -> Support:
+    """Test the columns of a settled stage; ``contexts`` are those of all units, in all features."""
+    from scipy.special import chdtrc, fdtrc
+
+    state, columns, dim = stage.state, stage.columns, contexts.shape[1]
+    status = state.rows["status"][: len(contexts)]
+    outside = np.setdiff1d(np.arange(dim), columns)
+    log_p = np.zeros(dim)
+    tests = np.zeros(dim)
+    residuals: list[tuple[int, Matrix, Vector]] = []
+    for i, arm in enumerate(state.arms):
+        if not arm["data_ready"] or arm["dof"] < 2 or not arm["rss"] > 0.0:
+            continue
+        mine = (state.rows["arm"][: len(contexts)] == i) & (status == TOLD)
+        rows, left, t_squares = _least_squares(contexts[mine], state.outcomes[: len(contexts)][mine], columns)
+        residuals.append((i, rows, left))
+        squares = np.sum(rows**2, axis=0)
+        usable = squares > 1e-12 * np.sum(contexts[mine][:, outside] ** 2, axis=0)
+        explained = np.where(usable, (rows.T @ left) ** 2 / np.where(usable, squares, 1.0), 0.0)
+        total, dof = float(left @ left), int(arm["dof"])
+        rest = np.maximum(total - explained, 1e-300)
+        chance = fdtrc(1, dof - 1, explained / rest * (dof - 1))
+        log_p[outside] += np.where(usable, np.log(np.maximum(chance, 1e-300)), 0.0)
+        tests[outside] += usable
+        log_p[columns] += np.log(np.maximum(fdtrc(1, dof, t_squares), 1e-300))
+        tests[columns] += 1
+    p_values = np.where(tests > 0, chdtrc(2.0 * np.maximum(tests, 1.0), -2.0 * log_p), np.nan)
+    low = np.nan_to_num(p_values[outside], nan=1.0) * len(outside) < SUSPICION
+    suspects = outside[low][np.argsort(p_values[outside][low], kind="stable")]
+    omitted = np.zeros(len(state.arms))
+    if len(suspects):
+        places = np.searchsorted(outside, suspects)
+        moment = _moment(problem, contexts[status != WITHDRAWN], suspects)
+        for i, rows, left in residuals:
+            omitted[i] = _omitted_error(rows[:, places], left, moment)
+    recovery = stage.recovery
+    return Support(
+        columns=tuple(columns.tolist()),
+        known=known,
+        final=final,
+        criterion="known" if recovery is None else recovery.criterion,
+        screened=stage.screened,
+        entered=() if recovery is None else tuple(recovery.entered),
+        left_out=() if recovery is None else tuple(recovery.left_out.tolist()),
+        p_values=p_values,
+        suspects=tuple(suspects.tolist()),
+        omitted=omitted,
+    )
+
+
+def _least_squares(contexts: Matrix, outcomes: Vector, columns: Columns) -> tuple[Matrix, Vector, Vector]:
+    """All other features and the outcomes, freed of the columns; squared t statistics of the columns."""
+    inside = contexts[:, columns]
+    basis, triangle = np.linalg.qr(inside)
+    others = np.delete(contexts, columns, axis=1)
+    others = others - basis @ (basis.T @ others)
+    left = outcomes - basis @ (basis.T @ outcomes)
+    inverse = np.linalg.inv(triangle)
+    coef = inverse @ (basis.T @ outcomes)
+    dof = len(outcomes) - len(columns)
+    variances = np.sum(inverse**2, axis=1) * float(left @ left) / max(dof, 1)
+    return others, left, coef**2 / variances
+
+
+def _moment(problem: Problem, contexts: Matrix, columns: Columns) -> Matrix:
+    if problem.moment is not None:
+        return problem.moment[np.ix_(columns, columns)]
+    return contexts[:, columns].T @ contexts[:, columns] / max(len(contexts), 1)
+
+
+def _omitted_error(rows: Matrix, left: Vector, moment: Matrix) -> float:
+    """‖b‖²_Σ of the suspects' coefficients in one arm, without what noise adds to it."""
+    k, s = rows.shape
+    if k - s < 2:
+        return 0.0
+    inverse = np.linalg.pinv(rows.T @ rows)
+    coef = inverse @ (rows.T @ left)
+    variance = float(np.sum((left - rows @ coef) ** 2)) / (k - s)
+    return max(float(coef @ moment @ coef - variance * np.sum(moment * inverse)), 0.0)
+
+
+def _p_text(value: float) -> str:
+    if math.isnan(value):
+        return "–"
+    return f"{value:.2g}" if value >= 1e-4 else "< 0.0001"
