@@ -21,7 +21,7 @@ from equipoise.core.layout import Matrix, Vector
 from equipoise.core.sparse.standardised import Integers, Standardised
 
 # Bounds for input on which descent crawls; the gap that was reached is returned.
-_ROUNDS, _EPOCHS = 50, 2000
+_ROUNDS, _EPOCHS = 20, 500
 # Epochs over the features with coefficients between two looks at the gap.
 _STRIDE = 10
 
@@ -38,7 +38,7 @@ class Task(NamedTuple):
     residuals: Vector  # [width]
     slopes: Vector  # [d] ‖Zⱼᵀr‖, for the features of the last look
     working: Integers  # [d] features that take part in descent
-    last: Vector  # [1] the λ that slopes belong to
+    penalties: Vector  # [2] λ_max, and the λ that slopes belong to
     block: Vector  # [m] scratch
 
 
@@ -56,7 +56,7 @@ def new_task(data: Standardised, target: Vector) -> Task:
         residuals=np.zeros(width),
         slopes=np.zeros(dim),
         working=np.zeros(dim, dtype=np.int64),
-        last=np.zeros(1),
+        penalties=np.zeros(2),
         block=np.zeros(arms),
     )
     _begin(task)
@@ -65,7 +65,7 @@ def new_task(data: Standardised, target: Vector) -> Task:
 
 def largest_penalty(task: Task) -> float:
     """λ_max = maxⱼ ‖Zⱼᵀy‖, above which no feature is active."""
-    return float(task.last[0])
+    return float(task.penalties[0])
 
 
 @compiled
@@ -77,7 +77,8 @@ def _begin(task: Task) -> None:
         task.power[0] += 0.5 * task.target[r] * task.target[r]
     for j in range(dim):
         task.working[j] = j
-    task.last[0] = _look(task, dim)
+    task.penalties[0] = _look(task, dim)
+    task.penalties[1] = task.penalties[0]
 
 
 @compiled
@@ -96,7 +97,7 @@ def solve(task: Task, penalty: float, tolerance: float) -> float:
         if gap <= goal:
             break
         count = _let_in(task, count, penalty)
-    task.last[0] = penalty
+    task.penalties[1] = penalty
     return gap / task.power[0] if task.power[0] > 0.0 else 0.0
 
 
@@ -104,7 +105,7 @@ def solve(task: Task, penalty: float, tolerance: float) -> float:
 def _let_through(task: Task, penalty: float) -> int:
     """Order working: first features with coefficients or a slope that may reach λ; return their number."""
     dim = task.design.shape[0]
-    least = 2.0 * penalty - task.last[0]
+    least = 2.0 * penalty - task.penalties[1]
     count, back = 0, dim
     for j in range(dim):
         if task.norms[j] > 0.0 or task.slopes[j] >= least:
@@ -168,7 +169,11 @@ def _update(task: Task, j: int, penalty: float) -> float:
             start = j * task.design.shape[1]
             step = spread(-change)
             for r in range(task.starts[i], task.starts[i + 1], WIDTH):
-                store(task.residuals, r, add_product(load(task.residuals, r), step, load(task.design, start + r)))
+                store(
+                    task.residuals,
+                    r,
+                    add_product(load(task.residuals, r), step, load(task.design, start + r)),
+                )
     return moved
 
 
