@@ -44,41 +44,29 @@ class Task(NamedTuple):
 
 def new_task(data: Standardised, target: Vector) -> Task:
     """At λ = λ_max, where all coefficients are 0."""
-    dim, width = data.design.shape
-    arms = len(data.counts)
-    task = Task(
+    dim, arms = len(data.design), len(data.counts)
+    slopes = np.zeros(dim)
+    for i in range(arms):
+        rows = slice(data.starts[i], data.starts[i + 1])
+        slopes = np.hypot(slopes, np.einsum("jr,r->j", data.design[:, rows], target[rows]))
+    return Task(
         design=data.design,
         starts=data.starts,
         target=target,
-        power=np.zeros(1),
+        power=np.array([0.5 * np.sum(target * target)]),
         coefs=np.zeros((dim, arms)),
         norms=np.zeros(dim),
-        residuals=np.zeros(width),
-        slopes=np.zeros(dim),
+        residuals=target.copy(),
+        slopes=slopes,
         working=np.zeros(dim, dtype=np.int64),
-        penalties=np.zeros(2),
+        penalties=np.full(2, slopes.max()),
         block=np.zeros(arms),
     )
-    _begin(task)
-    return task
 
 
 def largest_penalty(task: Task) -> float:
     """λ_max = maxⱼ ‖Zⱼᵀy‖, above which no feature is active."""
     return float(task.penalties[0])
-
-
-@compiled
-def _begin(task: Task) -> None:
-    dim = task.design.shape[0]
-    task.power[0] = 0.0
-    for r in range(task.target.shape[0]):
-        task.residuals[r] = task.target[r]
-        task.power[0] += 0.5 * task.target[r] * task.target[r]
-    for j in range(dim):
-        task.working[j] = j
-    task.penalties[0] = _look(task, dim)
-    task.penalties[1] = task.penalties[0]
 
 
 @compiled

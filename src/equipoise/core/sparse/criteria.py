@@ -78,7 +78,7 @@ def _by_information(rows: Rows) -> list[int]:
 
 def _by_cross_validation(rows: Rows) -> list[int]:
     """Active features at the λ that predicts best."""
-    task, _ = cross_validated(rows.contexts, rows.outcomes, rows.arms, rows.data, rows.scale)
+    task = cross_validated(rows.contexts, rows.outcomes, rows.arms, rows.data, rows.scale)
     order = np.argsort(-task.norms, kind="stable")
     return [int(j) for j in order[: min(np.count_nonzero(task.norms), rows.most)]]
 
@@ -89,7 +89,7 @@ def _by_stability(rows: Rows) -> list[int]:
     dim, arm_count = rows.contexts.shape[1], len(rows.scale)
     chosen = np.zeros(dim)
     # √((2π − 1) d) features a half keep the expected number of false ones below one.
-    reach = int(math.sqrt((2.0 * _OFTEN - 1.0) * dim))
+    reach = min(int(math.sqrt((2.0 * _OFTEN - 1.0) * dim)), rows.room // 2)
     for _ in range(_HALVES):
         ranks = generator.random(len(rows.arms))
         half = np.zeros(len(rows.arms), dtype=bool)
@@ -97,7 +97,7 @@ def _by_stability(rows: Rows) -> list[int]:
             own = np.flatnonzero(rows.arms == i)
             half[own[np.argsort(ranks[own])[: (len(own) + 1) // 2]]] = True
         part = standardise(rows.contexts[half], rows.outcomes[half], rows.arms[half], arm_count)
-        for entry in screen(part, rows.scale, min(reach, rows.room)).entered:
+        for entry in screen(part, rows.scale, reach).entered:
             chosen[entry.feature] += 1.0 / _HALVES
     order = np.argsort(-chosen, kind="stable")
     return [int(j) for j in order[: rows.most] if chosen[j] >= _OFTEN]

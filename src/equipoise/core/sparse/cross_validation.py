@@ -13,23 +13,30 @@ import numpy.typing as npt
 from equipoise.core.layout import Matrix, Vector
 from equipoise.core.sparse.block_lasso import Task, largest_penalty, solve
 from equipoise.core.sparse.path import weighted_task
+from equipoise.core.sparse.refit import least_squares
 from equipoise.core.sparse.standardised import Integers, Standardised, standardise
 
 _FOLDS = 5
 # As many penalties over as long a stretch as LassoCV of scikit-learn takes.
 _PENALTIES, _SMALLEST = 100, 1e-3
-# Where errors have risen for as many penalties as λ takes to halve, the rest is left unsearched.
-_PATIENCE = 10
+# Where errors have not fallen while λ fell to a quarter, the rest is left unsearched.
+_PATIENCE = 20
 # Duality gap over ½‖y‖².
 _TOLERANCE = 1e-5
 
 
 def cross_validated(
-    contexts: Matrix, outcomes: Vector, arms: Integers, data: Standardised, scale: Vector
-) -> tuple[Task, float]:
+    contexts: Matrix,
+    outcomes: Vector,
+    arms: Integers,
+    data: Standardised,
+    scale: Vector,
+    *,
+    refit: bool = False,
+) -> Task:
     """The block lasso at the λ with the least squared error of rows left out, in units of ``scale``.
 
-    Also that λ as a share of λ_max.
+    ``refit``: errors are those of least squares on the active features.
     """
     task = weighted_task(data, scale)
     largest = largest_penalty(task)
@@ -43,14 +50,14 @@ def cross_validated(
     # At λ_max nothing is explained, and without rows to leave out nothing else is chosen.
     best, least = 0, sum(float(fold.told @ fold.told) for fold in folds)
     for step in range(1, _PENALTIES if largest > 0.0 and folds else 1):
-        error = sum(fold.error(shares[step] * largest) for fold in folds)
+        error = sum(fold.error(shares[step] * largest, refit) for fold in folds)
         if error < least:
             best, least = step, error
-        if step - best >= _PATIENCE and best > 0:
+        if step - best >= _PATIENCE:
             break
     for share in shares[1 : best + 1]:
         solve(task, share * largest, _TOLERANCE)
-    return task, float(shares[best])
+    return task
 
 
 def raw_coefs(task: Task, data: Standardised, scale: Vector) -> Matrix:
@@ -81,10 +88,13 @@ class _Fold:
         self.told = outcomes[out] / scale[self.arms]
         self.scale = scale
 
-    def error(self, penalty: float) -> float:
+    def error(self, penalty: float, refit: bool) -> float:
         """Sum of squares, in units of scale."""
         solve(self.task, penalty * self.share, _TOLERANCE)
         active = np.flatnonzero(self.task.norms)
-        coefs = self.task.coefs[active] * self.scale / self.kept.lengths[:, active].T
+        if refit:
+            coefs = least_squares(self.kept, active)[:, active].T
+        else:
+            coefs = self.task.coefs[active] * self.scale / self.kept.lengths[:, active].T
         left = self.told - np.einsum("rj,jr->r", self.rows[:, active], coefs[:, self.arms])
         return float(left @ left)

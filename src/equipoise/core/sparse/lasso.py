@@ -11,6 +11,7 @@ from equipoise.core.layout import Matrix, Vector
 from equipoise.core.sparse.block_lasso import Task, largest_penalty, solve
 from equipoise.core.sparse.cross_validation import cross_validated, raw_coefs
 from equipoise.core.sparse.path import weighted_task
+from equipoise.core.sparse.refit import least_squares
 from equipoise.core.sparse.rows import checked_rows
 from equipoise.core.sparse.standardised import Integers, Standardised, mean_squares, standardise
 from equipoise.errors import InvalidArgument
@@ -36,8 +37,8 @@ def fit_lasso(
     ``joint`` fits all arms with the block penalty, otherwise every arm has a lasso of its own. λ comes from
     cross-validation, or from ``noise``, the arms' variances, as in the note on the static allocation:
     λᵢ = σᵢ√(2 log d / kᵢ), and σᵢ(√m + √(2 log d))/√kᵢ jointly, since m slopes of noise make a block.
-    ``refit`` fits the chosen features again by least squares, which do not shrink. Columns are brought to
-    the same length in every arm first; nothing is centred.
+    ``refit`` fits the chosen features again by least squares, which do not shrink, and cross-validates that
+    fit. Columns are brought to the same length in every arm first; nothing is centred.
     """
     contexts, outcomes, arms = checked_rows(contexts, outcomes, arms, arm_count)
     variances = None if noise is None else _checked_noise(noise, arm_count)
@@ -59,13 +60,13 @@ def _fit(
     if noise is None:
         squares = mean_squares(data.outcomes, data)
         scale = np.sqrt(np.where(squares > 0.0, squares, 1.0))
-        task, _ = cross_validated(contexts, outcomes, arms, data, scale)
+        task = cross_validated(contexts, outcomes, arms, data, scale, refit=refit)
     else:
         scale = np.sqrt(noise)
         # A single arm has one slope a feature, which the second root covers alone.
         blocks = math.sqrt(arm_count) if arm_count > 1 else 0.0
         task = _solved(data, scale, blocks + math.sqrt(2.0 * math.log(max(contexts.shape[1], 2))))
-    return _least_squares(data, np.flatnonzero(task.norms)) if refit else raw_coefs(task, data, scale)
+    return least_squares(data, np.flatnonzero(task.norms)) if refit else raw_coefs(task, data, scale)
 
 
 def _solved(data: Standardised, scale: Vector, penalty: float) -> Task:
@@ -76,17 +77,6 @@ def _solved(data: Standardised, scale: Vector, penalty: float) -> Task:
         step = max(_STEP * step, penalty)
         solve(task, step, _TOLERANCE)
     return task
-
-
-def _least_squares(data: Standardised, columns: npt.NDArray[np.intp]) -> Matrix:
-    """Per arm, of the least length where its rows do not determine it."""
-    coefs = np.zeros(data.lengths.shape)
-    for i in range(len(data.counts)):
-        rows = slice(data.starts[i], data.starts[i] + data.counts[i])
-        if data.counts[i] > 0 and len(columns) > 0:
-            fit = np.linalg.lstsq(data.design[columns, rows].T, data.outcomes[rows], rcond=None)[0]
-            coefs[i, columns] = fit / data.lengths[i, columns]
-    return coefs
 
 
 def _checked_noise(noise: npt.ArrayLike, arm_count: int) -> Vector:

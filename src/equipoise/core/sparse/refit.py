@@ -61,6 +61,17 @@ def new_refit(data: Standardised, most: int) -> Refit:
     return refit
 
 
+def least_squares(data: Standardised, columns: npt.NDArray[np.intp]) -> Matrix:
+    """Coefficients [m, d] on some columns, of the least length where an arm does not determine them."""
+    coefs = np.zeros(data.lengths.shape)
+    for i in range(len(data.counts)):
+        rows = slice(data.starts[i], data.starts[i] + data.counts[i])
+        if data.counts[i] > 0 and len(columns) > 0:
+            fit = np.linalg.lstsq(data.design[columns, rows].T, data.outcomes[rows], rcond=None)[0]
+            coefs[i, columns] = fit / data.lengths[i, columns]
+    return coefs
+
+
 @compiled
 def add_feature(refit: Refit, j: int) -> bool:
     """Take feature j in if any arm can tell it from the earlier ones; return whether."""
