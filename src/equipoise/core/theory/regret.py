@@ -16,7 +16,7 @@ from equipoise.errors import InvalidArgument
 
 def smallest_share(noise: npt.ArrayLike) -> float:
     """λ_min = σ²_min/Σσ², the share of the mildest arm."""
-    variances = _positive(noise)
+    variances = positive_noise(noise)
     return float(variances.min() / variances.sum())
 
 
@@ -26,7 +26,7 @@ def pulls_lower_bound(*, noise: npt.ArrayLike, dim: int, budget: int, bound: flo
     k ≥ k* − (C_Δ + 8C_Tr)/σ²_min·√(nd/λ_min) with C_Δ = 16R·log(2mn/δ). At experiments of ordinary
     size the bound is far below zero; it says how k − k* grows, not what it is.
     """
-    variances = _positive(noise)
+    variances = positive_noise(noise)
     if bound < variances.max():
         raise InvalidArgument(f"bound={bound!r} is below the largest noise variance {variances.max()!r}")
     arms = len(variances)
@@ -41,7 +41,7 @@ def regret_rate(*, noise: npt.ArrayLike, dim: int, budget: int) -> float:
 
     A rate, not a bound: the constant in front is not given.
     """
-    variances = _positive(noise)
+    variances = positive_noise(noise)
     return float((dim / (smallest_share(variances) * budget)) ** 1.5 / variances.min())
 
 
@@ -57,7 +57,8 @@ def high_probability_loss(*, noise: npt.ArrayLike, dim: int, budget: int, delta:
     return float(variances.sum() / budget * (dim + 2.0 * math.log(3.0 * len(variances) / delta)))
 
 
-def _positive(noise: npt.ArrayLike) -> Vector:
+def positive_noise(noise: npt.ArrayLike) -> Vector:
+    """Noise variances, none of them zero."""
     variances = checked_noise(noise)
     if not variances.min() > 0.0:
         raise InvalidArgument("the theorems need every noise variance above zero")
