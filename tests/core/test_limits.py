@@ -27,7 +27,8 @@ GOOD = {"arms": ["a", "b"], "dim": 2, "budget": 30}
 NOISE = {"a": 0.3, "b": 1.0, "c": 2.5}
 SPECS = [
     *("oracle:noise=0.3,1.0,2.5" if name == "oracle" else name for name in ONE_STAGE),
-    "sparse-trace-ucb:screen=6:sparsity=2",
+    "sparse-trace-ucb:screen=2:sparsity=0",
+    "sparse-trace-ucb:support=1",
     "uniform-lasso",
 ]
 

@@ -71,9 +71,14 @@ class StaticLasso(StagedPolicy):
         object.__setattr__(self, "noise", Oracle(noise=self.noise).noise)
 
     def first(self) -> Policy:
-        return Oracle(noise=self.noise)
+        if self.noise is None or not all(self.noise):
+            return Oracle(noise=self.noise)
+        # In units of the largest, and rounded: the unit of the outcomes must not decide where units go.
+        return Oracle(noise=tuple(np.round(np.array(self.noise) / max(self.noise), 12)))
 
     def settings(self, problem: Problem) -> Vector:
+        if self.noise is not None and not all(self.noise):
+            raise InvalidPolicy("an arm without noise gets no units", hint="give positive variances")
         return self.first().settings(problem)
 
     def reordered(self, order: Sequence[int]) -> StaticLasso:

@@ -57,12 +57,15 @@ class SparseTraceUCB(StagedPolicy, BoundedPolicy):
     refresh: float | None = None
 
     contrasts = {
-        **BoundedPolicy.contrasts,
-        "screen": ({"screen": 6}, {"screen": 12}),
+        **{
+            name: tuple({**arguments, "support": (0, 1, 2)} for arguments in pair)
+            for name, pair in BoundedPolicy.contrasts.items()
+        },
+        "screen": ({"screen": 6, "sparsity": 2}, {"screen": 12, "sparsity": 2}),
         "sparsity": ({"screen": 8, "sparsity": 1}, {"screen": 8, "sparsity": 3}),
         "support": ({"support": (0,)}, {"support": (0, 1, 2)}),
-        "reuse": ({"screen": 8}, {"screen": 8, "reuse": True}),
-        "look": ({"screen": 8}, {"screen": 8, "look": True}),
+        "reuse": ({"screen": 8, "sparsity": 2}, {"screen": 8, "sparsity": 2, "reuse": True}),
+        "look": ({"screen": 8, "sparsity": 2}, {"screen": 8, "sparsity": 2, "look": True}),
         "refresh": (
             {"screen": 5, "reuse": True, "sparsity": 2},
             {"screen": 5, "reuse": True, "sparsity": 2, "refresh": 1.5},
