@@ -161,7 +161,8 @@ def _least_squares(contexts: Matrix, outcomes: Vector, columns: Columns) -> tupl
     coef = inverse @ (basis.T @ outcomes)
     dof = len(outcomes) - len(columns)
     variances = np.sum(inverse**2, axis=1) * float(left @ left) / max(dof, 1)
-    return others, left, coef**2 / variances
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return others, left, np.nan_to_num(coef**2 / variances, nan=0.0, posinf=np.inf)
 
 
 def _moment(problem: Problem, contexts: Matrix, columns: Columns) -> Matrix:

@@ -111,7 +111,10 @@ class SparseTraceUCB(StagedPolicy, BoundedPolicy):
             self._check_budget(problem, 0, len(self.support))
             return np.zeros(1)
         if self.sparsity is not None and self.sparsity > dim:
-            raise InvalidPolicy(f"sparsity={self.sparsity} is more than the {dim} features that there are")
+            raise InvalidPolicy(
+                f"sparsity={self.sparsity} is more than the {dim} features that there are",
+                hint="sparsity= counts features that matter in any arm; leave it out if it is not known",
+            )
         pulls = self.screening(problem)
         if self.sparsity is not None and self.sparsity > pulls - 2:
             raise InvalidPolicy(
