@@ -7,6 +7,7 @@ from equipoise.lab.pieces import (
     GaussianNoise,
     OneHotContexts,
     SkewedNoise,
+    SparseTruth,
     StudentContexts,
     StudentNoise,
 )
@@ -27,6 +28,7 @@ __all__ = [
     "Scenario",
     "SimulationResult",
     "SkewedNoise",
+    "SparseTruth",
     "StudentContexts",
     "StudentNoise",
     "Table",

@@ -81,9 +81,23 @@ class PolicyResult:
         return [mean_estimate(column) for column in self.ledger.counts.T.astype(float)]
 
     def coverage(self, *, corrected: bool = True) -> Estimate:
-        """Share of coefficients inside their 95 % intervals; not a number if it was not computed."""
-        shares = self.ledger.coverage if corrected else self.ledger.plain_coverage
-        return mean_estimate(shares.mean(axis=1))
+        """Share of coefficients inside their 95 % intervals; not a number if it was not computed.
+
+        Where features were chosen, of their coefficients, over the trials that chose any.
+        """
+        shares = (self.ledger.coverage if corrected else self.ledger.plain_coverage).mean(axis=1)
+        known = shares[~np.isnan(shares)]
+        return mean_estimate(known if len(known) else shares)
+
+    @property
+    def chooses_features(self) -> bool:
+        """Whether the policy chose features, whose number is known that matter."""
+        return bool(np.all(self.ledger.support >= 0))
+
+    def recovery(self) -> Estimate:
+        """Share of trials whose features were exactly those that matter; not a number if none are chosen."""
+        exact = np.all(self.ledger.support == 0, axis=1)
+        return mean_estimate(np.where(self.chooses_features, exact, np.nan))
 
     @property
     def decisions_per_second(self) -> float:
@@ -138,16 +152,18 @@ class SimulationResult:
     def losses_of(self, name: str) -> dict[str, Estimate]:
         """All losses of one policy, by name."""
         policy = self[name]
+        chosen = {"recovery": policy.recovery()} if policy.chooses_features else {}
         return {
             "expected_max": policy.expected_max(),
             "median_max": policy.median_max(),
             "mean": policy.mean(),
             "regret": self.regret(name),
             "coverage": policy.coverage(),
+            **chosen,
         }
 
     def regret(self, name: str) -> Estimate:
-        """L_n minus the loss L*_n of the optimal static allocation, eq. (9).
+        """L_n minus the loss L*_n of the optimal static allocation, eq. (9), among features that matter.
 
         Against the simulated oracle, paired, if it was simulated; else against the closed form, which
         holds for OLS and Gaussian contexts and knows no floors and caps. Always of the largest error,
@@ -162,12 +178,19 @@ class SimulationResult:
             1.0 if scenario.weights is None else np.array(scenario.weights)
         )
         costs = 1.0 if scenario.costs is None else scenario.costs
-        optimum = optimal_loss(weighted, scenario.dim, scenario.budget, costs)
+        optimum = optimal_loss(weighted, self._dim, scenario.budget, costs)
         return Estimate(own.value - optimum if math.isfinite(optimum) else math.nan, own.stderr, own.trials)
 
+    @property
+    def _dim(self) -> int:
+        """Features that matter."""
+        truth = getattr(self.scenario, "truth", None)
+        return self.scenario.dim if truth is None else int(truth.features)
+
     def _oracle(self) -> str | None:
+        best = "oracle" if self._dim == self.scenario.dim else "sparse-oracle"
         for policy in self.policies.values():
-            if policy.spec.partition(":")[0] == "oracle":
+            if policy.spec.partition(":")[0] == best:
                 return policy.name
         return None
 
@@ -206,6 +229,7 @@ class SimulationResult:
             "mean": plain_estimate(policy.mean()),
             "pulls": [estimate.value for estimate in policy.pulls()],
             "coverage": plain_estimate(policy.coverage()),
+            **({"recovery": plain_estimate(policy.recovery())} if policy.chooses_features else {}),
             "decisions_per_second": finite(policy.decisions_per_second),
         }
 
