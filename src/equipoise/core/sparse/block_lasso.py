@@ -11,6 +11,7 @@ the duality gap over all features, so what the rule wrongly held back is let in 
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -18,12 +19,13 @@ import numpy as np
 from equipoise.core.compiled import compiled, inlined
 from equipoise.core.lanes import WIDTH, add_product, load, spread, store, total
 from equipoise.core.layout import Matrix, Vector
+from equipoise.core.sparse.acceleration import DEPTH, combine
 from equipoise.core.sparse.standardised import Integers, Standardised
 
 # Bounds for input on which descent crawls; the gap that was reached is returned.
 _ROUNDS, _EPOCHS = 20, 500
-# Epochs over the features with coefficients between two looks at the gap.
-_STRIDE = 10
+# Epochs over the features with coefficients between two looks at the gap: two extrapolations.
+_STRIDE = 2 * (DEPTH + 1)
 
 
 class Task(NamedTuple):
@@ -39,7 +41,12 @@ class Task(NamedTuple):
     slopes: Vector  # [d] ‖Zⱼᵀr‖, for the features of the last look
     working: Integers  # [d] features that take part in descent
     penalties: Vector  # [2] λ_max, and the λ that slopes belong to
-    block: Vector  # [m] scratch
+    point: Vector  # coefs and residuals, end to end
+    # Scratch
+    block: Vector  # [m]
+    points: Matrix  # [DEPTH + 2, as point] what the last epochs left, and their combination
+    system: Matrix  # [DEPTH, DEPTH]
+    weights: Vector  # [DEPTH]
 
 
 def new_task(data: Standardised, target: Vector) -> Task:
@@ -49,18 +56,23 @@ def new_task(data: Standardised, target: Vector) -> Task:
     for i in range(arms):
         rows = slice(data.starts[i], data.starts[i + 1])
         slopes = np.hypot(slopes, np.einsum("jr,r->j", data.design[:, rows], target[rows]))
+    point = np.concatenate([np.zeros(dim * arms), target])
     return Task(
         design=data.design,
         starts=data.starts,
         target=target,
         power=np.array([0.5 * np.sum(target * target)]),
-        coefs=np.zeros((dim, arms)),
+        coefs=point[: dim * arms].reshape(dim, arms),
         norms=np.zeros(dim),
-        residuals=target.copy(),
+        residuals=point[dim * arms :],
         slopes=slopes,
         working=np.zeros(dim, dtype=np.int64),
         penalties=np.full(2, slopes.max()),
         block=np.zeros(arms),
+        point=point,
+        points=np.zeros((DEPTH + 2, len(point))),
+        system=np.zeros((DEPTH, DEPTH)),
+        weights=np.zeros(DEPTH),
     )
 
 
@@ -131,6 +143,39 @@ def _descend(task: Task, count: int, penalty: float, goal: float) -> None:
             gap = _gap(task, penalty, _look(task, count))
             if gap <= 0.5 * goal or moved == 0.0:
                 return
+        # The first stride is not worth it: most descents end there.
+        if epoch >= _STRIDE:
+            slot = epoch % (DEPTH + 1)
+            for r in range(task.point.shape[0]):
+                task.points[slot, r] = task.point[r]
+            if slot == DEPTH:
+                _extrapolate(task, penalty)
+
+
+@compiled
+def _extrapolate(task: Task, penalty: float) -> None:
+    """Go where the last epochs head for, if the objective is lower there."""
+    point, first, arms = task.points[DEPTH + 1], task.coefs.size, task.block.shape[0]
+    if not combine(task.points, first, task.system, task.weights):
+        return
+    change = 0.0
+    for r in range(first, point.shape[0]):
+        change += 0.5 * (point[r] - task.point[r]) * (point[r] + task.point[r])
+    for j in range(task.norms.shape[0]):
+        change += penalty * (_length(point, j * arms, arms) - task.norms[j])
+    if change < 0.0:
+        for r in range(point.shape[0]):
+            task.point[r] = point[r]
+        for j in range(task.norms.shape[0]):
+            task.norms[j] = _length(point, j * arms, arms)
+
+
+@compiled
+def _length(point: Vector, first: int, count: int) -> float:
+    square = 0.0
+    for r in range(first, first + count):
+        square += point[r] * point[r]
+    return math.sqrt(square)
 
 
 @inlined

@@ -17,7 +17,7 @@ import math
 import numpy as np
 
 from equipoise.core.compiled import compiled
-from equipoise.core.layout import Vector
+from equipoise.core.layout import Matrix, Vector
 from equipoise.core.sparse.refit import Refit, remove_feature
 
 # α: how often a support has a feature too many, at most.
@@ -30,35 +30,30 @@ _ROUNDING = 1e-20
 
 def eliminate(refit: Refit, *, fixed: int | None, most: int) -> None:
     """Shrink the support to ``fixed`` features, or to the evident ones, ``most`` of them at most."""
-    size = len(refit.features)
-    scratch = np.zeros((2, size))
-    least = -1 if fixed is None else fixed
-    dof = np.zeros(len(refit.counts))
-    _eliminate(refit, least, most, scratch[0], scratch[1], np.zeros((size, len(dof))), dof)
-
-
-@compiled
-def _eliminate(
-    refit: Refit, fixed: int, most: int, fit: Vector, inverse: Vector, missed: Vector, dof: Vector
-) -> None:
-    dim = refit.design.shape[0]
-    while refit.size[0] > max(fixed, 0):
-        size = refit.size[0]
-        _losses(refit, fit, inverse, missed)
-        least, weakest = np.inf, size - 1
-        for place in range(size):
-            evidence = _evidence(refit, place, missed, dof)
-            # Of equals the latest goes.
-            if evidence <= least:
-                least, weakest = evidence, place
-        price = np.log((dim - size + 1) / _CHANCE)
-        if fixed < 0 and size <= most and least >= price:
+    dim, places, arms = len(refit.design), len(refit.features), len(refit.counts)
+    fit, inverse, dof = np.zeros(places), np.zeros(places), np.zeros(arms)
+    missed = np.zeros((places, arms))
+    while (size := int(refit.size[0])) > (fixed or 0):
+        weakest, evidence = _weakest(refit, fit, inverse, missed, dof)
+        if fixed is None and size <= most and evidence >= math.log((dim - size + 1) / _CHANCE):
             return
         remove_feature(refit, weakest)
 
 
 @compiled
-def _losses(refit: Refit, fit: Vector, inverse: Vector, missed: Vector) -> None:
+def _weakest(refit: Refit, fit: Vector, inverse: Vector, missed: Matrix, dof: Vector) -> tuple[int, float]:
+    """The place of the feature with the least evidence, the latest of equals, and that evidence."""
+    _losses(refit, fit, inverse, missed)
+    weakest, least = 0, np.inf
+    for place in range(refit.size[0]):
+        evidence = _evidence(refit, place, missed, dof)
+        if evidence <= least:
+            weakest, least = place, evidence
+    return weakest, least
+
+
+@compiled
+def _losses(refit: Refit, fit: Vector, inverse: Vector, missed: Matrix) -> None:
     """RSSᵢ would grow by b²ⱼ/(S⁻¹)ⱼⱼ without feature j; S⁻¹ = R⁻¹R⁻ᵀ."""
     size = refit.size[0]
     for i in range(refit.counts.shape[0]):
@@ -83,7 +78,7 @@ def _losses(refit: Refit, fit: Vector, inverse: Vector, missed: Vector) -> None:
 
 
 @compiled
-def _evidence(refit: Refit, place: int, missed: Vector, dof: Vector) -> float:
+def _evidence(refit: Refit, place: int, missed: Matrix, dof: Vector) -> float:
     """Chernoff's bound on −log P(g) for the feature at a place of the support."""
     size = refit.size[0]
     gain, arms = 0.0, 0
