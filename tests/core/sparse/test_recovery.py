@@ -119,6 +119,9 @@ def test_units_do_not_matter(seed, factor, sparsity, noise):
     np.testing.assert_allclose(other.noise / factor / factor, found.noise, rtol=1e-9)
     columns = np.geomspace(1e-50, 1e30, 30)[np.random.default_rng(seed).permutation(30)]
     same(found, recover_support(contexts * columns, outcomes, arms, 3, sparsity=sparsity))
+    # Every arm has a unit of its own.
+    units = np.array([1.0, factor, 1.0 / factor])[arms]
+    same(found, recover_support(contexts, outcomes * units, arms, 3, sparsity=sparsity))
     # A power of two changes no digit.
     again = recover_support(contexts, outcomes * 2.0**40, arms, 3, sparsity=sparsity)
     assert again.entered == found.entered
@@ -210,6 +213,24 @@ def test_copies_are_left_out():
         assert {3, 4} & set(found.columns)
         assert {25, 26} & set(found.columns)
         assert set(found.left_out) <= {3, 4, 25, 26} - set(found.columns)
+
+
+@pytest.mark.parametrize("criterion", ["elimination", "cross-validation"])
+def test_combinations_are_left_out(criterion):
+    contexts, outcomes, arms = world(11)
+    contexts[:, 9] = contexts[:, 3] + contexts[:, 17]
+    found = recover_support(contexts, outcomes, arms, 3, criterion=criterion)
+    trio = {3, 9, 17}
+    assert len(trio & set(found.columns)) == 2
+    assert trio - set(found.columns) == trio & set(found.left_out)
+
+
+def test_of_features_that_enter_together_the_strongest_is_first():
+    """With orthonormal columns a feature enters at its own coefficient; 0.99 and 0.97 share a step."""
+    contexts = np.linalg.qr(np.random.default_rng(1).normal(size=(20, 4)))[0]
+    outcomes = contexts @ [0.5, 0.97, 0.99, 1.0]
+    found = recover_support(contexts, outcomes, np.zeros(20, int), 1)
+    assert [entry.feature for entry in found.entered] == [3, 2, 1, 0]
 
 
 def test_a_constant_is_a_feature_like_any_other():
