@@ -17,9 +17,10 @@ import numpy as np
 
 from equipoise.core.layout import Matrix, Vector
 from equipoise.core.sparse import fit_lasso, recover_support
-from equipoise.core.sparse.block_lasso import largest_penalty, solve
+from equipoise.core.sparse.block_lasso import solve
 from equipoise.core.sparse.path import weighted_task
 from equipoise.core.sparse.standardised import Integers, Standardised, mean_squares, standardise
+from equipoise.core.sparse.task import largest_penalty
 from scenarios import arguments, markdown, show
 
 ARMS = 10

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from equipoise.core.sparse.block_lasso import largest_penalty, new_task, solve
+from equipoise.core.sparse.block_lasso import solve
 from equipoise.core.sparse.standardised import standardise
+from equipoise.core.sparse.task import largest_penalty, new_task
 
 
 def draw(seed, counts, dim, correlation=0.0, mean=0.0):

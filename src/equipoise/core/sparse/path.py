@@ -8,9 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from equipoise.core.layout import Vector
-from equipoise.core.sparse.block_lasso import Task, largest_penalty, new_task, solve
+from equipoise.core.sparse.block_lasso import solve
 from equipoise.core.sparse.refit import Refit, add_feature, new_refit
 from equipoise.core.sparse.standardised import Integers, Standardised, spread_over_rows
+from equipoise.core.sparse.task import Task, largest_penalty, new_task
 
 # Each λ of the path is this share of the one before; below the smallest share of λ_max it ends.
 _STEP, _SMALLEST = 0.95, 1e-3
