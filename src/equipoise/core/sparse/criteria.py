@@ -3,7 +3,7 @@
 ``"elimination"``, the default, follows the path of the block lasso past the support and drops by least
 squares what is not evident (elimination.py). The lasso lets false features in before the last true ones
 wherever contexts are correlated or rows are few; least squares, which does not shrink, tells them apart,
-and its test stays exact at a handful of degrees of freedom, where the penalty of the information
+and its test knows the distribution at a handful of degrees of freedom, where the penalty of the information
 criterion falls short. ``benchmarks/support_recovery.py`` compares all of them.
 """
 

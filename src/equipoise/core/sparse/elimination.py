@@ -4,11 +4,12 @@ Taking a feature out of arm i's least squares multiplies RSSᵢ; with νᵢ degr
 
     g = Σᵢ νᵢ log(RSSᵢ without / RSSᵢ with)
 
-measures how much it is missed, in no unit. For a feature without effect the ratio of each arm is
-Beta((νᵢ − 1)/2, ½) distributed, whatever the noise of the arm, so that Chernoff's bound on P(g or more)
-is exact at any number of rows: −log P ≥ maxθ θg − Σᵢ log E[ratio^(−νᵢθ)]. A feature is evident when
-that exceeds log(candidates/α): α bounds the chance that any of those without effect seems to have one.
-For several features at once ½ becomes half their number.
+measures how much it is missed, in no unit. For a feature without effect, in a support that was fixed
+beforehand, the ratio of each arm is Beta((νᵢ − 1)/2, ½) distributed, whatever the noise of the arm, and
+Chernoff bounds P(g or more) at any number of rows: −log P ≥ maxθ θg − Σᵢ log E[ratio^(−νᵢθ)]. A feature
+is evident when that exceeds log(candidates/α); the candidates pay for supports being chosen by the same
+outcomes, which makes α a guide and not a guarantee. For several features at once ½ becomes half their
+number.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from equipoise.core.compiled import compiled
 from equipoise.core.layout import Matrix, Vector
 from equipoise.core.sparse.refit import Refit, remove_feature
 
-# α of the bound; features too many are rarer.
+# α of the bound.
 _CHANCE = 0.05
 # Grids for θ, each a third as wide as the last: the error of θ becomes 10⁻⁴, that of the maximum its square.
 _ROUNDS, _POINTS = 8, 6
