@@ -77,7 +77,10 @@ def test_the_main_world_is_recovered_exactly(options):
 
 
 def test_elimination_recovers_where_the_path_does_not():
-    """Few rows: the path lets false features in first. Expected 19 and 5 of 20 right; 6 standard errors."""
+    """Few rows: the path lets false features in first.
+
+    About 96 and 45 % of trials come out right: fails by chance less than once in 2,000 seeds.
+    """
     right = {"elimination": 0, "path": 0}
     for trial in range(20):
         support = np.sort(np.random.default_rng([4, trial]).choice(500, 8, replace=False))
@@ -85,7 +88,8 @@ def test_elimination_recovers_where_the_path_does_not():
         for criterion in right:
             found = recover_support(*rows, 10, sparsity=8, criterion=criterion)
             right[criterion] += np.array_equal(found.columns, support)
-    assert right["elimination"] >= 13 > right["path"]
+    assert right["elimination"] >= 15
+    assert right["elimination"] >= right["path"] + 2
 
 
 def test_noise_alone_has_no_support():
