@@ -11,62 +11,20 @@ the duality gap over all features, so what the rule wrongly held back is let in 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import math
 
 import numpy as np
 
 from equipoise.core.compiled import compiled, inlined
 from equipoise.core.lanes import WIDTH, add_product, load, spread, store, total
-from equipoise.core.layout import Matrix, Vector
-from equipoise.core.sparse.standardised import Integers, Standardised
+from equipoise.core.layout import Vector
+from equipoise.core.sparse.acceleration import DEPTH, combine
+from equipoise.core.sparse.task import Task
 
 # Bounds for input on which descent crawls; the gap that was reached is returned.
 _ROUNDS, _EPOCHS = 20, 500
-# Epochs over the features with coefficients between two looks at the gap.
-_STRIDE = 10
-
-
-class Task(NamedTuple):
-    """One problem along its path of penalties: data, solution and scratch."""
-
-    design: Matrix  # [d, width]
-    starts: Integers  # [m + 1]
-    target: Vector  # [width] outcomes in the arms' noise units
-    power: Vector  # [1] ½‖y‖²
-    coefs: Matrix  # [d, m] of the standardised columns
-    norms: Vector  # [d] lengths of the rows of coefs
-    residuals: Vector  # [width]
-    slopes: Vector  # [d] ‖Zⱼᵀr‖, for the features of the last look
-    working: Integers  # [d] features that take part in descent
-    penalties: Vector  # [2] λ_max, and the λ that slopes belong to
-    block: Vector  # [m] scratch
-
-
-def new_task(data: Standardised, target: Vector) -> Task:
-    """At λ = λ_max, where all coefficients are 0."""
-    dim, arms = len(data.design), len(data.counts)
-    slopes = np.zeros(dim)
-    for i in range(arms):
-        rows = slice(data.starts[i], data.starts[i + 1])
-        slopes = np.hypot(slopes, np.einsum("jr,r->j", data.design[:, rows], target[rows]))
-    return Task(
-        design=data.design,
-        starts=data.starts,
-        target=target,
-        power=np.array([0.5 * np.sum(target * target)]),
-        coefs=np.zeros((dim, arms)),
-        norms=np.zeros(dim),
-        residuals=target.copy(),
-        slopes=slopes,
-        working=np.zeros(dim, dtype=np.int64),
-        penalties=np.full(2, slopes.max()),
-        block=np.zeros(arms),
-    )
-
-
-def largest_penalty(task: Task) -> float:
-    """λ_max = maxⱼ ‖Zⱼᵀy‖, above which no feature is active."""
-    return float(task.penalties[0])
+# Epochs over the features with coefficients between two looks at the gap: two extrapolations.
+_STRIDE = 2 * (DEPTH + 1)
 
 
 @compiled
@@ -86,7 +44,7 @@ def solve(task: Task, penalty: float, tolerance: float) -> float:
             break
         count = _let_in(task, count, penalty)
     task.penalties[1] = penalty
-    return gap / task.power[0] if task.power[0] > 0.0 else 0.0
+    return max(gap, 0.0) / task.power[0] if task.power[0] > 0.0 else 0.0
 
 
 @compiled
@@ -131,6 +89,39 @@ def _descend(task: Task, count: int, penalty: float, goal: float) -> None:
             gap = _gap(task, penalty, _look(task, count))
             if gap <= 0.5 * goal or moved == 0.0:
                 return
+        # The first stride is not worth it: most descents end there.
+        if epoch >= _STRIDE:
+            slot = epoch % (DEPTH + 1)
+            for r in range(task.point.shape[0]):
+                task.points[slot, r] = task.point[r]
+            if slot == DEPTH:
+                _extrapolate(task, penalty)
+
+
+@compiled
+def _extrapolate(task: Task, penalty: float) -> None:
+    """Go where the last epochs head for, if the objective is lower there."""
+    point, first, arms = task.points[DEPTH + 1], task.coefs.size, task.block.shape[0]
+    if not combine(task.points, first, task.system, task.weights):
+        return
+    change = 0.0
+    for r in range(first, point.shape[0]):
+        change += 0.5 * (point[r] - task.point[r]) * (point[r] + task.point[r])
+    for j in range(task.norms.shape[0]):
+        change += penalty * (_length(point, j * arms, arms) - task.norms[j])
+    if change < 0.0:
+        for r in range(point.shape[0]):
+            task.point[r] = point[r]
+        for j in range(task.norms.shape[0]):
+            task.norms[j] = _length(point, j * arms, arms)
+
+
+@compiled
+def _length(point: Vector, first: int, count: int) -> float:
+    square = 0.0
+    for r in range(first, first + count):
+        square += point[r] * point[r]
+    return math.sqrt(square)
 
 
 @inlined

@@ -3,7 +3,7 @@
 ``"elimination"``, the default, follows the path of the block lasso past the support and drops by least
 squares what is not evident (elimination.py). The lasso lets false features in before the last true ones
 wherever contexts are correlated or rows are few; least squares, which does not shrink, tells them apart,
-and its test stays exact at a handful of degrees of freedom, where the penalty of the information
+and its test knows the distribution at a handful of degrees of freedom, where the penalty of the information
 criterion falls short. ``benchmarks/support_recovery.py`` compares all of them.
 """
 
@@ -21,7 +21,8 @@ from equipoise.core.sparse.elimination import eliminate
 from equipoise.core.sparse.path import Screen, screen
 from equipoise.core.sparse.standardised import Integers, Standardised, standardise
 
-# Features that the path is followed to at first; twice those that turned out evident, if that is more.
+# Features that the path is followed to at first; twice as many while more than half turn out evident, or
+# those that do not are evident together.
 _REACH = 24
 # Halves of the rows for stability selection, and how often a feature must be chosen.
 _HALVES, _OFTEN = 50, 0.7
@@ -46,9 +47,11 @@ def eliminated(rows: Rows, fixed: int | None = None) -> tuple[Screen, list[int]]
     while True:
         found = screen(rows.data, rows.scale, reach)
         reached = int(found.refit.size[0])
-        eliminate(found.refit, fixed=None if fixed is None else min(fixed, rows.most), most=rows.most)
+        target = None if fixed is None else min(fixed, rows.most)
+        hidden = eliminate(found.refit, fixed=target, most=rows.most)
         size = int(found.refit.size[0])
-        if fixed is not None or 2 * size <= reach or reached < reach or reach == rows.room:
+        enough = fixed is not None or (2 * size <= reach and not hidden)
+        if enough or reached < reach or reach == rows.room:
             return found, [int(j) for j in found.refit.features[:size]]
         reach = min(2 * reach, rows.room)
 

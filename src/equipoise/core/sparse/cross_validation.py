@@ -11,10 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from equipoise.core.layout import Matrix, Vector
-from equipoise.core.sparse.block_lasso import Task, largest_penalty, solve
+from equipoise.core.sparse.block_lasso import solve
 from equipoise.core.sparse.path import weighted_task
 from equipoise.core.sparse.refit import least_squares
 from equipoise.core.sparse.standardised import Integers, Standardised, standardise
+from equipoise.core.sparse.task import Task, largest_penalty
 
 _FOLDS = 5
 # As many penalties over as long a stretch as LassoCV of scikit-learn takes.

@@ -4,10 +4,12 @@ Taking a feature out of arm i's least squares multiplies RSSᵢ; with νᵢ degr
 
     g = Σᵢ νᵢ log(RSSᵢ without / RSSᵢ with)
 
-measures how much it is missed, in no unit. For a feature without effect the ratio of each arm is
-Beta((νᵢ − 1)/2, ½) distributed, whatever the noise of the arm, so that Chernoff's bound on P(g or more)
-is exact at any number of rows: −log P ≥ maxθ θg − Σᵢ log E[ratio^(−νᵢθ)]. A feature is evident when
-that exceeds log(candidates/α): the chance that any of those without effect seems to have one.
+measures how much it is missed, in no unit. For a feature without effect, in a support that was fixed
+beforehand, the ratio of each arm is Beta((νᵢ − 1)/2, ½) distributed, whatever the noise of the arm, and
+Chernoff bounds P(g or more) at any number of rows: −log P ≥ maxθ θg − Σᵢ log E[ratio^(−νᵢθ)]. A feature
+is evident when that exceeds log(candidates/α); the candidates pay for supports being chosen by the same
+outcomes, which makes α a guide and not a guarantee. For several features at once ½ becomes half their
+number.
 """
 
 from __future__ import annotations
@@ -17,10 +19,10 @@ import math
 import numpy as np
 
 from equipoise.core.compiled import compiled
-from equipoise.core.layout import Vector
+from equipoise.core.layout import Matrix, Vector
 from equipoise.core.sparse.refit import Refit, remove_feature
 
-# α: how often a support has a feature too many, at most.
+# α of the bound.
 _CHANCE = 0.05
 # Grids for θ, each a third as wide as the last: the error of θ becomes 10⁻⁴, that of the maximum its square.
 _ROUNDS, _POINTS = 8, 6
@@ -28,37 +30,47 @@ _ROUNDS, _POINTS = 8, 6
 _ROUNDING = 1e-20
 
 
-def eliminate(refit: Refit, *, fixed: int | None, most: int) -> None:
-    """Shrink the support to ``fixed`` features, or to the evident ones, ``most`` of them at most."""
-    size = len(refit.features)
-    scratch = np.zeros((2, size))
-    least = -1 if fixed is None else fixed
-    dof = np.zeros(len(refit.counts))
-    _eliminate(refit, least, most, scratch[0], scratch[1], np.zeros((size, len(dof))), dof)
+def eliminate(refit: Refit, *, fixed: int | None, most: int) -> bool:
+    """Shrink the support to ``fixed`` features, or to the evident ones, ``most`` of them at most.
 
-
-@compiled
-def _eliminate(
-    refit: Refit, fixed: int, most: int, fit: Vector, inverse: Vector, missed: Vector, dof: Vector
-) -> None:
-    dim = refit.design.shape[0]
-    while refit.size[0] > max(fixed, 0):
-        size = refit.size[0]
-        _losses(refit, fit, inverse, missed)
-        least, weakest = np.inf, size - 1
-        for place in range(size):
-            evidence = _evidence(refit, place, missed, dof)
-            # Of equals the latest goes.
-            if evidence <= least:
-                least, weakest = evidence, place
-        price = np.log((dim - size + 1) / _CHANCE)
-        if fixed < 0 and size <= most and least >= price:
-            return
+    Return whether those that were dropped are evident together though none was alone: then features that
+    were not screened yet hide them.
+    """
+    dim, places, arms = len(refit.design), len(refit.features), len(refit.counts)
+    first, dropped = int(refit.size[0]), 0.0
+    scratch = np.zeros((2, places)), np.zeros((places, arms)), np.zeros((2, arms))
+    while (size := int(refit.size[0])) > (fixed or 0):
+        weakest, evidence, dropped = _weakest(refit, *scratch, first)
+        if fixed is None and size <= most and evidence >= math.log((dim - size + 1) / _CHANCE):
+            break
         remove_feature(refit, weakest)
+    # As many supports could have been dropped.
+    choices = math.lgamma(dim - size + 1) - math.lgamma(first - size + 1) - math.lgamma(dim - first + 1)
+    return dropped >= choices - math.log(_CHANCE)
 
 
 @compiled
-def _losses(refit: Refit, fit: Vector, inverse: Vector, missed: Vector) -> None:
+def _weakest(
+    refit: Refit, lines: Matrix, missed: Matrix, freedom: Matrix, first: int
+) -> tuple[int, float, float]:
+    """The place of the feature with the least evidence, the latest of equals, and that evidence.
+
+    Also the evidence for all features that were dropped since there were ``first``.
+    """
+    size = refit.size[0]
+    _losses(refit, lines[0], lines[1], missed)
+    weakest, least, missed_least = 0, np.inf, np.inf
+    # One place more: the features that were dropped.
+    for place in range(size + 1):
+        evidence, gain = _evidence(refit, place, missed, freedom[0], freedom[1], first)
+        # Whatever is missed less than chance expects has no evidence at all.
+        if place < size and (evidence < least or (evidence == least and gain <= missed_least)):
+            weakest, least, missed_least = place, evidence, gain
+    return weakest, least, evidence
+
+
+@compiled
+def _losses(refit: Refit, fit: Vector, inverse: Vector, missed: Matrix) -> None:
     """RSSᵢ would grow by b²ⱼ/(S⁻¹)ⱼⱼ without feature j; S⁻¹ = R⁻¹R⁻ᵀ."""
     size = refit.size[0]
     for i in range(refit.counts.shape[0]):
@@ -83,34 +95,42 @@ def _losses(refit: Refit, fit: Vector, inverse: Vector, missed: Vector) -> None:
 
 
 @compiled
-def _evidence(refit: Refit, place: int, missed: Vector, dof: Vector) -> float:
-    """Chernoff's bound on −log P(g) for the feature at a place of the support."""
+def _evidence(
+    refit: Refit, place: int, missed: Matrix, dof: Vector, extra: Vector, first: int
+) -> tuple[float, float]:
+    """Chernoff's bound on −log P(g) for the feature at a place of the support, and g.
+
+    At the place after the last one: for all features that were dropped since there were ``first``.
+    """
     size = refit.size[0]
+    alone = place < size
     gain, arms = 0.0, 0
     for i in range(refit.counts.shape[0]):
-        free = refit.counts[i] - refit.ranks[size, i] + 1
-        if missed[place, i] < 0.0 or refit.squares[0, i] == 0.0 or free < 2:
+        free = refit.counts[i] - refit.ranks[size, i] + (1 if alone else 0)
+        more = 1 if alone else refit.ranks[first, i] - refit.ranks[size, i]
+        loss = missed[place, i] if alone else refit.squares[size, i] - refit.squares[first, i]
+        if loss < 0.0 or refit.squares[0, i] == 0.0 or more < 1 or free <= more:
             continue
-        left = max(refit.squares[size, i], _ROUNDING * refit.squares[0, i])
-        gain += free * np.log1p(missed[place, i] / left)
-        dof[arms] = free
+        left = refit.squares[size if alone else first, i]
+        gain += free * np.log1p(loss / max(left, _ROUNDING * refit.squares[0, i]))
+        dof[arms], extra[arms] = free, more
         arms += 1
-    return _chernoff(gain, dof, arms)
+    return _chernoff(gain, dof, extra, arms), gain
 
 
 @compiled
-def _chernoff(gain: float, dof: Vector, arms: int) -> float:
-    """maxθ θ·gain − log E[exp(θg)], concave in θ; E is finite below (ν − 1)/2ν of every arm."""
+def _chernoff(gain: float, dof: Vector, extra: Vector, arms: int) -> float:
+    """maxθ θ·gain − log E[exp(θg)], concave in θ; E is finite below (ν − extra)/2ν of every arm."""
     limit = 0.5 if arms > 0 else 0.0
     for i in range(arms):
-        limit = min(limit, (dof[i] - 1.0) / (2.0 * dof[i]))
+        limit = min(limit, (dof[i] - extra[i]) / (2.0 * dof[i]))
     best, most = 0.0, 0.0
     low, high = 0.0, limit
     for _ in range(_ROUNDS):
         step = (high - low) / _POINTS
         for place in range(1, _POINTS):
             theta = low + place * step
-            value = _exponent(theta, gain, dof, arms)
+            value = _exponent(theta, gain, dof, extra, arms)
             if value > most:
                 best, most = theta, value
         low, high = max(best - step, 0.0), min(best + step, limit)
@@ -118,15 +138,14 @@ def _chernoff(gain: float, dof: Vector, arms: int) -> float:
 
 
 @compiled
-def _exponent(theta: float, gain: float, dof: Vector, arms: int) -> float:
-    total, last, term = theta * gain, 0.0, 0.0
+def _exponent(theta: float, gain: float, dof: Vector, extra: Vector, arms: int) -> float:
+    total, term = theta * gain, 0.0
     for i in range(arms):
-        if dof[i] != last:
-            last = dof[i]
-            half = (last - 1.0) / 2.0
-            tilted = half - last * theta
-            term = (
-                math.lgamma(tilted) - math.lgamma(tilted + 0.5) - math.lgamma(half) + math.lgamma(half + 0.5)
-            )
+        # Arms of the same size share the term.
+        if i == 0 or dof[i] != dof[i - 1] or extra[i] != extra[i - 1]:
+            half, more = (dof[i] - extra[i]) / 2.0, extra[i] / 2.0
+            tilted = half - dof[i] * theta
+            term = math.lgamma(tilted) - math.lgamma(tilted + more)
+            term += math.lgamma(half + more) - math.lgamma(half)
         total -= term
     return total

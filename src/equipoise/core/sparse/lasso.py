@@ -8,12 +8,13 @@ import numpy as np
 import numpy.typing as npt
 
 from equipoise.core.layout import Matrix, Vector
-from equipoise.core.sparse.block_lasso import Task, largest_penalty, solve
+from equipoise.core.sparse.block_lasso import solve
 from equipoise.core.sparse.cross_validation import cross_validated, raw_coefs
 from equipoise.core.sparse.path import weighted_task
 from equipoise.core.sparse.refit import least_squares
 from equipoise.core.sparse.rows import checked_rows
 from equipoise.core.sparse.standardised import Integers, Standardised, mean_squares, standardise
+from equipoise.core.sparse.task import Task, largest_penalty
 from equipoise.errors import InvalidArgument
 
 # λ falls by this factor on its way to the one that is asked for: warm starts are faster.

@@ -8,14 +8,17 @@ from typing import NamedTuple
 import numpy as np
 
 from equipoise.core.layout import Vector
-from equipoise.core.sparse.block_lasso import Task, largest_penalty, new_task, solve
+from equipoise.core.sparse.block_lasso import solve
 from equipoise.core.sparse.refit import Refit, add_feature, new_refit
 from equipoise.core.sparse.standardised import Integers, Standardised, spread_over_rows
+from equipoise.core.sparse.task import Task, largest_penalty, new_task
 
 # Each λ of the path is this share of the one before; below the smallest share of λ_max it ends.
 _STEP, _SMALLEST = 0.95, 1e-3
-# Duality gap over ½‖y‖². Supports do not change below it.
-_TOLERANCE = 1e-6
+# Duality gap over ½‖y‖².
+_TOLERANCE = 1e-5
+# Linear combinations after which the columns are taken to hold no further direction.
+_REFUSALS = 50
 # Halvings of a step in which several features enter at once.
 _HALVINGS = 20
 
@@ -46,7 +49,7 @@ def screen(data: Standardised, scale: Vector, size: int) -> Screen:
             found.entered.append(Entry(feature, share))
             if not add_feature(found.refit, feature):
                 found.refused.append(feature)
-            elif found.refit.size[0] == size:
+            if found.refit.size[0] == size or len(found.refused) > _REFUSALS + 5 * found.refit.size[0]:
                 return found
     return found
 

@@ -31,7 +31,7 @@ class Refit(NamedTuple):
     basis: Matrix  # [most + 1, width] orthonormal in every arm, or zero
     triangles: Matrices  # [m, most + 1, most + 1] R of Z = QR; infinite on the diagonal where Q is zero
     loads: Matrix  # [most + 1, m] Qᵀy
-    residuals: Vector  # [width]
+    residuals: Matrix  # [most + 2, width] of each number of features
     squares: Matrix  # [most + 2, m] residual sums of squares
     ranks: Integers  # [most + 2, m]
     size: Integers  # [1] features so far
@@ -49,15 +49,16 @@ def new_refit(data: Standardised, most: int) -> Refit:
         basis=aligned_zeros((most + 1, width)),
         triangles=np.zeros((arms, most + 1, most + 1)),
         loads=np.zeros((most + 1, arms)),
-        residuals=data.outcomes.copy(),
+        residuals=np.zeros((most + 2, width)),
         squares=np.zeros((most + 2, arms)),
         ranks=np.zeros((most + 2, arms), dtype=np.int64),
         size=np.zeros(1, dtype=np.int64),
         features=np.zeros(most + 1, dtype=np.int64),
     )
+    refit.residuals[0] = data.outcomes
     for i in range(arms):
-        part = refit.residuals[data.starts[i] : data.starts[i + 1]]
-        refit.squares[0, i] = part @ part
+        part = refit.residuals[0, data.starts[i] : data.starts[i + 1]]
+        refit.squares[0, i] = np.sum(part * part)
     return refit
 
 
@@ -72,6 +73,14 @@ def least_squares(data: Standardised, columns: npt.NDArray[np.intp]) -> Matrix:
     return coefs
 
 
+def remove_feature(refit: Refit, place: int) -> None:
+    """Take out the feature at a place of the support; later ones move up."""
+    later = refit.features[place + 1 : refit.size[0]].copy()
+    refit.size[0] = place
+    for j in later:
+        add_feature(refit, j)
+
+
 @compiled
 def add_feature(refit: Refit, j: int) -> bool:
     """Take feature j in if any arm can tell it from the earlier ones; return whether."""
@@ -79,7 +88,7 @@ def add_feature(refit: Refit, j: int) -> bool:
     told_apart = False
     for i in range(refit.starts.shape[0] - 1):
         begin, end = refit.starts[i], refit.starts[i + 1]
-        column, residuals = refit.basis[size], refit.residuals
+        column, before, after = refit.basis[size], refit.residuals[size], refit.residuals[size + 1]
         for r in range(begin, end):
             column[r] = refit.design[j, r]
         for again in range(2):
@@ -95,30 +104,16 @@ def add_feature(refit: Refit, j: int) -> bool:
         refit.triangles[i, size, size] = length if new else np.inf
         for r in range(begin, end):
             column[r] = column[r] / length if new else 0.0
-        along = _product(column, residuals, begin, end)
+        along = _product(column, before, begin, end)
         refit.loads[size, i] = along
         for r in range(begin, end):
-            residuals[r] -= along * column[r]
-        refit.squares[size + 1, i] = _product(residuals, residuals, begin, end)
+            after[r] = before[r] - along * column[r]
+        refit.squares[size + 1, i] = _product(after, after, begin, end)
         refit.ranks[size + 1, i] = refit.ranks[size, i] + new
     if told_apart:
         refit.features[size] = j
         refit.size[0] = size + 1
     return told_apart
-
-
-@compiled
-def remove_feature(refit: Refit, place: int) -> None:
-    """Take out the feature at a place of the support; later ones move up."""
-    size = refit.size[0]
-    # Back to what was there before it, then the later ones anew: they enter late, so few are later.
-    for k in range(size - 1, place - 1, -1):
-        for i in range(refit.starts.shape[0] - 1):
-            for r in range(refit.starts[i], refit.starts[i + 1]):
-                refit.residuals[r] += refit.loads[k, i] * refit.basis[k, r]
-    refit.size[0] = place
-    for k in range(place + 1, size):
-        add_feature(refit, refit.features[k])
 
 
 @compiled

@@ -1,0 +1,64 @@
+"""Where the block lasso works: data, solution and scratch of one problem along its path of penalties."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from equipoise.core.layout import Matrix, Vector
+from equipoise.core.sparse.acceleration import DEPTH
+from equipoise.core.sparse.standardised import Integers, Standardised
+
+
+class Task(NamedTuple):
+    """One problem along its path of penalties: data, solution and scratch."""
+
+    design: Matrix  # [d, width]
+    starts: Integers  # [m + 1]
+    target: Vector  # [width] outcomes in the arms' noise units
+    power: Vector  # [1] ½‖y‖²
+    coefs: Matrix  # [d, m] of the standardised columns
+    norms: Vector  # [d] lengths of the rows of coefs
+    residuals: Vector  # [width]
+    slopes: Vector  # [d] ‖Zⱼᵀr‖, for the features of the last look
+    working: Integers  # [d] features that take part in descent
+    penalties: Vector  # [2] λ_max, and the λ that slopes belong to
+    point: Vector  # coefs and residuals, end to end
+    # Scratch
+    block: Vector  # [m]
+    points: Matrix  # [DEPTH + 2, as point] what the last epochs left, and their combination
+    system: Matrix  # [DEPTH, DEPTH]
+    weights: Vector  # [DEPTH]
+
+
+def new_task(data: Standardised, target: Vector) -> Task:
+    """At λ = λ_max, where all coefficients are 0."""
+    dim, arms = len(data.design), len(data.counts)
+    slopes = np.zeros(dim)
+    for i in range(arms):
+        rows = slice(data.starts[i], data.starts[i + 1])
+        slopes = np.hypot(slopes, np.einsum("jr,r->j", data.design[:, rows], target[rows]))
+    point = np.concatenate([np.zeros(dim * arms), target])
+    return Task(
+        design=data.design,
+        starts=data.starts,
+        target=target,
+        power=np.array([0.5 * np.sum(target * target)]),
+        coefs=point[: dim * arms].reshape(dim, arms),
+        norms=np.zeros(dim),
+        residuals=point[dim * arms :],
+        slopes=slopes,
+        working=np.zeros(dim, dtype=np.int64),
+        penalties=np.full(2, slopes.max()),
+        block=np.zeros(arms),
+        point=point,
+        points=np.zeros((DEPTH + 2, len(point))),
+        system=np.zeros((DEPTH, DEPTH)),
+        weights=np.zeros(DEPTH),
+    )
+
+
+def largest_penalty(task: Task) -> float:
+    """λ_max = maxⱼ ‖Zⱼᵀy‖, above which no feature is active."""
+    return float(task.penalties[0])
