@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from equipoise.core.sparse import Recovery
 
 _NEVER = 2**62
+# Arms with less than this share of the outcomes that choosing features takes are not asked.
+_ENOUGH = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +131,7 @@ def next_stage(
     """
     old = stage.state
     step = int(old.trial["step"][0])
-    told = np.flatnonzero(old.rows["status"][:step] == TOLD)
+    told = _choosing_rows(old, step, policy.screening(problem))
     recovery = policy.recover(
         contexts[told],
         old.outcomes[told],
@@ -147,7 +149,7 @@ def next_stage(
     state.trial["step"], state.trial["number"] = step, old.trial["number"]
     if not reuse:
         state.rows["status"][told] = SET_ASIDE
-        state.arms["set_aside"] += old.arms["observed"]
+        state.arms["set_aside"] += np.bincount(old.rows["arm"][told], minlength=len(problem.arms))
     set_limits(state.arms, state.trial, problem.costs, problem.floors, problem.caps)
     kernel.rebuild_all(state)
     return Stage(
@@ -163,6 +165,17 @@ def next_stage(
         recovery=recovery,
         screened=len(told),
     )
+
+
+def _choosing_rows(state: State, step: int, screening: float) -> npt.NDArray[np.intp]:
+    """Rows whose outcomes choose the features: all that are known, but for arms that have next to none.
+
+    The arm with the fewest rows limits how many features can be told apart.
+    """
+    told = np.flatnonzero(state.rows["status"][:step] == TOLD)
+    counts = np.bincount(state.rows["arm"][told], minlength=len(state.arms))
+    enough = counts >= _ENOUGH * min(screening, counts.max())
+    return told[enough[state.rows["arm"][told]]]
 
 
 def final_stage(stage: Stage, contexts: Matrix, problem: Problem, policy: StagedPolicy, seed: int) -> Stage:
