@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from equipoise.lab.arena import Setting
 
 POLICIES = ("uniform", "oracle", "trace-ucb", "trace-gain")
+SPARSE_POLICIES = ("uniform", "sparse-trace-ucb", "sparse-oracle")
 TRIALS, SEED = "1000", "0"
 # What more would need is measured in hundreds of gigabytes, or in weeks.
 MOST_UNITS, MOST_TRIALS = 10_000_000, 100_000_000
@@ -54,11 +55,12 @@ def chosen_policies(typed: tuple[str, ...], setting: Setting) -> list[str]:
     import equipoise as eq
 
     problem = setting.problem()
-    names = list(typed or POLICIES)
+    sparse = getattr(setting, "truth", None) is not None
+    names = list(typed or (SPARSE_POLICIES if sparse else POLICIES))
     parsed: dict[str, Policy] = {name: eq.parse_policy(name) for name in names}
-    if typed or problem.pays_for_start:
-        return names
     late = [name for name in names if type(parsed[name]).forced_start]
+    if typed or problem.pays_for_start or not late:
+        return names
     click.echo(
         f"Without {', '.join(late)}: adaptive policies start with d + 1 units an arm, "
         f"{problem.least_budget:.10g} in all, and the budget is {setting.budget:.10g}.",

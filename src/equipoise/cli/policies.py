@@ -34,8 +34,10 @@ def _summary(policy: type[Policy]) -> str:
 
 
 def _arguments(policy: type[Policy]) -> str:
+    from equipoise.core.policy import format_argument
+
     assert dataclasses.is_dataclass(policy)  # register() sees to it
     return "\n".join(
-        f"{field.name}={'unset' if field.default is None else field.default}"
+        f"{field.name}={'unset' if field.default is None else format_argument(field.default)}"
         for field in dataclasses.fields(policy)
     )

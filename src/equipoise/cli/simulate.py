@@ -103,6 +103,14 @@ _MOST_FEATURES = 10_000
     "Final estimates: a penalty, leave-one-out, empirical-bayes or pooled.  [default: 1/n]",
 )  # fmt: skip
 @value_option(
+    "--sparsity", whole_number("--sparsity", "8", least=0), "S",
+    "Draw coefficients of ±1 for S features and 0 for all others, anew for every trial.",
+)  # fmt: skip
+@value_option(
+    "--overlap", number_between("--overlap", "0.5", least=0.0, below=math.nextafter(1.0, 2.0)), "P",
+    "Share of the arms in which each of the S features matters.  [default: 1]",
+)  # fmt: skip
+@value_option(
     "--costs",
     parse_costs,
     "C,C,…",

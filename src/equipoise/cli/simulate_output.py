@@ -35,16 +35,21 @@ def print_result(result: SimulationResult, *, files: Sequence[Path], again: str)
 def _print_losses(result: SimulationResult) -> None:
     from equipoise.report.numbers import with_error
 
-    table = new_table("policy", "expected\nmax", "median\nmax", "mean", "coverage")
+    chosen = ["features\nexact"] if any(p.chooses_features for p in result.policies.values()) else []
+    table = new_table("policy", "expected\nmax", "median\nmax", "mean", "coverage", *chosen)
     for name, policy in result.policies.items():
         losses = [with_error(getattr(policy, loss)()) for loss in LOSSES]
-        covered = policy.coverage().value
-        table.add_row(name, *losses, f"{100 * covered:.1f} %" if covered == covered else "–")
+        shares = [policy.coverage(), *([policy.recovery()] if chosen else [])]
+        table.add_row(name, *losses, *(_percent(share.value) for share in shares))
     scenario = result.scenario
     title = f"Squared errors (± standard error): {len(scenario.noise)} arms, {scenario.dim} features, " + (
         f"{scenario.budget} units" if scenario.costs is None else f"a budget of {scenario.budget:.10g}"
     )
     print_table(folded(table), title=title)
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %" if share == share else "–"
 
 
 def print_differences(result: SimulationResult) -> None:

@@ -115,9 +115,27 @@ def _override(scenario: Scenario, given: Mapping[str, Any]) -> Scenario:
         )
     if "student_noise" in given:
         changes["noise_shape"] = StudentNoise(dof=given["student_noise"])
+    if "sparsity" in given or "overlap" in given:
+        changes["truth"] = _truth(scenario, given)
     if "delay" in given:
         changes["delay"] = Delay(mean=given["delay"]) if given["delay"] > 0.0 else None
     return scenario.replace(**changes)
+
+
+def _truth(scenario: Scenario, given: Mapping[str, Any]) -> Any:
+    from equipoise.lab.pieces import SparseTruth
+
+    typed = {
+        new: given[old] for old, new in (("sparsity", "features"), ("overlap", "overlap")) if old in given
+    }
+    if scenario.truth is not None:
+        return dataclasses.replace(scenario.truth, **typed)
+    if "features" not in typed:
+        raise InvalidArgument(
+            "--overlap says in which arms features matter, but not how many do",
+            hint="type --sparsity S as well",
+        )
+    return SparseTruth(**typed)
 
 
 def _covariance(text: str) -> Any:

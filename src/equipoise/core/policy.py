@@ -97,7 +97,7 @@ class Policy:
         for field in _fields(type(self)):
             value = getattr(self, field.name)
             if value != field.default:
-                parts.append(f"{field.name}={_format(value)}")
+                parts.append(f"{field.name}={format_argument(value)}")
         return ":".join(parts)
 
 
@@ -223,7 +223,8 @@ def _parse(text: str) -> Any:
     return text
 
 
-def _format(value: Any) -> str:
+def format_argument(value: Any) -> str:
+    """An argument as it is written in a policy's text form."""
     if isinstance(value, bool):
         return "true" if value else "false"
-    return ",".join(map(_format, value)) if isinstance(value, tuple) else str(value)
+    return ",".join(map(format_argument, value)) if isinstance(value, tuple) else str(value)

@@ -173,9 +173,11 @@ def _choosing_rows(state: State, step: int, screening: float) -> npt.NDArray[np.
     The arm with the fewest rows limits how many features can be told apart.
     """
     told = np.flatnonzero(state.rows["status"][:step] == TOLD)
-    counts = np.bincount(state.rows["arm"][told], minlength=len(state.arms))
+    arms: npt.NDArray[np.int64] = state.rows["arm"][told]
+    counts = np.bincount(arms, minlength=len(state.arms))
     enough = counts >= _ENOUGH * min(screening, counts.max())
-    return told[enough[state.rows["arm"][told]]]
+    chosen: npt.NDArray[np.intp] = told[enough[arms]]
+    return chosen
 
 
 def final_stage(stage: Stage, contexts: Matrix, problem: Problem, policy: StagedPolicy, seed: int) -> Stage:

@@ -178,17 +178,17 @@ class SimulationResult:
             1.0 if scenario.weights is None else np.array(scenario.weights)
         )
         costs = 1.0 if scenario.costs is None else scenario.costs
-        optimum = optimal_loss(weighted, self._dim, scenario.budget, costs)
+        optimum = optimal_loss(weighted, self.features, scenario.budget, costs)
         return Estimate(own.value - optimum if math.isfinite(optimum) else math.nan, own.stderr, own.trials)
 
     @property
-    def _dim(self) -> int:
-        """Features that matter."""
+    def features(self) -> int:
+        """How many features matter."""
         truth = getattr(self.scenario, "truth", None)
         return self.scenario.dim if truth is None else int(truth.features)
 
     def _oracle(self) -> str | None:
-        best = "oracle" if self._dim == self.scenario.dim else "sparse-oracle"
+        best = "oracle" if self.features == self.scenario.dim else "sparse-oracle"
         for policy in self.policies.values():
             if policy.spec.partition(":")[0] == best:
                 return policy.name

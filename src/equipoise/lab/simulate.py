@@ -248,7 +248,7 @@ def check_policies(
             raise BudgetTooSmall(
                 f"{name} needs a budget of at least {formula}{needed:.10g}, "
                 f"not {problem.budget:.10g}: it starts with d + 1 units an arm",
-                hint="below that only uniform and oracle can run",
+                hint="below that only uniform, oracle and policies that choose features can run",
             )
         policy.informed(arena.noise).settings(problem)
 

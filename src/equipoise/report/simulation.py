@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+
+import numpy as np
 
 from equipoise.core.policies import Oracle
 from equipoise.lab.arena import Setting
-from equipoise.lab.result import SimulationResult, mean_estimate
+from equipoise.lab.result import Estimate, SimulationResult, mean_estimate
 from equipoise.report.document import Block, Code, Report, Section, Table, Text
 from equipoise.report.figures import can_plot
 from equipoise.report.numbers import change, percent, with_error
@@ -55,6 +57,9 @@ def simulation_report(
 def optimal_units(result: SimulationResult) -> Sequence[int] | None:
     """k* as the oracle pulls, or None where the budget does not pay for d + 1 units of every arm."""
     problem = result.scenario.problem()
+    if result.features < problem.dim:
+        # Among the features that matter; which they are makes no difference.
+        problem = problem.on_columns(np.arange(result.features))
     if not problem.pays_for_start:
         return None
     counts: list[int] = Oracle(noise=result.scenario.noise).settings(problem).astype(int).tolist()
@@ -91,11 +96,8 @@ def summary(result: SimulationResult) -> str:
 def loss_blocks(result: SimulationResult) -> list[Block]:
     """A table and figures of all losses."""
     losses = {name: result.losses_of(name) for name in result.policies}
-    shown = list(next(iter(losses.values())))
-    rows = [
-        [name, *(percent(own[loss]) if loss == "coverage" else with_error(own[loss]) for loss in shown)]
-        for name, own in losses.items()
-    ]
+    shown = list(dict.fromkeys(loss for own in losses.values() for loss in own))
+    rows = [[name, *(_written(own, loss) for loss in shown)] for name, own in losses.items()]
     text = (
         "Expected max is the largest mean error of an arm, median max the median over trials of the worst "
         "arm's error, mean the average over arms and trials."
@@ -104,6 +106,8 @@ def loss_blocks(result: SimulationResult) -> list[Block]:
         text += " Regret is the expected max above that of the optimal static allocation."
     if "coverage" in shown:
         text += " Coverage is the share of true coefficients inside their 95 % intervals."
+    if "recovery" in shown:
+        text += " Recovery is the share of trials that chose exactly the features that matter."
     blocks: list[Block] = [Text(text), Table(["policy", *(loss.replace("_", " ") for loss in shown)], rows)]
     if can_plot():
         from equipoise.report.simulation_figures import losses_figure, worst_figure
@@ -112,6 +116,12 @@ def loss_blocks(result: SimulationResult) -> list[Block]:
     else:
         blocks.append(Text("Figures need matplotlib: pip install 'equipoise[plot]'."))
     return blocks
+
+
+def _written(losses: Mapping[str, Estimate], loss: str) -> str:
+    if loss not in losses:
+        return "–"
+    return (percent if loss in ("coverage", "recovery") else with_error)(losses[loss])
 
 
 def difference_blocks(result: SimulationResult) -> list[Block]:

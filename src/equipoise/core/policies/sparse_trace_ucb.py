@@ -16,7 +16,7 @@ from equipoise.core.policies.trace_ucb import TraceUCB
 from equipoise.core.policy import Policy, register
 from equipoise.core.problem import Problem
 from equipoise.core.screening import default_screening
-from equipoise.core.sparse import Recovery, recover_support
+from equipoise.core.sparse import BY_SPARSITY, CRITERIA, Recovery, recover_support
 from equipoise.core.staged import Columns, StagedPolicy
 from equipoise.core.widths import is_number
 from equipoise.errors import BudgetTooSmall, InvalidPolicy
@@ -34,7 +34,11 @@ class SparseTraceUCB(StagedPolicy, BoundedPolicy):
     screen
         L, outcomes an arm that the features are chosen from; None: from the budget.
     sparsity
-        s, how many features matter in any arm; None: chosen by a criterion that needs no noise variance.
+        s, how many features matter in any arm; None: the criterion says.
+    criterion
+        How the number of features is chosen: ``"elimination"``, or without ``sparsity`` also ``"ebic"``,
+        ``"cross-validation"`` and ``"stability"``, with it ``"path"``, the first λ that has s features.
+        See :mod:`equipoise.core.sparse.criteria`.
     support
         The features themselves, counted from 0, if they are known: Trace-UCB among them from the start.
     reuse
@@ -51,6 +55,7 @@ class SparseTraceUCB(StagedPolicy, BoundedPolicy):
 
     screen: int | None = None
     sparsity: int | None = None
+    criterion: str = "elimination"
     support: tuple[int, ...] | None = None
     reuse: bool = False
     look: bool = False
@@ -58,11 +63,12 @@ class SparseTraceUCB(StagedPolicy, BoundedPolicy):
 
     contrasts = {
         **{
-            name: tuple({**arguments, "support": (0, 1, 2)} for arguments in pair)
-            for name, pair in BoundedPolicy.contrasts.items()
+            name: ({**one, "support": (0, 1, 2)}, {**other, "support": (0, 1, 2)})
+            for name, (one, other) in BoundedPolicy.contrasts.items()
         },
         "screen": ({"screen": 6, "sparsity": 2}, {"screen": 12, "sparsity": 2}),
         "sparsity": ({"screen": 8, "sparsity": 1}, {"screen": 8, "sparsity": 3}),
+        "criterion": ({"screen": 10}, {"screen": 10, "criterion": "ebic"}),
         "support": ({"support": (0,)}, {"support": (0, 1, 2)}),
         "reuse": ({"screen": 8, "sparsity": 2}, {"screen": 8, "sparsity": 2, "reuse": True}),
         "look": ({"screen": 8, "sparsity": 2}, {"screen": 8, "sparsity": 2, "look": True}),
@@ -76,9 +82,11 @@ class SparseTraceUCB(StagedPolicy, BoundedPolicy):
         super().__post_init__()
         if self.support is not None:
             object.__setattr__(self, "support", checked_features(self.support))
-            if self.screen is not None or self.sparsity is not None or self.reuse:
+            chooses = self.screen is not None or self.sparsity is not None
+            if chooses or self.reuse or self.criterion != "elimination":
                 raise InvalidPolicy(
-                    "with support= there is nothing to choose", hint="leave screen=, sparsity= and reuse= out"
+                    "with support= there is nothing to choose",
+                    hint="leave screen=, sparsity=, criterion= and reuse= out",
                 )
         for name, least in (("screen", 2), ("sparsity", 0)):
             if getattr(self, name) is not None:
@@ -90,7 +98,16 @@ class SparseTraceUCB(StagedPolicy, BoundedPolicy):
             raise InvalidPolicy(
                 "with look=true there is no width", hint="leave width=, bound= and delta= out"
             )
+        self._check_criterion()
         self._check_refresh()
+
+    def _check_criterion(self) -> None:
+        known = tuple(CRITERIA) if self.sparsity is None else BY_SPARSITY
+        if self.criterion not in known:
+            given = "without" if self.sparsity is None else "with"
+            raise InvalidPolicy(
+                f"no criterion {self.criterion!r} {given} sparsity=", hint=f"use {', '.join(known)}"
+            )
 
     def _check_refresh(self) -> None:
         if self.refresh is None:
@@ -154,4 +171,12 @@ class SparseTraceUCB(StagedPolicy, BoundedPolicy):
     def recover(
         self, contexts: Matrix, outcomes: Vector, arms: npt.NDArray[np.int64], arm_count: int, most: int
     ) -> Recovery:
-        return recover_support(contexts, outcomes, arms, arm_count, sparsity=self.sparsity, most=most)
+        return recover_support(
+            contexts,
+            outcomes,
+            arms,
+            arm_count,
+            sparsity=self.sparsity,
+            most=most,
+            criterion=self.criterion,
+        )

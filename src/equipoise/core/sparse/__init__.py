@@ -3,6 +3,6 @@
 from equipoise.core.sparse.criteria import CRITERIA
 from equipoise.core.sparse.lasso import fit_lasso
 from equipoise.core.sparse.path import Entry
-from equipoise.core.sparse.recovery import Recovery, recover_support
+from equipoise.core.sparse.recovery import BY_SPARSITY, Recovery, recover_support
 
-__all__ = ["CRITERIA", "Entry", "Recovery", "fit_lasso", "recover_support"]
+__all__ = ["BY_SPARSITY", "CRITERIA", "Entry", "Recovery", "fit_lasso", "recover_support"]

@@ -26,7 +26,7 @@ from equipoise.errors import InvalidArgument
 _SPARE = 2
 # How much of the outcomes' mean square counts as noise in the second pass.
 _SIGNAL = 0.3
-_BY_SPARSITY = ("elimination", "path")
+BY_SPARSITY = ("elimination", "path")
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ def _check_numbers(sparsity: Any, most: Any, criterion: str) -> None:
         whole = isinstance(number, int | np.integer) and not isinstance(number, bool)
         if number is not None and not (whole and number >= 0):
             raise InvalidArgument(f"{name}={number!r} is not a whole number of at least 0")
-    known = _BY_SPARSITY if sparsity is not None else tuple(CRITERIA)
+    known = BY_SPARSITY if sparsity is not None else tuple(CRITERIA)
     if criterion not in known:
         words = ", ".join(f"'{word}'" for word in known)
         given = "with" if sparsity is not None else "without"

@@ -1,0 +1,105 @@
+"""Replays of policies that choose features: the arms and models of Experiment on the same rows."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+import equipoise as eq
+from equipoise.errors import InvalidPolicy, SupportWarning
+from equipoise.lab.replay.arena import new_arena
+from equipoise.lab.replay.staged import new_staged_bench, run_staged_trial, run_staged_trials
+from equipoise.lab.replay.table import ReplayTable
+from equipoise.lab.replay.trials import collect, deal
+from equipoise.lab.trials import new_ledger
+
+SETTINGS = [("table", "intercept"), ("online", "intercept"), ("table", "table"), ("online", "none")]
+SPECS = [
+    "sparse-trace-ucb:screen=15:sparsity=4",
+    "sparse-trace-ucb:screen=15:reuse=true:look=true:refresh=2",
+    "sparse-trace-ucb:support=0,2,5",
+    "sparse-oracle:support=0,2,5",
+    "uniform-lasso",
+]
+
+
+def table(rows=400, dim=14, arms=3, seed=3) -> ReplayTable:
+    """Targets that depend on two columns of many."""
+    rng = np.random.default_rng(seed)
+    contexts = np.rint(2 * rng.normal(size=(rows, dim)))
+    slopes = np.zeros((dim, arms))
+    slopes[[2, 9]] = rng.choice([-1.0, 1.0], size=(2, arms))
+    targets = 1 + contexts @ slopes + rng.normal(size=(rows, arms)) * np.linspace(0.3, 2.0, arms)
+    names = [f"x{c}" for c in range(dim)], [f"y{i}" for i in range(arms)]
+    return ReplayTable("wide", contexts, targets, tuple(names[0]), tuple(names[1]))
+
+
+@pytest.mark.parametrize(("moment", "center"), SETTINGS)
+@pytest.mark.parametrize("spec", SPECS)
+def test_the_same_bits_as_experiment(spec, moment, center):
+    arena = new_arena(table(), 150, moment=moment, center=center)
+    bench, ledger = new_staged_bench(arena, eq.parse_policy(spec), 11), new_ledger(1, 3)
+    run_staged_trials(bench, 5, ledger)
+    stage = run_staged_trial(bench, 5)
+    dealt = bench.deck.order[:150].copy()
+    collect(bench.deck)
+    targets = arena.rows.targets - (arena.fit.target_shift if center == "table" else 0.0)
+    experiment = eq.Experiment(arena.problem(), bench.policy, seed=11)
+    experiment._state.trial["number"] = 5
+    first: dict[int, float] = {}
+    for t, row in enumerate(dealt):
+        unit = experiment.ask(bench.contexts[t])
+        i = experiment.problem.index(unit.arm)
+        assert i == stage.state.rows["arm"][t], f"unit {t + 1}"
+        if center == "intercept" and i not in first:
+            first[i] = targets[row, i]
+            targets = targets.copy()
+            targets[:, i] -= first[i]
+        experiment.tell(unit.id, targets[row, i])
+    assert ledger.counts[0].tolist() == list(experiment.counts.values())
+    held_out = np.setdiff1d(np.arange(400), dealt)
+    contexts = arena.rows.contexts - (0.0 if center == "none" else arena.fit.shift)
+    if center == "intercept":
+        contexts = np.column_stack([np.ones(400), contexts])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SupportWarning)
+        estimates = experiment.estimates(ridge=None)
+    for i, arm in enumerate(estimates):
+        expected = np.mean((targets[held_out, i] - contexts[held_out] @ arm.coef) ** 2)
+        assert ledger.errors[0, i] == pytest.approx(expected, rel=1e-8)
+
+
+def test_trials_leave_the_deck_as_it_was():
+    arena = new_arena(table(), 150)
+    whole, alone = new_ledger(6, 3), new_ledger(1, 3)
+    policy = eq.parse_policy(SPECS[0])
+    run_staged_trials(new_staged_bench(arena, policy, 2), 0, whole)
+    run_staged_trials(new_staged_bench(arena, policy, 2), 4, alone)
+    np.testing.assert_array_equal(whole.errors[4], alone.errors[0])
+    bench = new_staged_bench(arena, policy, 2)
+    deal(bench.deck, 4)
+    collect(bench.deck)
+    np.testing.assert_array_equal(bench.deck.order, np.arange(400))
+
+
+def test_few_columns_pay_where_few_matter():
+    found = eq.replay(
+        dict(zip(table().context_names, table().contexts.T, strict=True))
+        | dict(zip(table().target_names, table().targets.T, strict=True)),
+        ["trace-ucb", "sparse-trace-ucb"],
+        targets=list(table().target_names),
+        budget=120,
+        trials=40,
+        seed=1,
+    )
+    assert found["sparse-trace-ucb"].expected_max().value < 0.9 * found["trace-ucb"].expected_max().value
+    # Which columns matter in a real table nobody knows.
+    assert not found["sparse-trace-ucb"].chooses_features
+
+
+def test_the_oracle_must_be_told_the_features():
+    arena = new_arena(table(), 150)
+    with pytest.raises(InvalidPolicy, match="must be told the features"):
+        run_staged_trials(new_staged_bench(arena, eq.SparseOracle(), 2), 0, new_ledger(1, 3))
