@@ -127,11 +127,12 @@ class Problem:
             object.__setattr__(self, name, value)
         if not self.pays_for_start and not allow_small_budget:
             needed = "" if not least.any() else ", and some have higher floors"
+            few = "; if few features matter, allow_small_budget=True and sparse-trace-ucb"
             raise BudgetTooSmall(
                 f"a budget of {budget:.10g} cannot estimate {len(names)} arms in {dim} dimensions: "
                 f"every arm needs at least d + 1 = {dim + 1} units{needed}",
-                hint=f"give budget={self.least_budget:.10g} or more, or fewer arms or features; "
-                "if few features matter, allow_small_budget=True and sparse-trace-ucb",
+                hint=f"give budget={self.least_budget:.10g} or more, or fewer arms or features"
+                + (few if not least.any() else ""),
             )
 
     @property
