@@ -31,7 +31,7 @@ class ArmEstimate:
     coef: Vector
     """The estimate: ridge coefficients, or what another ``method`` makes of the data."""
     count: int
-    """Units assigned and not lost, pending ones included."""
+    """Units assigned and not lost, pending ones included, without those that only chose features."""
     observed: int
     """Outcomes the estimate uses."""
     dof: int

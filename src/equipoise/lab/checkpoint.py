@@ -116,7 +116,8 @@ def policy_fingerprint(spec: str) -> str:
     """Changes with the code of a policy, which may be the user's own and half done."""
     policy = registered_policies()[spec.partition(":")[0]]
     digest = hashlib.blake2b(digest_size=8)
-    for function in (policy.score, policy.settings):
+    stages = ("first", "second", "screening", "recover", "fit") if policy.staged else ()
+    for function in (policy.score, policy.settings, *(getattr(policy, name) for name in stages)):
         try:
             digest.update(inspect.getsource(function).encode())
         except (OSError, TypeError):  # typed into an interpreter

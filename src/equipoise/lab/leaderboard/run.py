@@ -74,7 +74,7 @@ def run_leaderboard(
 
 def chosen_policies(specs: Sequence[str]) -> list[str]:
     """Policies as they were typed, the reference among them; all of the package's if none were."""
-    chosen = list(specs) or [name for name, kind in registered_policies().items() if _is_ours(kind)]
+    chosen = list(specs) or [name for name, kind in registered_policies().items() if _competes(kind)]
     for spec in chosen:
         parse_policy(spec)
         if chosen.count(spec) > 1:
@@ -99,6 +99,7 @@ def _rows(runner: Runner, entries: Sequence[Entry], policies: Sequence[str], tri
         yield Row(entry, own.seed, point.losses)
 
 
-def _is_ours(kind: type[Policy]) -> bool:
-    # A policy that was typed into an interpreter may have no module.
-    return str(kind.__module__).startswith("equipoise.core.policies.")
+def _competes(kind: type[Policy]) -> bool:
+    # A policy that was typed into an interpreter may have no module. In these scenarios all features
+    # matter, so policies that choose some have nothing to win.
+    return str(kind.__module__).startswith("equipoise.core.policies.") and not kind.staged
