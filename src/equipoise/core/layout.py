@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from equipoise.core.handles import handled
 from equipoise.core.lanes import aligned_zeros, padded
 
 Vector = npt.NDArray[np.float64]
@@ -93,6 +94,7 @@ NO_CAP = 2**53
 PENDING, TOLD, LOST, WITHDRAWN = range(4)
 
 
+@handled
 class State(NamedTuple):
     """All arrays of one trial; compiled functions take it whole."""
 

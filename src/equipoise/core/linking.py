@@ -3,7 +3,10 @@
 Numba turns each function into a library of its own: it optimises the function with everything it
 calls, writes machine code, and wraps it for Python, before the first caller takes the result in and
 does all of that again. In nested kernels most of that work is thrown away. A *part* stops after
-lowering; a *kernel*, which Python calls, takes the parts in, and they are optimised together.
+lowering; a *kernel*, which Python calls, takes all parts in, and they are optimised together.
+
+Both go through those of Numba's passes only that plain loops over arrays and records need. Functions
+from elsewhere, such as a user's score, may use closures and the like: they go through all of them.
 
 Parts change when code is optimised, not what it computes: arithmetic is never reordered.
 """
@@ -11,18 +14,22 @@ Parts change when code is optimised, not what it computes: arithmetic is never r
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numba
 from numba import types
+from numba.core import typed_passes, untyped_passes
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
+from numba.core.compiler_machinery import PassManager
+
+from equipoise.core.lookups import remembering
 
 
 def part_and_kernel(function: Callable[..., Any], **options: Any) -> Any:
     """A function that kernels call as a part, and Python as a kernel of its own, cached on disk."""
-    kernel = _njit(cache=True, pipeline_class=_KernelCompiler, no_cfunc_wrapper=True, **options)(function)
+    kernel = _njit(cache=True, pipeline_class=KernelCompiler, no_cfunc_wrapper=True, **options)(function)
     inside = part(function, **options)
 
     def call_inside(arguments: Any, keywords: Any) -> Any:
@@ -35,9 +42,16 @@ def part_and_kernel(function: Callable[..., Any], **options: Any) -> Any:
 
 def part(function: Callable[..., Any], **options: Any) -> Any:
     """A function that kernels call, and Python cannot."""
-    return _njit(pipeline_class=_PartCompiler, no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)(
-        function
-    )
+    return _part(function, _PartCompiler, options)
+
+
+def foreign_part(function: Callable[..., Any], **options: Any) -> Any:
+    """The same for a function that may be written in any way that Numba understands."""
+    return _part(function, _ForeignCompiler, options)
+
+
+def _part(function: Callable[..., Any], compiler: type, options: Any) -> Any:
+    return _njit(pipeline_class=compiler, no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)(function)
 
 
 _njit: Any = numba.njit
@@ -49,15 +63,23 @@ class _PartLibrary(JITCodeLibrary):
     def _optimize_functions(self, module: Any) -> None:
         module.data_layout = self._codegen._data_layout
 
-    def _optimize_final_module(self) -> None:
-        pass
-
-    def _finalize_final_module(self) -> None:
+    def finalize(self) -> None:
+        for function in self._final_module.functions:
+            if not function.is_declaration and function.linkage.name == "external":
+                # Kept where it is called, and once.
+                function.linkage = "linkonce_odr"
         self._finalized = True
 
     def get_pointer_to_function(self, name: str) -> int:
         self._ensure_finalized()  # type: ignore[no-untyped-call]
         return 0
+
+    def _get_module_for_linking(self) -> Any:
+        """For callers that are no kernels: together with the parts that it calls."""
+        if self._shared_module is None:
+            self._shared_module = self._final_module.clone()
+            _link(self._shared_module, self._linking_libraries)
+        return self._shared_module
 
     @property
     def codegen(self) -> Any:
@@ -68,13 +90,33 @@ class _PartLibrary(JITCodeLibrary):
 
 
 class _KernelLibrary(JITCodeLibrary):
+    def finalize(self) -> None:
+        _link(self._final_module, self._linking_libraries)
+        self._linking_libraries = []
+        super().finalize()
+
     def _optimize_final_module(self) -> None:
         # Once: Numba's first round serves the counting of references, and kernels have none.
         passes, builder = self._codegen._module_pass_manager()
         passes.run(self._final_module, builder)
 
 
-class _PartCompiler(Compiler):
+def _link(module: Any, libraries: Iterable[Any]) -> None:
+    """Take in libraries and the parts that they call, each once."""
+    seen, waiting = set(), list(libraries)
+    while waiting:
+        library = waiting.pop(0)
+        if library in seen:
+            continue
+        seen.add(library)
+        if isinstance(library, _PartLibrary):
+            module.link_in(library._final_module, preserve=True)
+            waiting.extend(library._linking_libraries)
+        else:
+            module.link_in(library._get_module_for_linking(), preserve=True)
+
+
+class _ForeignCompiler(Compiler):
     library: Any = _PartLibrary
 
     def define_pipelines(self) -> Any:
@@ -83,7 +125,37 @@ class _PartCompiler(Compiler):
         return super().define_pipelines()  # type: ignore[no-untyped-call]
 
 
-class _KernelCompiler(_PartCompiler):
+class _PartCompiler(_ForeignCompiler):
+    def __init__(self, typing_context: Any, *rest: Any) -> None:
+        super().__init__(typing_context, *rest)  # type: ignore[no-untyped-call]
+        self.state.typingctx = self.state.targetctx.typing_context = remembering(typing_context)
+
+    def define_pipelines(self) -> Any:
+        super().define_pipelines()
+        passes: Any = PassManager("part")
+        for step in _PASSES:
+            passes.add_pass(step, step._name)
+        passes.finalize()
+        return [passes]
+
+
+_PASSES: Any = (
+    untyped_passes.TranslateByteCode,
+    untyped_passes.FixupArgs,
+    untyped_passes.IRProcessing,
+    untyped_passes.GenericRewrites,
+    untyped_passes.ReconstructSSA,
+    typed_passes.NopythonTypeInference,
+    typed_passes.PreLowerStripPhis,
+    typed_passes.AnnotateTypes,
+    typed_passes.NativeLowering,
+    typed_passes.NoPythonBackend,
+)
+
+
+class KernelCompiler(_PartCompiler):
+    """Compiles what Python, or an address, calls."""
+
     library: Any = _KernelLibrary
 
     def compile_extra(self, function: Callable[..., Any]) -> Any:

@@ -7,11 +7,13 @@ from typing import NamedTuple
 import numpy as np
 
 from equipoise.core.compiled import compiled
+from equipoise.core.handles import handled
 from equipoise.core.intervals import FIRST_ORDER, SECOND_ORDER
 from equipoise.core.layout import Matrix, State, Vector
 from equipoise.core.solving import cholesky_solve, to_user_coordinates
 
 
+@handled
 class Judge(NamedTuple):
     """Settings and scratch of the final estimates."""
 
