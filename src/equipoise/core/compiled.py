@@ -18,7 +18,7 @@ from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
 from equipoise.core.layout import ARM, TRIAL
-from equipoise.core.linking import KernelCompiler, foreign_part, part_and_kernel
+from equipoise.core.linking import ScoreCompiler, foreign_part, part_and_kernel
 from equipoise.errors import InvalidPolicy
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -52,7 +52,7 @@ def compile_score(function: Callable[..., float]) -> Any:
     # constants or helpers of other files, so they are compiled anew in every process.
     own = (function.__module__ or "").startswith("equipoise.")
     try:
-        return numba.cfunc(_SCORE_SIGNATURE, cache=own, pipeline_class=KernelCompiler, **_OPTIONS)(
+        return numba.cfunc(_SCORE_SIGNATURE, cache=own, pipeline_class=ScoreCompiler, **_OPTIONS)(
             _for_all_arms(function)
         )
     except (numba.core.errors.NumbaError, KeyError, AttributeError) as error:

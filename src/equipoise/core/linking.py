@@ -18,18 +18,19 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import numba
+from llvmlite.binding import create_pass_builder, create_pipeline_tuning_options
 from numba import types
 from numba.core import typed_passes, untyped_passes
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.core.compiler_machinery import PassManager
 
-from equipoise.core.lookups import remembering
+from equipoise.core.lookups import remembering, stop_retrying
 
 
 def part_and_kernel(function: Callable[..., Any], **options: Any) -> Any:
     """A function that kernels call as a part, and Python as a kernel of its own, cached on disk."""
-    kernel = _njit(cache=True, pipeline_class=KernelCompiler, no_cfunc_wrapper=True, **options)(function)
+    kernel = _njit(cache=True, pipeline_class=_KernelCompiler, no_cfunc_wrapper=True, **options)(function)
     inside = part(function, **options)
 
     def call_inside(arguments: Any, keywords: Any) -> Any:
@@ -90,15 +91,27 @@ class _PartLibrary(JITCodeLibrary):
 
 
 class _KernelLibrary(JITCodeLibrary):
+    # Loops are either vectors by design (see lanes.py) or rare: unrolled ones take longer to write than
+    # all the rest, and to run a little longer, too.
+    unrolls = False
+
     def finalize(self) -> None:
         _link(self._final_module, self._linking_libraries)
         self._linking_libraries = []
-        super().finalize()
+        super().finalize()  # type: ignore[no-untyped-call]
 
     def _optimize_final_module(self) -> None:
         # Once: Numba's first round serves the counting of references, and kernels have none.
-        passes, builder = self._codegen._module_pass_manager()
-        passes.run(self._final_module, builder)
+        options = create_pipeline_tuning_options(speed_level=3)
+        options.slp_vectorization = False
+        options.loop_unrolling = options.loop_interleaving = self.unrolls
+        builder = create_pass_builder(self._codegen._tm, options)
+        builder.getModulePassManager().run(self._final_module, builder)
+
+
+class _ScoreLibrary(_KernelLibrary):
+    # One short loop, which runs over all arms at every decision.
+    unrolls = True
 
 
 def _link(module: Any, libraries: Iterable[Any]) -> None:
@@ -129,6 +142,7 @@ class _PartCompiler(_ForeignCompiler):
     def __init__(self, typing_context: Any, *rest: Any) -> None:
         super().__init__(typing_context, *rest)  # type: ignore[no-untyped-call]
         self.state.typingctx = self.state.targetctx.typing_context = remembering(typing_context)
+        stop_retrying(self.state.targetctx)
 
     def define_pipelines(self) -> Any:
         super().define_pipelines()
@@ -153,9 +167,7 @@ _PASSES: Any = (
 )
 
 
-class KernelCompiler(_PartCompiler):
-    """Compiles what Python, or an address, calls."""
-
+class _KernelCompiler(_PartCompiler):
     library: Any = _KernelLibrary
 
     def compile_extra(self, function: Callable[..., Any]) -> Any:
@@ -168,3 +180,9 @@ class KernelCompiler(_PartCompiler):
         finally:
             if collects:
                 gc.enable()
+
+
+class ScoreCompiler(_KernelCompiler):
+    """For a score, which kernels call by its address."""
+
+    library: Any = _ScoreLibrary

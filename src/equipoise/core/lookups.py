@@ -9,41 +9,54 @@ Kernels and parts are compiled with the same options, so an answer holds for all
 
 from __future__ import annotations
 
+import functools
+from types import BuiltinFunctionType
 from typing import Any
 
 from numba import types
-from numba.core.typing.context import BaseContext
+from numba.core.cpu import CPUContext
+from numba.core.typing.context import Context
 from numba.extending import models, register_model
 
 
-def remembering(context: BaseContext) -> BaseContext:
-    """A typing context with the tables of another one, which remembers what it is asked."""
-    if id(context) not in _CONTEXTS:
-        kind = type(f"Remembering{type(context).__name__}", (_Remembering, type(context)), {})
-        twin = kind.__new__(kind)
+@functools.cache
+def remembering(context: Context) -> Context:
+    """A typing context with the tables of another one, which remembers the signatures of calls."""
+    return _RememberingContext(context)
+
+
+def stop_retrying(context: CPUContext) -> None:
+    """Let a target context take it that operations it does not find do not exist.
+
+    Numba asks for special ways to read an array at every access; as there are none, it would see whether
+    any have been registered in the meantime, and ask again.
+    """
+    context.__class__ = _DecidedContext
+
+
+class _RememberingContext(Context):
+    def __init__(self, context: Context) -> None:
         # The same tables, not copies: what is registered later is seen by both.
-        twin.__dict__ = context.__dict__
-        _CONTEXTS[id(context)] = twin
-    return _CONTEXTS[id(context)]
+        self.__dict__ = context.__dict__
 
-
-_CONTEXTS: dict[int, BaseContext] = {}
-_FUNCTIONS: dict[types.Function, _Function] = {}
-
-
-class _Remembering:
     def _lookup_global(self, value: Any) -> Any:
-        found = super()._lookup_global(value)  # type: ignore[misc]
-        if type(found) is not types.Function:
-            return found
-        if found not in _FUNCTIONS:
-            _FUNCTIONS[found] = _Function(found.templates)
-        return _FUNCTIONS[found]
+        found = super()._lookup_global(value)  # type: ignore[no-untyped-call]
+        return _remembering_function(found) if type(found) is types.Function else found
+
+    def resolve_value_type(self, value: Any) -> Any:
+        # Numba would ask first whether an operator is a number, an array, …
+        found = self._lookup_global(value) if isinstance(value, BuiltinFunctionType) else None
+        return super().resolve_value_type(value) if found is None else found  # type: ignore[no-untyped-call]
 
 
-class _Function(types.Function):  # type: ignore[misc]
-    """A function of Numba's that remembers the signatures of its calls."""
+class _DecidedContext(CPUContext):
+    def get_function(self, function: Any, signature: Any, _firstcall: bool = True) -> Any:
+        # Functions have types; what goes by a name is one of Numba's own operations.
+        retry = _firstcall and not isinstance(function, str)
+        return super().get_function(function, signature, _firstcall=retry)  # type: ignore[no-untyped-call]
 
+
+class _Function(types.Function):
     def __init__(self, templates: Any) -> None:
         super().__init__(templates)
         self._signatures: dict[Any, Any] = {}
@@ -56,3 +69,8 @@ class _Function(types.Function):  # type: ignore[misc]
 
 
 register_model(_Function)(models.OpaqueModel)
+
+
+@functools.cache
+def _remembering_function(function: types.Function) -> _Function:
+    return _Function(function.templates)
