@@ -39,10 +39,7 @@ def compiled(function: F) -> F:
 
 
 def inlined(function: F) -> F:
-    """The same for the steps of every decision, which callers take in whole.
-
-    A call would pass a hundred words of array descriptors, which costs more than most steps.
-    """
+    """The same for the steps of every decision, which callers take in whole: most cost less than a call."""
     return cast(F, part_and_kernel(function, forceinline=True, **_OPTIONS))
 
 

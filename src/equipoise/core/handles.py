@@ -73,6 +73,7 @@ class _HandleModel(models.PrimitiveModel):
 @unbox(Handle)
 def _gather(kind, instance, c):
     arrays = c.unbox(kind.arrays, instance)
+    # Numba forbids that kernels are inlined here, so none of their reads can be moved before this write.
     address = cgutils.alloca_once_value(c.builder, arrays.value)
     return NativeValue(address, is_error=arrays.is_error, cleanup=arrays.cleanup)
 

@@ -69,6 +69,7 @@ class _PartLibrary(JITCodeLibrary):
             if not function.is_declaration and function.linkage.name == "external":
                 # Kept where it is called, and once.
                 function.linkage = "linkonce_odr"
+        _inherit(self)
         self._finalized = True
 
     def get_pointer_to_function(self, name: str) -> int:
@@ -91,12 +92,13 @@ class _PartLibrary(JITCodeLibrary):
 
 
 class _KernelLibrary(JITCodeLibrary):
-    # Loops are either vectors by design (see lanes.py) or rare: unrolled ones take longer to write than
-    # all the rest, and to run a little longer, too.
+    # Loops are either vectors by design (see lanes.py) or rare. To unroll them nearly doubles the time that
+    # optimising and writing machine code take, and they run no faster.
     unrolls = False
 
     def finalize(self) -> None:
         _link(self._final_module, self._linking_libraries)
+        _inherit(self)
         self._linking_libraries = []
         super().finalize()  # type: ignore[no-untyped-call]
 
@@ -118,7 +120,7 @@ def _link(module: Any, libraries: Iterable[Any]) -> None:
     """Take in libraries and the parts that they call, each once."""
     seen, waiting = set(), list(libraries)
     while waiting:
-        library = waiting.pop(0)
+        library = waiting.pop()
         if library in seen:
             continue
         seen.add(library)
@@ -127,6 +129,12 @@ def _link(module: Any, libraries: Iterable[Any]) -> None:
             waiting.extend(library._linking_libraries)
         else:
             module.link_in(library._get_module_for_linking(), preserve=True)
+
+
+def _inherit(library: Any) -> None:
+    """What has to be set up when a library comes from disk has to be set up for its callers, too."""
+    for called in library._linking_libraries:
+        library._reload_init.update(called._reload_init)
 
 
 class _ForeignCompiler(Compiler):
@@ -139,6 +147,8 @@ class _ForeignCompiler(Compiler):
 
 
 class _PartCompiler(_ForeignCompiler):
+    """Leaves out what only other code needs: closures, references to count, branches on types."""
+
     def __init__(self, typing_context: Any, *rest: Any) -> None:
         super().__init__(typing_context, *rest)  # type: ignore[no-untyped-call]
         self.state.typingctx = self.state.targetctx.typing_context = remembering(typing_context)
