@@ -37,6 +37,14 @@ def test_constants_do_not_compile_a_part_anew():
     assert len(_scaled.get_overload.__self__.overloads) == 1
 
 
+def test_ordinary_numba_functions_can_call_parts():
+    @numba.njit
+    def twice(values):
+        return 2.0 * _sum_scaled(values, 3)
+
+    assert twice(VALUES) == 2.0 * _sum_scaled(VALUES, 3)
+
+
 def test_compiling_leaves_the_garbage_collector_as_it_was():
     @compiled
     def twice(x):

@@ -18,7 +18,7 @@ from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
 from equipoise.core.layout import ARM, TRIAL
-from equipoise.core.linking import part, part_and_kernel
+from equipoise.core.linking import ScoreCompiler, foreign_part, part_and_kernel
 from equipoise.errors import InvalidPolicy
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -39,10 +39,7 @@ def compiled(function: F) -> F:
 
 
 def inlined(function: F) -> F:
-    """The same for the steps of every decision, which callers take in whole.
-
-    A call would pass a hundred words of array descriptors, which costs more than most steps.
-    """
+    """The same for the steps of every decision, which callers take in whole: most cost less than a call."""
     return cast(F, part_and_kernel(function, forceinline=True, **_OPTIONS))
 
 
@@ -52,7 +49,9 @@ def compile_score(function: Callable[..., float]) -> Any:
     # constants or helpers of other files, so they are compiled anew in every process.
     own = (function.__module__ or "").startswith("equipoise.")
     try:
-        return numba.cfunc(_SCORE_SIGNATURE, cache=own, **_OPTIONS)(_for_all_arms(function))
+        return numba.cfunc(_SCORE_SIGNATURE, cache=own, pipeline_class=ScoreCompiler, **_OPTIONS)(
+            _for_all_arms(function)
+        )
     except (numba.core.errors.NumbaError, KeyError, AttributeError) as error:
         reason = str(error).strip().splitlines()[-1] if str(error).strip() else type(error).__name__
         raise InvalidPolicy(
@@ -66,7 +65,7 @@ def _for_all_arms(function: Any) -> Any:
     code = _score_arms.__code__.replace(
         co_filename=function.__code__.co_filename, co_firstlineno=function.__code__.co_firstlineno
     )
-    loop = FunctionType(code, {**globals(), "_score": part(function, forceinline=True, **_OPTIONS)})
+    loop = FunctionType(code, {**globals(), "_score": foreign_part(function, forceinline=True, **_OPTIONS)})
     loop.__module__, loop.__qualname__ = function.__module__, function.__qualname__
     return loop
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from equipoise.core.handles import handled
 from equipoise.core.lanes import aligned_zeros, padded
 
 Vector = npt.NDArray[np.float64]
@@ -95,6 +96,7 @@ PENDING, TOLD, LOST, WITHDRAWN, SET_ASIDE = range(5)
 KNOWN = (TOLD, SET_ASIDE)  # rows whose outcome is there
 
 
+@handled
 class State(NamedTuple):
     """All arrays of one trial; compiled functions take it whole."""
 

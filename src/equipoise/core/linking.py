@@ -3,7 +3,10 @@
 Numba turns each function into a library of its own: it optimises the function with everything it
 calls, writes machine code, and wraps it for Python, before the first caller takes the result in and
 does all of that again. In nested kernels most of that work is thrown away. A *part* stops after
-lowering; a *kernel*, which Python calls, takes the parts in, and they are optimised together.
+lowering; a *kernel*, which Python calls, takes all parts in, and they are optimised together.
+
+Both go through those of Numba's passes only that plain loops over arrays and records need. Functions
+from elsewhere, such as a user's score, may use closures and the like: they go through all of them.
 
 Parts change when code is optimised, not what it computes: arithmetic is never reordered.
 """
@@ -11,13 +14,18 @@ Parts change when code is optimised, not what it computes: arithmetic is never r
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numba
+from llvmlite.binding import create_pass_builder, create_pipeline_tuning_options
 from numba import types
+from numba.core import typed_passes, untyped_passes
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
+from numba.core.compiler_machinery import PassManager
+
+from equipoise.core.lookups import remembering, stop_retrying
 
 
 def part_and_kernel(function: Callable[..., Any], **options: Any) -> Any:
@@ -35,9 +43,16 @@ def part_and_kernel(function: Callable[..., Any], **options: Any) -> Any:
 
 def part(function: Callable[..., Any], **options: Any) -> Any:
     """A function that kernels call, and Python cannot."""
-    return _njit(pipeline_class=_PartCompiler, no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)(
-        function
-    )
+    return _part(function, _PartCompiler, options)
+
+
+def foreign_part(function: Callable[..., Any], **options: Any) -> Any:
+    """The same for a function that may be written in any way that Numba understands."""
+    return _part(function, _ForeignCompiler, options)
+
+
+def _part(function: Callable[..., Any], compiler: type, options: Any) -> Any:
+    return _njit(pipeline_class=compiler, no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)(function)
 
 
 _njit: Any = numba.njit
@@ -49,15 +64,24 @@ class _PartLibrary(JITCodeLibrary):
     def _optimize_functions(self, module: Any) -> None:
         module.data_layout = self._codegen._data_layout
 
-    def _optimize_final_module(self) -> None:
-        pass
-
-    def _finalize_final_module(self) -> None:
+    def finalize(self) -> None:
+        for function in self._final_module.functions:
+            if not function.is_declaration and function.linkage.name == "external":
+                # Kept where it is called, and once.
+                function.linkage = "linkonce_odr"
+        _inherit(self)
         self._finalized = True
 
     def get_pointer_to_function(self, name: str) -> int:
         self._ensure_finalized()  # type: ignore[no-untyped-call]
         return 0
+
+    def _get_module_for_linking(self) -> Any:
+        """For callers that are no kernels: together with the parts that it calls."""
+        if self._shared_module is None:
+            self._shared_module = self._final_module.clone()
+            _link(self._shared_module, self._linking_libraries)
+        return self._shared_module
 
     @property
     def codegen(self) -> Any:
@@ -68,19 +92,89 @@ class _PartLibrary(JITCodeLibrary):
 
 
 class _KernelLibrary(JITCodeLibrary):
+    # Loops are either vectors by design (see lanes.py) or rare. To unroll them nearly doubles the time that
+    # optimising and writing machine code take, and they run no faster.
+    unrolls = False
+
+    def finalize(self) -> None:
+        _link(self._final_module, self._linking_libraries)
+        _inherit(self)
+        self._linking_libraries = []
+        super().finalize()  # type: ignore[no-untyped-call]
+
     def _optimize_final_module(self) -> None:
         # Once: Numba's first round serves the counting of references, and kernels have none.
-        passes, builder = self._codegen._module_pass_manager()
-        passes.run(self._final_module, builder)
+        options = create_pipeline_tuning_options(speed_level=3)
+        options.slp_vectorization = False
+        options.loop_unrolling = options.loop_interleaving = self.unrolls
+        builder = create_pass_builder(self._codegen._tm, options)
+        builder.getModulePassManager().run(self._final_module, builder)
 
 
-class _PartCompiler(Compiler):
+class _ScoreLibrary(_KernelLibrary):
+    # One short loop, which runs over all arms at every decision.
+    unrolls = True
+
+
+def _link(module: Any, libraries: Iterable[Any]) -> None:
+    """Take in libraries and the parts that they call, each once."""
+    seen, waiting = set(), list(libraries)
+    while waiting:
+        library = waiting.pop()
+        if library in seen:
+            continue
+        seen.add(library)
+        if isinstance(library, _PartLibrary):
+            module.link_in(library._final_module, preserve=True)
+            waiting.extend(library._linking_libraries)
+        else:
+            module.link_in(library._get_module_for_linking(), preserve=True)
+
+
+def _inherit(library: Any) -> None:
+    """What has to be set up when a library comes from disk has to be set up for its callers, too."""
+    for called in library._linking_libraries:
+        library._reload_init.update(called._reload_init)
+
+
+class _ForeignCompiler(Compiler):
     library: Any = _PartLibrary
 
     def define_pipelines(self) -> Any:
         self.state.library = self.library(self.state.targetctx.codegen(), self.state.func_id.func_qualname)
         self.state.library.enable_object_caching()
         return super().define_pipelines()  # type: ignore[no-untyped-call]
+
+
+class _PartCompiler(_ForeignCompiler):
+    """Leaves out what only other code needs: closures, references to count, branches on types."""
+
+    def __init__(self, typing_context: Any, *rest: Any) -> None:
+        super().__init__(typing_context, *rest)  # type: ignore[no-untyped-call]
+        self.state.typingctx = self.state.targetctx.typing_context = remembering(typing_context)
+        stop_retrying(self.state.targetctx)
+
+    def define_pipelines(self) -> Any:
+        super().define_pipelines()
+        passes: Any = PassManager("part")
+        for step in _PASSES:
+            passes.add_pass(step, step._name)
+        passes.finalize()
+        return [passes]
+
+
+_PASSES: Any = (
+    untyped_passes.TranslateByteCode,
+    untyped_passes.FixupArgs,
+    untyped_passes.IRProcessing,
+    untyped_passes.GenericRewrites,
+    untyped_passes.ReconstructSSA,
+    typed_passes.NopythonTypeInference,
+    typed_passes.PreLowerStripPhis,
+    typed_passes.AnnotateTypes,
+    typed_passes.NativeLowering,
+    typed_passes.NoPythonBackend,
+)
 
 
 class _KernelCompiler(_PartCompiler):
@@ -96,3 +190,9 @@ class _KernelCompiler(_PartCompiler):
         finally:
             if collects:
                 gc.enable()
+
+
+class ScoreCompiler(_KernelCompiler):
+    """For a score, which kernels call by its address."""
+
+    library: Any = _ScoreLibrary

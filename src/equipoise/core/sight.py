@@ -11,26 +11,35 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
-from numba import types
-from numba.extending import overload
+from equipoise.core.compiled import inlined
+from equipoise.core.handles import Handle
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 def if_it_looks(function: F) -> F:
     """A compiled ``function(state, argument)`` that blind kernels skip."""
+    dispatcher: Any = function
+    call, overload = dispatcher.get_call_template, dispatcher.get_overload
 
-    def skip(state: Any, argument: Any) -> None:
-        raise NotImplementedError
+    def call_or_skip(arguments: Any, keywords: Any) -> Any:
+        return (call if _looks(arguments[0]) else _skip.get_call_template)(arguments, keywords)
 
-    # Without annotations: Numba compares the signatures of the two below, annotations included.
-    pick: Any = lambda state, argument: call if _looks(state) else nothing  # noqa: E731
-    call: Any = lambda state, argument: function(state, argument)  # noqa: E731
-    nothing: Any = lambda state, argument: None  # noqa: E731
-    overload(skip, inline="always")(pick)
-    return cast(F, skip)
+    def overload_or_skip(arguments: Any) -> Any:
+        return (overload if _looks(arguments[0]) else _skip.get_overload)(arguments)
+
+    dispatcher.get_call_template, dispatcher.get_overload = call_or_skip, overload_or_skip
+    return cast(F, dispatcher)
 
 
-def _looks(state: types.NamedTuple) -> bool:
+@inlined
+def _nothing(state: Any, argument: Any) -> None:
+    pass
+
+
+_skip: Any = _nothing
+
+
+def _looks(state: Handle) -> bool:
     """Whether states of this type belong to policies that look."""
-    return bool(state.types[state.fields.index("lots")].ndim == 1)
+    return bool(state.field("lots").ndim == 1)

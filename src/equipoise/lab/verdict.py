@@ -8,11 +8,13 @@ import numpy as np
 import numpy.typing as npt
 
 from equipoise.core.compiled import compiled, inlined
+from equipoise.core.handles import handled
 from equipoise.core.intervals import FIRST_ORDER, SECOND_ORDER
 from equipoise.core.layout import Matrix, State, Vector
 from equipoise.core.solving import cholesky_solve, to_user_coordinates
 
 
+@handled
 class Judge(NamedTuple):
     """Settings and scratch of the final estimates."""
 

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from equipoise.core.compiled import compiled, inlined
+from equipoise.core.handles import handled
 from equipoise.core.layout import Matrix, Vector
 from equipoise.core.random import (
     CONTEXT,
@@ -63,6 +64,7 @@ SETTING = np.dtype(
 )
 
 
+@handled
 class World(NamedTuple):
     """All that draws depend on."""
 

@@ -7,11 +7,13 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from equipoise.core.handles import handled
 from equipoise.core.layout import Matrix, State, Vector
 
 Matrices = npt.NDArray[np.float64]  # [m, d, d]
 
 
+@handled
 class Room(NamedTuple):
     """Settings, scratch and results of the estimates of all arms."""
 

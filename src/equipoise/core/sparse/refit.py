@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from equipoise.core.compiled import compiled
+from equipoise.core.handles import handled
 from equipoise.core.lanes import aligned_zeros
 from equipoise.core.layout import Matrix, Vector
 from equipoise.core.sparse.standardised import Integers, Standardised
@@ -22,6 +23,7 @@ Matrices = npt.NDArray[np.float64]  # [m, features, features]
 _DEPENDENT = 1e-7
 
 
+@handled
 class Refit(NamedTuple):
     """Fits of the first 0, 1, 2, … features of a support."""
 

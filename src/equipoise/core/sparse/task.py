@@ -6,11 +6,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from equipoise.core.handles import handled
 from equipoise.core.layout import Matrix, Vector
 from equipoise.core.sparse.acceleration import DEPTH
 from equipoise.core.sparse.standardised import Integers, Standardised
 
 
+@handled
 class Task(NamedTuple):
     """One problem along its path of penalties: data, solution and scratch."""
 

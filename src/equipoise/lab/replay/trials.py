@@ -15,6 +15,7 @@ import numpy.typing as npt
 from equipoise.core import arms as kernel
 from equipoise.core.choice import choose
 from equipoise.core.compiled import compiled, inlined
+from equipoise.core.handles import handled
 from equipoise.core.layout import Matrix, State, Vector
 from equipoise.core.policy import Policy, score_address
 from equipoise.core.problem import Problem
@@ -28,6 +29,7 @@ from equipoise.lab.verdict import Judge, new_judge, ridge_error
 Counts = npt.NDArray[np.int64]
 
 
+@handled
 class Rows(NamedTuple):
     """The table, and how its columns become features and outcomes."""
 
@@ -43,6 +45,7 @@ class Rows(NamedTuple):
     truth: Matrix  # [m, d] scratch: best models of such outcomes
 
 
+@handled
 class Deck(NamedTuple):
     """Row numbers in the table's own order between trials, and the swaps that mixed them."""
 
