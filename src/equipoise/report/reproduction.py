@@ -13,7 +13,7 @@ _CAPTIONS = {
     "sparse-support": "How often the features that matter are found, by outcomes an arm. Bands are two "
     "standard errors.",
     "sparse-budget": "Worst error against the budget where few features matter. Bands are two standard "
-    "errors.",
+    "errors of the logarithm.",
     "sparse-screen": "What choosing features from too few or too many outcomes costs. Bands are two standard "
     "errors.",
     "rate": "How regret and pulls of trace-ucb behave as the budget grows.",

@@ -18,7 +18,6 @@ from equipoise.lab.reproduce.results import Measured
 from equipoise.lab.reproduce.sweep import Runner
 from equipoise.lab.reproduce.verdicts import Finding
 from equipoise.lab.scenario import GaussianScenario, Scenario
-from equipoise.lab.simulate import check_policies
 
 FEATURES = 8
 EQUAL = (1.0,) * 10
@@ -85,10 +84,10 @@ def sparse_scenario(noise: Sequence[float], dim: int, budget: int, features: int
 
 def affordable(policies: Sequence[str], scenario: Scenario) -> list[str]:
     """The policies that do not refuse the scenario's budget."""
-    kept = []
+    problem, kept = scenario.problem(), []
     for name in policies:
         try:
-            check_policies(scenario, {name: parse_policy(name)}, 1, 0, None)
+            parse_policy(name).informed(scenario.noise).settings(problem)
         except BudgetTooSmall:
             continue
         kept.append(name)

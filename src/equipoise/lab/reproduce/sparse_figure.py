@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ from equipoise.lab.reproduce.sparse import SparseResult
 from equipoise.lab.reproduce.sparse_budget import BudgetResult
 from equipoise.lab.reproduce.sparse_screen import REUSE, ScreenResult
 from equipoise.lab.reproduce.sparse_support import SupportResult
+
+Band = tuple[float, float]
 
 _DASHED, _DOTTED, _MIXED = (0, (5, 2)), (0, (1, 1.5)), (0, (6, 2, 1.5, 2))
 # The colours of drawing.LOOKS, and two more of Okabe and Ito's.
@@ -58,7 +61,8 @@ def draw_sparse(found: Reproduction, folder: Path) -> None:
                 "white contexts, coefficients ±1"
             )
             height = figure.get_figheight()
-            caption = f"{settings} · bands: ± 2 standard errors"
+            bands = "± 2 standard errors" + ("" if isinstance(result, SupportResult) else " of the logarithm")
+            caption = f"{settings} · bands: {bands}"
             figure.text(0.02, 0.09 / height, caption, fontsize=7.2, color=QUIET)
             save(figure, folder, figure_name(result), title=_TITLES[result.name], settings=settings)
 
@@ -68,7 +72,7 @@ def _draw_support(result: SupportResult) -> tuple[Any, str]:
     for ax, (curve, words) in zip(axes[0], CURVES.items(), strict=True):
         ax.axhline(0.5, color=QUIET, linewidth=1.0, linestyle=_DOTTED)
         for dim, look in zip(result.dims, _LOOKS, strict=False):
-            _draw_curve(ax, result.shares(curve, dim), f"d = {dim:,}", look, high=1.0)
+            _draw_curve(ax, result.shares(curve, dim), f"d = {dim:,}", look, _share_band)
         ax.set_title(words, loc="left", fontsize=10.5, fontweight="bold")
         ax.set_xlabel("θ = L / (s·log d)")
         ax.set_ylim(-0.03, 1.03)
@@ -81,13 +85,13 @@ def _draw_budget(result: BudgetResult) -> tuple[Any, str]:
     figure, axes = _new_figure(1, len(result.noise), height=5.4, top=1.15, sharey=True)
     for ax, (name, values) in zip(axes[0], result.noise.items(), strict=True):
         for policy, look in zip(result.policies, _LOOKS, strict=True):
-            _draw_curve(ax, result.curve(name, policy), policy, look)
+            _draw_curve(ax, result.curve(name, policy), policy, look, _log_band)
         _log_log(ax, sorted({point.budget for point in result.points[name]}))
         shown = "1" if len(set(values)) == 1 else ", ".join(f"{value:g}" for value in values)
         ax.set_title(f"{name} noise, σ² = {shown}", loc="left", fontsize=10, fontweight="bold")
         ax.set_xlabel("budget n")
     reached = [m.value for name in result.noise for p in result.policies for m in result.curve(name, p)]
-    axes[0][0].set_ylim(min(reached) / 1.6, max(reached) * 1.6)  # few trials have bands without end
+    axes[0][0].set_ylim(min(reached) / 1.6, max(reached) * 1.6)
     axes[0][0].set_ylabel("largest mean error of an arm")
     handles, labels = axes[0][0].get_legend_handles_labels()
     figure.legend(
@@ -111,15 +115,17 @@ def _draw_screen(result: ScreenResult) -> tuple[Any, str]:
         for ax in (price, share):
             ax.axvline(result.default[n], color=QUIET, linewidth=1.0, linestyle=_DASHED)
         for (reuse, words), look in zip(REUSE.items(), _PAIR, strict=True):
-            _draw_curve(price, result.prices(n, reuse), words, look)
-            _draw_curve(share, result.shares(n, reuse), words, look, high=1.0)
+            _draw_curve(price, result.prices(n, reuse), words, look, _log_band)
+            _draw_curve(share, result.shares(n, reuse), words, look, _share_band)
         _log_log(price, result.screens[n])
         price.axhline(1.0, color=INK, linewidth=1.2, linestyle=_DOTTED, label="sparse oracle")
         price.set_title(f"n = {n:,}; dashed: default L", loc="left", fontsize=10.5, fontweight="bold")
         share.set_ylim(-0.03, 1.03)
         share.set_xlabel("L, outcomes an arm that features are chosen from")
+    reached = [m.value for n in result.points for reuse in REUSE for m in result.prices(n, reuse)]
+    axes[0][0].set_ylim(min(1.0, *reached) / 1.6, max(reached) * 2.0)
     axes[0][0].set_ylabel("worst error / sparse oracle's")
-    axes[1][0].set_ylabel("share of trials with the exact support")
+    axes[1][0].set_ylabel("share with the exact support")
     axes[0][0].legend(frameon=False, fontsize=9.5, loc="upper right")
     return figure, f"m = {result.arms}, d = {result.dim}, s = {result.features}, σ² = 1"
 
@@ -144,14 +150,23 @@ def _new_figure(
 
 
 def _draw_curve(
-    ax: Any, curve: Sequence[Measured], label: str, look: dict[str, Any], high: float = float("inf")
+    ax: Any, curve: Sequence[Measured], label: str, look: dict[str, Any], band: Callable[[Measured], Band]
 ) -> None:
     at = [m.at for m in curve]
     ax.plot(at, [m.value for m in curve], label=label, linewidth=1.6, markersize=4.5, **look)
-    # On a log axis a band that reaches zero would run off the page.
-    low = [max(m.value - 2.0 * m.stderr, 1e-3 * m.value) for m in curve]
-    top = [min(m.value + 2.0 * m.stderr, high) for m in curve]
-    ax.fill_between(at, low, top, color=look["color"], alpha=0.18, linewidth=0)
+    if curve:
+        low, high = zip(*map(band, curve), strict=True)
+        ax.fill_between(at, low, high, color=look["color"], alpha=0.18, linewidth=0)
+
+
+def _share_band(m: Measured) -> Band:
+    return max(m.value - 2.0 * m.stderr, 0.0), min(m.value + 2.0 * m.stderr, 1.0)
+
+
+def _log_band(m: Measured) -> Band:
+    """Of the logarithm: where few trials fail badly, a mean less two errors is no error at all."""
+    factor = math.exp(2.0 * m.stderr / m.value)
+    return m.value / factor, m.value * factor
 
 
 def _log_log(ax: Any, places: Sequence[int]) -> None:

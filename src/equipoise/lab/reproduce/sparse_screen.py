@@ -194,12 +194,9 @@ class ScreenStudy:
         points, screens, default = {}, {}, {}
         for n in self.budgets:
             scenario = sparse_scenario(EQUAL, self.dim, n, self.features)
-            screens[n] = tuple(
-                screen
-                for screen in self.screens
-                if affordable([_policy(screen, reuse) for reuse in REUSE], scenario)
-                == [_policy(screen, reuse) for reuse in REUSE]
-            )
+            every = [_policy(screen, reuse) for screen in self.screens for reuse in REUSE]
+            paid = affordable(every, scenario)
+            screens[n] = tuple(s for s in self.screens if all(_policy(s, reuse) in paid for reuse in REUSE))
             default[n] = SparseTraceUCB().screening(scenario.problem())
             points[n] = runner.point(
                 scenario,
