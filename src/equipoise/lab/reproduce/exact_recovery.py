@@ -29,8 +29,10 @@ _TRIALS_A_PART = 25
 def count_exact(scenario: Scenario, trials: int, runner: Runner) -> dict[str, int]:
     """Trials in which exactly the support was found, by curve."""
     with worker_pool(runner.executor, runner.workers) as pool:
+        # Executors that reach other machines can send the scenario there once.
+        shared = pool.share(scenario) if hasattr(pool, "share") else scenario
         parts = [
-            pool.submit(_count_part, scenario, runner.seed, first, min(_TRIALS_A_PART, trials - first))
+            pool.submit(_count_part, shared, runner.seed, first, min(_TRIALS_A_PART, trials - first))
             for first in range(0, trials, _TRIALS_A_PART)
         ]
         try:

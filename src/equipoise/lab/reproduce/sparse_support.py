@@ -190,8 +190,9 @@ class SupportStudy:
         points = []
         for dim in self.dims:
             for pulls in self.pulls:
-                points.append(self._point(runner, dim, pulls, scaled(self.trials, scale)))
                 label = f"support: d = {dim}, L = {pulls}"
+                runner.meter.show(label)
+                points.append(self._point(runner, dim, pulls, scaled(self.trials, scale)))
                 runner.meter.finish(label, self._point_work(dim, pulls, scale))
         return SupportResult(self.features, len(self.noise), tuple(points))
 
