@@ -2,7 +2,8 @@ import json
 
 import pytest
 
-from equipoise.lab.reproduce import reproduce
+from equipoise.lab.reproduce import reproduce, studies
+from equipoise.lab.reproduce.sparse_support import SupportStudy
 
 BASE = ("reproduce", "d", "--trials-scale", "1e-4", "--width-trials", "20000", "--seed", "3")
 
@@ -37,6 +38,24 @@ def test_the_table_is_written(run, tmp_path):
     assert (tmp_path / "claims.md").read_text().startswith("| | the paper |")
 
 
+def test_sparse_arms_have_their_own_heading(run, tmp_path, monkeypatch):
+    monkeypatch.setitem(studies.STUDIES, "support", SupportStudy(dims=(20, 40), pulls=(4, 12), features=2))
+    result = run("reproduce", "support", "--trials-scale", "0.02", "--claims-table", "sparse.md")
+    text = " ".join(result.stdout.split())
+    for words in ("What is asked of Sparse-Trace-UCB", "the share crosses ½ at θ", "sparse-support.png"):
+        assert words in text
+    assert "What the paper says" not in text
+    assert (tmp_path / "sparse.md").read_text().startswith("| | asked of Sparse-Trace-UCB |")
+    page = (tmp_path / "equipoise-reproduce" / "report.html").read_text()
+    assert "How often the features are found" in page
+    assert "Share of 4 trials in which the support was found exactly" in page
+
+
+def test_help_says_what_runs_only_when_named(run):
+    text = " ".join(run("reproduce", "--help").stdout.split())
+    assert "drawn only if named: support" in text
+
+
 def test_ratings_that_are_not_there(fail, tmp_path):
     message, hint = fail("reproduce", "jester", "--data", tmp_path)
     assert "panel jester needs the ratings" in message
@@ -47,6 +66,7 @@ def test_ratings_that_are_not_there(fail, tmp_path):
     ("arguments", "message", "hint"),
     [
         (("reproduce", "rat"), "no panel 'rat'", "did you mean 'rate'?"),
+        (("reproduce", "suport"), "no panel 'suport'", "did you mean 'support'?"),
         (("reproduce", "g"), "no panel 'g'", "panels: a, b, c, d, e, f, jester, movielens, rate"),
         (("reproduce", "a", "--trials-scale", "0"), "--trials-scale 0 is not a positive number", "0.1"),
         (("reproduce", "a", "--width-trials", "-1"), "--width-trials -1 is not", "2000"),

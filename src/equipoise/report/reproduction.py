@@ -2,32 +2,50 @@
 
 from __future__ import annotations
 
-from equipoise.lab.reproduce import Reproduction
+from collections.abc import Sequence
+
+from equipoise.lab.reproduce import Finding, Reproduction, SparseResult
 from equipoise.report.document import Block, Code, Figure, Report, Section, Table, Text
 
 _CAPTIONS = {
     "figure1": "Figure 1 of the paper, redrawn. Bands are two standard errors.",
     "figure2": "Figure 2 of the paper, redrawn from the ratings at hand. Bands are two standard errors.",
+    "sparse-support": "How often the features that matter are found, by outcomes an arm. Bands are two "
+    "standard errors.",
+    "sparse-budget": "Worst error against the budget where few features matter. Bands are two standard "
+    "errors of the logarithm.",
+    "sparse-screen": "What choosing features from too few or too many outcomes costs. Bands are two standard "
+    "errors.",
     "rate": "How regret and pulls of trace-ucb behave as the budget grows.",
+}
+
+
+_SPARSE_TITLES = {
+    "support": "How often the features are found",
+    "sparse-budget": "Sparse arms by budget",
+    "sparse-screen": "The price of L",
 }
 
 
 def reproduction_report(found: Reproduction, *, again: str) -> Report:
     """Tables, figures and settings of a reproduction; ``again`` is the command line it came from."""
-    verdicts = [str(finding.verdict) for finding in found.findings]
+    verdicts = [str(finding.verdict) for finding in (*found.findings, *found.sparse_findings)]
     counts = ", ".join(f"{verdicts.count(word)} {word}" for word in dict.fromkeys(verdicts))
     sections = [Section("Figures", _figures(found))]
     if found.findings:
-        sections.append(Section("Claims", _claims(found)))
+        sections.append(Section("Claims", _claims("the paper", found.findings)))
     if found.by_width:
         sections.append(Section("The same claims by width", _widths(found)))
     if found.rate is not None:
         sections.append(Section("Rate", [Text(found.rate.explanation)]))
+    if found.sparse:
+        sections.append(Section("Sparse arms", _claims("asked of Sparse-Trace-UCB", found.sparse_findings)))
+    sections += [Section(_SPARSE_TITLES[result.name], _sparse(result)) for result in found.sparse]
     trials = "\n".join(f"({name}) {number:,}" for name, number in found.trials.items())
     return Report(
         title="The paper's figures and claims",
         subtitle=found.settings,
-        summary=f"Of the paper's claims: {counts}." if counts else "",
+        summary=f"Of the claims: {counts}." if counts else "",
         sections=sections,
         settings={
             "equipoise": found.version,
@@ -53,12 +71,19 @@ def _figures(found: Reproduction) -> list[Block]:
     ]
 
 
-def _claims(found: Reproduction) -> list[Block]:
+def _claims(heading: str, findings: Sequence[Finding]) -> list[Block]:
     rows = [
-        [finding.id, finding.says, "; ".join(finding.lines), str(finding.verdict)]
-        for finding in found.findings
+        [finding.id, finding.says, "; ".join(finding.lines), str(finding.verdict)] for finding in findings
     ]
-    return [Table(["", "the paper", "measured (± one standard error)", "verdict"], rows, text_columns=4)]
+    return [Table(["", heading, "measured (± one standard error)", "verdict"], rows, text_columns=4)]
+
+
+def _sparse(result: SparseResult) -> list[Block]:
+    blocks: list[Block] = [Text(sentence) for sentence in result.explanation()]
+    for table in result.tables():
+        columns = [column.replace("`", "") for column in table.columns]
+        blocks.append(Table(columns, table.rows, caption=f"{table.title}."))
+    return blocks
 
 
 def _widths(found: Reproduction) -> list[Block]:

@@ -6,6 +6,7 @@ from equipoise.lab.reproduce.rate import RateResult
 from equipoise.lab.reproduce.record import Reproduction
 from equipoise.lab.reproduce.results import Measured, PanelResult, Point
 from equipoise.lab.reproduce.run import reproduce
+from equipoise.lab.reproduce.sparse import SparseResult
 from equipoise.lab.reproduce.verdicts import Check, Finding, Verdict
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "Point",
     "RateResult",
     "Reproduction",
+    "SparseResult",
     "Verdict",
     "reproduce",
 ]

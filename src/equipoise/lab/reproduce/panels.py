@@ -24,6 +24,8 @@ _DIMS = (5, 10, 15, 20, 23, 25, 30, 35, 40)
 _BUDGETS = (115, 150, 185, 220, 255, 290, 325, 360)
 
 RATE = "rate"
+SPARSE = ("support", "sparse-budget", "sparse-screen")
+ALL_SPARSE = "sparse"
 
 
 @dataclass(frozen=True)
@@ -75,14 +77,18 @@ PANELS = {
 
 
 def chosen_panels(names: Sequence[str]) -> list[str]:
-    """Names as they were typed, checked, in the paper's order; all if there are none."""
-    known = [*PANELS, *TABLES, RATE]
+    """Names as they were typed, checked, in the paper's order; if there are none, all but sparse arms."""
+    usual = [*PANELS, *TABLES, RATE]
+    known = [*usual, ALL_SPARSE, *SPARSE]
     for name in names:
         if name not in known:
             close = difflib.get_close_matches(name, known, n=1)
             meant = f"did you mean {close[0]!r}? " if close else ""
             raise InvalidArgument(f"no panel {name!r}", hint=f"{meant}panels: {', '.join(known)}")
-    return [name for name in known if not names or name in names]
+    if not names:
+        return usual
+    every = ALL_SPARSE in names
+    return [name for name in [*usual, *SPARSE] if name in names or (every and name in SPARSE)]
 
 
 def needed_sweeps(panels: Iterable[str]) -> list[Sweep]:

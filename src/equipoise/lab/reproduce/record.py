@@ -9,6 +9,7 @@ from typing import Any
 
 from equipoise.lab.reproduce.rate import RateResult
 from equipoise.lab.reproduce.results import PanelResult
+from equipoise.lab.reproduce.sparse import SparseResult
 from equipoise.lab.reproduce.tables import TablePanel
 from equipoise.lab.reproduce.verdicts import Finding
 
@@ -30,6 +31,12 @@ class Reproduction:
     rate: RateResult | None
     figures: tuple[Path, ...]
     left_out: tuple[str, ...] = ()  # panels that could not be drawn, and why
+    sparse: tuple[SparseResult, ...] = ()  # studies of sparse arms
+
+    @property
+    def sparse_findings(self) -> tuple[Finding, ...]:
+        """What was asked of Sparse-Trace-UCB; the paper's claims are in ``findings``."""
+        return tuple(finding for result in self.sparse for finding in result.findings())
 
     def table_results(self) -> dict[str, PanelResult]:
         """Results of the panels of Figure 2."""
@@ -59,24 +66,26 @@ class Reproduction:
             "policies": list(self.policies),
             "trials": dict(self.trials),
             "width_trials": self.width_trials,
-            "claims": [finding.record() for finding in self.findings],
+            "claims": [finding.record() for finding in (*self.findings, *self.sparse_findings)],
             "claims_by_width": {
                 width: {finding.id: str(finding.verdict) for finding in findings}
                 for width, findings in self.by_width.items()
             },
             "panels": {name: _panel_record(result) for name, result in self.results.items()},
             "rate": None if self.rate is None else self.rate.record(),
+            "sparse": {result.name: result.record() for result in self.sparse},
             "figures": [path.name for path in self.figures],
             "left_out": list(self.left_out),
         }
 
     def claims_table(self) -> str:
         """Claims, and their dependence on the width, in Markdown."""
-        lines = ["| | the paper | measured | verdict |", "|---|---|---|---|"]
-        for finding in self.findings:
-            measured = "<br>".join(finding.lines)
-            lines.append(f"| {finding.id} | {finding.says} | {measured} | **{finding.verdict}** |")
-        lines += ["", f"{self.settings}. ± is one standard error.", ""]
+        lines = [
+            *_findings_table("the paper", self.findings),
+            *_findings_table("asked of Sparse-Trace-UCB", self.sparse_findings),
+            f"{self.settings}. ± is one standard error.",
+            "",
+        ]
         for result in self.table_results().values():
             assert isinstance(result.panel, TablePanel)
             lines += [f"{result.panel.title}: {result.panel.note}.", ""]
@@ -96,7 +105,22 @@ class Reproduction:
                     f"| {point.regret / point.optimal:.3f} | {point.shortfall / point.budget**0.5:.2f} |"
                 )
             lines += ["", self.rate.explanation, ""]
+        for study in self.sparse:
+            for sentence in study.explanation():
+                lines += [sentence, ""]
+            for table in study.tables():
+                lines += table.markdown()
         return "\n".join(lines)
+
+
+def _findings_table(heading: str, findings: tuple[Finding, ...]) -> list[str]:
+    if not findings:
+        return []
+    lines = [f"| | {heading} | measured | verdict |", "|---|---|---|---|"]
+    for finding in findings:
+        measured = "<br>".join(finding.lines)
+        lines.append(f"| {finding.id} | {finding.says} | {measured} | **{finding.verdict}** |")
+    return [*lines, ""]
 
 
 def _panel_record(result: PanelResult) -> dict[str, Any]:

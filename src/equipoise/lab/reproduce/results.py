@@ -7,8 +7,8 @@ gets its error without the trials themselves, which would take 600 MB for all pa
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -42,15 +42,18 @@ class Losses:
 
     def ratio(self, policy: str, reference: str) -> tuple[float, float]:
         """One policy's loss over another's; its error by the delta method, correlation included."""
+        return self.product([(policy, 1.0), (reference, -1.0)])
+
+    def product(self, powers: Iterable[tuple[str, float]]) -> tuple[float, float]:
+        """Product of powers of policies' losses; its error by the delta method, correlation included."""
         names = list(self.values)
-        i, j = names.index(policy), names.index(reference)
-        above, below = self.values[policy], self.values[reference]
-        relative = (
-            self.covariance[i][i] / above**2
-            + self.covariance[j][j] / below**2
-            - 2.0 * self.covariance[i][j] / (above * below)
-        )
-        return above / below, above / below * math.sqrt(max(0.0, relative))
+        exponents = np.zeros(len(names))
+        for policy, power in powers:
+            exponents[names.index(policy)] += power
+        losses = np.array([self.values[name] for name in names])
+        slopes = np.where(exponents == 0.0, 0.0, exponents / losses)
+        value = float(np.prod(losses**exponents))
+        return value, value * math.sqrt(max(0.0, float(slopes @ np.array(self.covariance) @ slopes)))
 
 
 @dataclass(frozen=True)
@@ -61,13 +64,16 @@ class Point:
     budget: int
     trials: int
     losses: dict[str, Losses]
+    exact: dict[str, float] = field(default_factory=dict)
+    """Share of trials in which a policy that chooses features found the right ones."""
 
     def record(self) -> dict[str, Any]:
         """Plain values."""
         losses = {
             name: {"values": loss.values, "covariance": loss.covariance} for name, loss in self.losses.items()
         }
-        return {"dim": self.dim, "budget": self.budget, "trials": self.trials, "losses": losses}
+        counts = {"dim": self.dim, "budget": self.budget, "trials": self.trials}
+        return {**counts, "losses": losses, "exact": self.exact}
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Point:
@@ -76,7 +82,7 @@ class Point:
             name: Losses(dict(loss["values"]), tuple(tuple(row) for row in loss["covariance"]))
             for name, loss in record["losses"].items()
         }
-        return cls(record["dim"], record["budget"], record["trials"], losses)
+        return cls(record["dim"], record["budget"], record["trials"], losses, dict(record.get("exact", {})))
 
     def renamed(self, names: Mapping[str, str]) -> Point:
         """Only the policies in ``names``, under their new names."""
@@ -86,7 +92,8 @@ class Point:
             places = [old.index(policy) for policy in names]
             covariance = tuple(tuple(loss.covariance[i][j] for j in places) for i in places)
             losses[name] = Losses({new: loss.values[given] for given, new in names.items()}, covariance)
-        return Point(self.dim, self.budget, self.trials, losses)
+        exact = {new: self.exact[given] for given, new in names.items() if given in self.exact}
+        return Point(self.dim, self.budget, self.trials, losses, exact)
 
 
 @dataclass(frozen=True)
@@ -128,7 +135,12 @@ def summarise(result: SimulationResult) -> Point:
         "mean": _means(by_trial),
         "median_mean": _medians(by_trial),
     }
-    return Point(result.scenario.dim, result.scenario.units, result.trials, losses)
+    exact = {
+        name: float(np.mean(np.all(policy.ledger.support == 0, axis=1)))
+        for name, policy in policies.items()
+        if np.all(policy.ledger.support >= 0)
+    }
+    return Point(result.scenario.dim, result.scenario.units, result.trials, losses, exact)
 
 
 def _worst_arm(policy: PolicyResult) -> Vector:

@@ -25,7 +25,10 @@ from equipoise.lab.reproduce.rate import measure_rate, rate_work
 from equipoise.lab.reproduce.rate_figure import draw_rate
 from equipoise.lab.reproduce.record import Reproduction
 from equipoise.lab.reproduce.results import PanelResult
+from equipoise.lab.reproduce.sparse import SparseResult
+from equipoise.lab.reproduce.sparse_figure import draw_sparse, figure_name
 from equipoise.lab.reproduce.store import Store, open_folder
+from equipoise.lab.reproduce.studies import STUDIES
 from equipoise.lab.reproduce.sweep import Meter, Progress, Runner, simulation_work
 from equipoise.lab.reproduce.tables import TABLES, TRIALS, TableSweep, open_sweep
 from equipoise.lab.reproduce.widths import WidePanel, claims_by_width, width_policies
@@ -53,7 +56,8 @@ def reproduce(
     ----------
     panels
         ``"a"`` to ``"f"`` of Figure 1, ``"jester"`` and ``"movielens"`` of Figure 2, and ``"rate"``; all
-        unless given, those of Figure 2 if their ratings are there.
+        unless given, those of Figure 2 if their ratings are there. Only if named: ``"support"``,
+        ``"sparse-budget"`` and ``"sparse-screen"`` about Sparse-Trace-UCB, or ``"sparse"`` for the three.
     output
         Folder of the figures and of ``reproduce.json``; made if it does not exist.
     trials_scale
@@ -86,6 +90,8 @@ def reproduce(
         rate_work(trials_scale) if RATE in names else 0.0
     )
     total += _replay_work(tables, len(policies), replayed, min(tried, replayed))
+    studies = [STUDIES[name] for name in names if name in STUDIES]
+    total += sum(study.work(trials_scale) for study in studies)
     runner = Runner(seed, workers, Store(kept), Meter(total, progress), executor)
 
     points = {s.name: runner.sweep(s, policies, scaled(s.trials, trials_scale)) for s in sweeps}
@@ -109,17 +115,20 @@ def reproduce(
             wide.append(WidePanel(table.panel, table.noise, replays))
         by_width = claims_by_width(wide)
     rate = measure_rate(runner, trials_scale) if RATE in names else None
+    sparse = tuple(study.measure(runner, trials_scale) for study in studies)
 
     from equipoise import __version__
 
     found = Reproduction(
         version=__version__,
         seed=seed,
-        policies=tuple(policies),
+        policies=(*(policies if len(studies) < len(names) else ()), *_policies_of(sparse)),
         trials={name: scaled(PANELS[name].sweep.trials, trials_scale) for name in drawn}
-        | {table.panel.id: replayed for table in tables},
+        | {table.panel.id: replayed for table in tables}
+        | {of: trials for result in sparse for of, trials in result.trials.items()},
         results=results,
         findings=check_claims(results) + (() if rate is None else rate.findings()),
+        sparse=sparse,
         width_trials=tried,
         by_width=by_width,
         rate=rate,
@@ -127,6 +136,7 @@ def reproduce(
             [output / f"figure1.{kind}" for kind in ("svg", "png") if drawn]
             + [output / f"figure2.{kind}" for kind in ("svg", "png") if tables]
             + [output / f"rate.{kind}" for kind in ("svg", "png") if rate is not None]
+            + [output / f"{figure_name(result)}.{kind}" for result in sparse for kind in ("svg", "png")]
         ),
         left_out=left_out,
     )
@@ -136,8 +146,13 @@ def reproduce(
         draw_tables(found, output)
     if rate is not None:
         draw_rate(found, output)
+    draw_sparse(found, output)
     (output / "reproduce.json").write_text(json.dumps(found.record(), indent=2, allow_nan=False) + "\n")
     return found
+
+
+def _policies_of(results: Sequence[SparseResult]) -> list[str]:
+    return list(dict.fromkeys(policy for result in results for policy in result.policies))
 
 
 def _open_tables(

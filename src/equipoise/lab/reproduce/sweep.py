@@ -55,9 +55,17 @@ class Runner:
             self.point(scenario, policies, trials, name=label or sweep.name) for scenario in sweep.scenarios
         ]
 
-    def point(self, scenario: Arena, policies: Sequence[str], trials: int, *, name: str) -> Point:
-        """One point, simulated unless it is in the store."""
-        work = simulation_work(scenario, len(policies), trials)
+    def point(
+        self,
+        scenario: Arena,
+        policies: Sequence[str],
+        trials: int,
+        *,
+        name: str,
+        work: float | None = None,
+    ) -> Point:
+        """One point, simulated unless it is in the store; ``work`` where policies have other costs."""
+        work = simulation_work(scenario, len(policies), trials) if work is None else work
         label = f"{name}: d = {scenario.dim}, n = {scenario.budget}"
         identity = self.identity(name, scenario, policies, trials)
         kept = self.store.read(identity)
