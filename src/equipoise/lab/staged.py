@@ -19,6 +19,7 @@ from equipoise.core.random import Stream, new_stream
 from equipoise.core.shrinkage import METHODS, new_room
 from equipoise.core.staged import Columns, StagedPolicy
 from equipoise.core.stages import Stage, final_stage, first_stage, is_due, next_stage, own_coefs
+from equipoise.lab.arrivals import deliver, next_arrival
 from equipoise.lab.finish import judge_of_columns, ridge_coefs_of_stage
 from equipoise.lab.scenario import Scenario
 from equipoise.lab.trials import CONFIDENCE, MOST_ARMS_WITH_COVERAGE, Counts, Ledger, judge_trial
@@ -30,7 +31,6 @@ from equipoise.lab.world import (
     draw_delay,
     draw_outcome,
     draw_shocks,
-    is_lost,
     new_world,
 )
 
@@ -162,25 +162,10 @@ def _run_stage(
                 pulls[i] += 1
                 due[t] = t + draw_delay(world, stream, trial, t)
                 last = max(last, due[t] + 1)
-        open_from = min(t + 1, budget)
-        for row in range(min(t, budget - 1), oldest - 1, -1):
-            if due[row] > t:
-                open_from = row
-        for row in range(oldest, min(t + 1, budget)):
-            if due[row] == t:
-                if is_lost(world, stream, trial, row):
-                    kernel.lose(state, row)
-                else:
-                    kernel.observe(state, row, state.outcomes[row])
-        oldest = open_from
+        oldest = deliver(state, world, stream, due, trial, t, oldest, budget)
         t += 1
         if t >= budget:
-            # No more decisions: on to the next outcome, however late.
-            soonest = last
-            for row in range(oldest, budget):
-                if due[row] >= t:
-                    soonest = min(soonest, due[row])
-            t = soonest
+            t = next_arrival(due, t, oldest, last, budget)
     if not kernel.is_settled(state):
         kernel.settle(state)
     return False
