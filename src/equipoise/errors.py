@@ -165,9 +165,9 @@ class CheckFailed(EquipoiseError, AssertionError):
     """A policy breaks its contract; see :mod:`equipoise.checks`."""
 
 
-def _restore(kind: type[EquipoiseError], message: str, hint: str | None) -> EquipoiseError:
-    return kind(message, hint=hint)
-
-
 class SupportWarning(UserWarning):
     """The outcomes speak against the features that were chosen; estimates are given all the same."""
+
+
+def _restore(kind: type[EquipoiseError], message: str, hint: str | None) -> EquipoiseError:
+    return kind(message, hint=hint)

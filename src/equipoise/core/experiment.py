@@ -315,14 +315,18 @@ class Experiment:
         return Assignment(self._asked, arms[i], arms, self._scores.copy(), top, chance)
 
     def _assign_batch(self, batch: Matrix) -> list[Assignment]:
-        self._advance()
+        units: list[Assignment] = []
+        for context in batch:
+            self._check_open()
+            self._advance()
+            if type(self._stage.policy).looks:
+                return units + self._assign_together(batch[len(units) :])
+            units.append(self._assign(context))
+        return units
+
+    def _assign_together(self, batch: Matrix) -> list[Assignment]:
+        """The units of a policy that looks, those whose arm is clear first."""
         stage = self._stage
-        if not type(stage.policy).looks:
-            units = []
-            for context in batch:
-                self._check_open()
-                units.append(self._assign(context))
-            return units
         assigned: list[Assignment | None] = [None] * len(batch)
         seen = np.ascontiguousarray(stage.seen_by(batch))
         waiting = np.ones(len(batch), np.int64)

@@ -17,6 +17,8 @@ from equipoise.errors import InvalidArgument, InvalidContext
 
 FIXED = "fixed"
 """The method of a λ that was given, or is 1/n."""
+LASSO = "lasso"
+"""The method of policies that bring lasso fits, which tell nothing of their errors."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,6 +119,8 @@ class ArmEstimate:
         ``deviation`` bounds the noise's standard deviation, ``norm`` bounds ‖β‖; ``delta`` is one
         minus the confidence unless given.
         """
+        if self.method == LASSO:
+            raise InvalidArgument("a lasso fit has no ellipsoid", hint="use a policy with least squares")
         return self_normalised_ellipsoid(
             self.gram,
             self.fixed_coef if self.columns is None else self.fixed_coef[self.columns],
@@ -149,7 +153,10 @@ class ArmEstimate:
         return predictions
 
     def predict_interval(self, X: npt.ArrayLike, *, of: str = "outcome") -> Matrix:
-        """(low, high) for every row: of a new ``"outcome"``, or of the ``"mean"`` outcome."""
+        """(low, high) for every row: of a new ``"outcome"``, or of the ``"mean"`` outcome.
+
+        Where features were chosen, given that the others have no effect.
+        """
         if of not in ("outcome", "mean"):
             raise InvalidArgument(f"no interval of {of!r}", hint="use 'outcome' or 'mean'")
         contexts = np.atleast_2d(self._contexts(X))

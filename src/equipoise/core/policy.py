@@ -176,13 +176,14 @@ def parse_policy(text: str | Policy) -> Policy:
 
 
 @cache
-def _compiled_score(function: Callable[..., float]) -> Any:
-    return compile_score(function)
+def _compiled_score(function: Callable[..., float]) -> tuple[int, Any]:
+    compiled = compile_score(function)
+    return int(compiled.address), compiled  # code whose owner is gone would be gone, too
 
 
 def score_address(policy: Policy) -> int:
     """Address of the policy's compiled score in this process."""
-    return int(_compiled_score(type(policy).score).address)
+    return _compiled_score(type(policy).score)[0]
 
 
 def _from_function(function: Callable[..., float]) -> type[Policy]:

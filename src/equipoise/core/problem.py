@@ -146,9 +146,19 @@ class Problem:
         return covers(self.budget, self.least_budget)
 
     def with_arm(
-        self, arm: str, *, weight: float = 1.0, cost: float = 1.0, floor: int = 0, cap: int | None = None
+        self,
+        arm: str,
+        *,
+        weight: float = 1.0,
+        cost: float = 1.0,
+        floor: int = 0,
+        cap: int | None = None,
+        start: int | None = None,
     ) -> Problem:
-        """The same problem with one more arm, listed last; the budget stays as it is."""
+        """The same problem with one more arm, listed last; the budget stays as it is.
+
+        ``start`` is what estimating the arm takes, d + 1 units unless given.
+        """
         names = _arm_names([*self.arms, arm])
         added = {
             "weights": positive_number("weight", arm, weight),
@@ -157,7 +167,7 @@ class Problem:
             "caps": np.inf if cap is None else whole_number("cap", arm, cap),
         }
         limits = {name: np.array([added[name]]) for name in ("floors", "caps")}
-        check_limits((arm,), **limits, least=self.dim + 1)
+        check_limits((arm,), **limits, least=self.dim + 1 if start is None else start)
         larger = copy(self)
         object.__setattr__(larger, "arms", names)
         for name, value in added.items():

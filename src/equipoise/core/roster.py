@@ -24,7 +24,7 @@ def set_open(experiment: Experiment, arm: str, is_open: bool) -> None:
 
 def enlarged(experiment: Experiment, arm: str, **terms: Any) -> Problem:
     """The problem with a new arm, if what is left pays for the arm's start or floor."""
-    problem = experiment.problem.with_arm(arm, **terms)
+    problem = experiment.problem.with_arm(arm, **terms, start=experiment._stage.start)
     needed = float(problem.costs[-1] * max(problem.floors[-1], experiment._stage.start))
     free = max(problem.budget - experiment.spent - _committed(experiment), 0.0)
     if not covers(free, needed):

@@ -54,7 +54,7 @@ class Stage:
     needed_in_all: int = _NEVER
     """Outcomes in all that end it, as well."""
     reserve: float = -math.inf
-    """Money left at which it ends, whatever is known."""
+    """Money left at which it ends if half of these outcomes are there and the others on their way."""
     chosen: bool = True
     """Whether the columns are those of the models; else these are yet to be chosen."""
     recovery: Recovery | None = None
@@ -81,7 +81,7 @@ class Stage:
 @compiled
 def is_due(state: State, needed: npt.NDArray[np.int64], needed_in_all: int, reserve: float) -> bool:
     """Whether the outcomes that a stage waits for have come, or cannot be waited for any longer."""
-    observed, waits = 0, False
+    observed, waits, patient = 0, False, False
     left = state.trial[0].money
     for i in range(state.arms.shape[0]):
         arm = state.arms[i]
@@ -89,8 +89,11 @@ def is_due(state: State, needed: npt.NDArray[np.int64], needed_in_all: int, rese
         left -= arm.cost * arm.assigned
         # An arm that takes no further units will not have more outcomes than are on their way.
         takes = arm.open and arm.assigned < arm.cap
-        waits = waits or (arm.observed < needed[i] and (takes or arm.pending > 0))
-    return (not waits or left <= reserve) and observed >= needed_in_all
+        if arm.observed < needed[i] and (takes or arm.pending > 0):
+            waits = True
+            # Units that are still to be given are given, and half of the outcomes is the least to go by.
+            patient = patient or arm.count < needed[i] or 2 * arm.observed < needed[i]
+    return (not waits or (left <= reserve and not patient)) and observed >= needed_in_all
 
 
 def first_stage(problem: Problem, policy: Policy, seed: int, *, capacity: int) -> Stage:
@@ -161,7 +164,7 @@ def next_stage(
         settings=_settings(acting, part),
         start=part.dim + 1,
         needed=np.zeros(len(problem.arms), np.int64),
-        needed_in_all=_NEVER if policy.refresh is None else math.ceil(policy.refresh * max(len(told), 1)),
+        needed_in_all=_NEVER if policy.refresh is None else _grown(state, policy.refresh),
         recovery=recovery,
         screened=len(told),
     )
@@ -181,13 +184,21 @@ def _choosing_rows(state: State, step: int, screening: float) -> npt.NDArray[np.
 
 
 def final_stage(stage: Stage, contexts: Matrix, problem: Problem, policy: StagedPolicy, seed: int) -> Stage:
-    """The settled stage that estimates rest on.
+    """The settled stage that estimates rest on; ``stage`` stays as it is.
 
-    While features are yet to be chosen, all outcomes choose them, and all are fitted.
+    While features are yet to be chosen, all outcomes choose them, and all are fitted. An arm whose outcomes
+    since then do not make a model is fitted to all that it has.
     """
-    if stage.chosen:
-        return stage
-    last = next_stage(stage, contexts, problem, policy, seed, reuse=True)
+    last = stage if stage.chosen else next_stage(stage, contexts, problem, policy, seed, reuse=True)
+    arms = last.state.arms
+    lacking = np.flatnonzero((arms["set_aside"] > 0) & (arms["data_ready"] == 0))
+    if len(lacking):
+        last = replace(last, state=State._make(array.copy() for array in last.state))
+        for i in lacking:
+            mine = (last.state.rows["arm"] == i) & (last.state.rows["status"] == SET_ASIDE)
+            last.state.rows["status"][mine] = TOLD
+            last.state.arms["set_aside"][i] = 0
+            kernel.rebuild(last.state, int(i))
     if not kernel.is_settled(last.state):
         kernel.settle(last.state)
     return last
@@ -217,6 +228,12 @@ def with_arm(stage: Stage, problem: Problem, seed: int) -> Stage:
     )
 
 
+def _grown(state: State, factor: float) -> int:
+    """So many times the outcomes that are known."""
+    known = int(np.sum(state.arms["observed"] + state.arms["set_aside"]))
+    return max(math.ceil(factor * known), known + 1)
+
+
 def _acting(policy: StagedPolicy, columns: Columns | None) -> Policy:
     # Without a feature there is nothing to be learned, and nothing to balance.
     return policy.first() if columns is None or not len(columns) else policy.second()
@@ -230,5 +247,8 @@ def _settings(policy: Policy, problem: Problem) -> Vector:
 def _most_columns(problem: Problem, state: State) -> int:
     """Features that what is left of the budget can still fit: s + 1 units of every arm."""
     left = problem.budget - float(np.sum(problem.costs * state.arms["assigned"]))
-    units = left / float(problem.costs.sum()) + float(np.min(state.arms["pending"]))
+    taking = (state.arms["open"] != 0) & (state.arms["assigned"] < state.arms["cap"])
+    if not taking.any():
+        return problem.dim
+    units = left / float(problem.costs[taking].sum()) + float(np.min(state.arms["pending"][taking]))
     return max(int(units) - 1, 0)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from equipoise.core.estimates import Estimates, estimate_arms
-from equipoise.core.fitted import ArmEstimate
+from equipoise.core.fitted import LASSO, ArmEstimate
 from equipoise.core.layout import Matrix, Vector
 from equipoise.core.staged import Columns, StagedPolicy
 from equipoise.core.stages import final_stage, own_coefs
@@ -41,9 +41,13 @@ def estimate_experiment(experiment: Experiment, *, ridge: float | str | None, co
     support = examine_support(problem, stage, contexts, known=known, final=final)
     for complaint in support.complaints:
         warnings.warn(complaint, SupportWarning, stacklevel=3)
+    omitted = support.omitted
+    if support.found_nothing:
+        # Nothing is known of the coefficients, but that ‖β‖²_Σ is no more than outcomes' mean square.
+        omitted = np.array([arm.noise_interval[1] for arm in arms])
     embedded = [
-        _embedded(arm, stage.columns, problem.dim, omitted)
-        for arm, omitted in zip(arms, support.omitted.tolist(), strict=True)
+        _embedded(arm, stage.columns, problem.dim, left_out)
+        for arm, left_out in zip(arms, omitted.tolist(), strict=True)
     ]
     return Estimates(problem, embedded, support)
 
@@ -65,7 +69,7 @@ def _with_coef(arm: ArmEstimate, coef: Vector, data: tuple[Matrix, Vector]) -> A
         expected_error=math.inf,
         least_squares_error=math.inf,
         bias=math.inf,
-        method="lasso",
+        method=LASSO,
         ridge=math.nan,
         columns=columns,
     )

@@ -21,6 +21,7 @@ from equipoise.core.tables import html_table, text_table
 if TYPE_CHECKING:
     from equipoise.core.stages import Stage
 
+_MORE = "screen longer (screen=), name their number (sparsity=) or let features be chosen again (refresh=)"
 # A feature outside the support is suspected if chance would raise any such suspicion this rarely.
 SUSPICION = 0.01
 
@@ -51,6 +52,11 @@ class Support:
     """[m] error that the suspects seem to cause in every arm."""
 
     @property
+    def found_nothing(self) -> bool:
+        """Whether features were looked for, and none was found."""
+        return self.final and not self.known and not self.columns
+
+    @property
     def complaints(self) -> tuple[str, ...]:
         """What the user should know about the choice."""
         found = []
@@ -58,8 +64,13 @@ class Support:
             listed = ", ".join(map(str, self.suspects[:5])) + (", …" if len(self.suspects) > 5 else "")
             found.append(
                 f"features outside the support seem to matter: {listed}; "
-                "expected errors include what leaving them out seems to cost. "
-                "Screen longer (screen=), allow more (sparsity=) or let features be chosen again (refresh=)"
+                "expected errors include what leaving them out seems to cost. To mend it, "
+                + ("name them as well" if self.known else _MORE)
+            )
+        elif self.found_nothing:
+            found.append(
+                f"no feature was found in {self.screened} outcomes: all coefficients are 0, and expected "
+                f"errors are the most that the outcomes' mean squares allow. To find more, {_MORE}"
             )
         if self.left_out:
             listed = ", ".join(map(str, self.left_out[:5]))
@@ -132,9 +143,9 @@ def examine_support(problem: Problem, stage: Stage, contexts: Matrix, *, known: 
     omitted = np.zeros(len(state.arms))
     if len(suspects):
         places = np.searchsorted(outside, suspects)
-        moment = _moment(problem, contexts[status != WITHDRAWN], suspects)
+        moment = _left_over_moment(problem, contexts[status != WITHDRAWN], suspects, columns)
         for i, rows, left in residuals:
-            omitted[i] = _omitted_error(rows[:, places], left, moment)
+            omitted[i] = _omitted_error(rows[:, places], left, len(columns), moment)
     recovery = stage.recovery
     return Support(
         columns=tuple(columns.tolist()),
@@ -165,20 +176,30 @@ def _least_squares(contexts: Matrix, outcomes: Vector, columns: Columns) -> tupl
         return others, left, np.nan_to_num(coef**2 / variances, nan=0.0, posinf=np.inf)
 
 
-def _moment(problem: Problem, contexts: Matrix, columns: Columns) -> Matrix:
+def _left_over_moment(problem: Problem, contexts: Matrix, outside: Columns, inside: Columns) -> Matrix:
+    """Σ of features outside, less what those inside explain of them: what leaving them out costs."""
+    both = np.concatenate([outside, inside])
     if problem.moment is not None:
-        return problem.moment[np.ix_(columns, columns)]
-    return contexts[:, columns].T @ contexts[:, columns] / max(len(contexts), 1)
+        moment = problem.moment[np.ix_(both, both)]
+    else:
+        moment = contexts[:, both].T @ contexts[:, both] / max(len(contexts), 1)
+    n = len(outside)
+    explained = moment[:n, n:] @ np.linalg.pinv(moment[n:, n:]) @ moment[n:, :n]
+    left_over: Matrix = moment[:n, :n] - explained
+    return left_over
 
 
-def _omitted_error(rows: Matrix, left: Vector, moment: Matrix) -> float:
-    """‖b‖²_Σ of the suspects' coefficients in one arm, without what noise adds to it."""
-    k, s = rows.shape
-    if k - s < 2:
+def _omitted_error(rows: Matrix, left: Vector, fitted: int, moment: Matrix) -> float:
+    """bᵀΣb of the suspects' coefficients b in one arm, without what noise adds to it.
+
+    ``rows`` and ``left`` are suspects and outcomes, freed of ``fitted`` other features.
+    """
+    dof = len(rows) - fitted - rows.shape[1]
+    if dof < 1:
         return 0.0
     inverse = np.linalg.pinv(rows.T @ rows)
     coef = inverse @ (rows.T @ left)
-    variance = float(np.sum((left - rows @ coef) ** 2)) / (k - s)
+    variance = float(np.sum((left - rows @ coef) ** 2)) / dof
     return max(float(coef @ moment @ coef - variance * np.sum(moment * inverse)), 0.0)
 
 

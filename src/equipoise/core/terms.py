@@ -73,8 +73,7 @@ def check_limits(names: tuple[str, ...], floors: Vector, caps: Vector, *, least:
             )
         if cap < least:
             raise LimitConflict(
-                f"with a cap of {cap:.0f} arm {name!r} can never be estimated: "
-                f"that takes d + 1 = {least} units",
+                f"with a cap of {cap:.0f} arm {name!r} can never be estimated: that takes {least} units",
                 hint=f"raise its cap to {least}, or leave the arm out",
             )
 

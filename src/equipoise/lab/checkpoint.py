@@ -26,6 +26,8 @@ from equipoise.lab.arena import Setting
 from equipoise.lab.trials import Ledger
 
 _MANIFEST = "manifest.json"
+# What a policy that chooses features is made of.
+_STAGES = ("first", "second", "screening", "reserve", "known_columns", "shown", "recover", "fit")
 # What reading a damaged archive can raise.
 _DAMAGED = (OSError, ValueError, KeyError, EOFError, NotImplementedError, zipfile.BadZipFile, zlib.error)
 
@@ -116,7 +118,7 @@ def policy_fingerprint(spec: str) -> str:
     """Changes with the code of a policy, which may be the user's own and half done."""
     policy = registered_policies()[spec.partition(":")[0]]
     digest = hashlib.blake2b(digest_size=8)
-    stages = ("first", "second", "screening", "recover", "fit") if policy.staged else ()
+    stages = _STAGES if policy.staged else ()
     for function in (policy.score, policy.settings, *(getattr(policy, name) for name in stages)):
         try:
             digest.update(inspect.getsource(function).encode())

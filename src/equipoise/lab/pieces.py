@@ -241,9 +241,12 @@ class SparseTruth:
         for name in ("overlap", "scale"):
             object.__setattr__(self, name, as_number(name, getattr(self, name)))
         if not 0.0 <= self.overlap <= 1.0:
-            raise InvalidScenario(f"overlap={self.overlap!r} is not between 0 and 1")
+            raise InvalidScenario(
+                f"overlap={self.overlap!r} is not between 0 and 1",
+                hint="1: every feature matters in all arms",
+            )
         if not 0.0 < self.scale < math.inf:
-            raise InvalidScenario(f"scale={self.scale!r} is not a positive number")
+            raise InvalidScenario(f"scale={self.scale!r} is not a positive number", hint="e.g. 0.5")
         if self.values not in ("unit", "normal"):
             raise InvalidScenario(f"values={self.values!r}", hint="use 'unit' or 'normal'")
 

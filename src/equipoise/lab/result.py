@@ -258,7 +258,13 @@ class SimulationResult:
             weights = result_weights(scenario)
             policies = {}
             for index, (name, spec) in enumerate(header["policies"].items()):
-                ledger = Ledger(*(archive[f"{index}_{field}"] for field in Ledger._fields))
+                try:
+                    ledger = Ledger(*(archive[f"{index}_{field}"] for field in Ledger._fields))
+                except KeyError:
+                    raise InvalidArgument(
+                        f"{path} was written by equipoise {header['version']}, which knew other numbers",
+                        hint="run it again",
+                    ) from None
                 seconds, decisions = header["timing"][index]
                 policies[name] = PolicyResult(name, spec, ledger, weights, seconds, decisions)
         return cls(scenario, header["seed"], header["version"], policies, **cls._read_rest(header))

@@ -272,7 +272,8 @@ class Scenario:
             raise InvalidScenario("coefficients are either given or drawn", hint="leave coef or truth out")
         if truth.features > self.dim:
             raise InvalidScenario(
-                f"{truth.features} features that matter are more than the {self.dim} that there are"
+                f"{truth.features} features that matter are more than the {self.dim} that there are",
+                hint="give fewer features that matter, or a larger dim",
             )
 
     def _check_numbers(self) -> None:

@@ -153,7 +153,11 @@ _WARMING = Lock()
 
 def _warm_up(bench: Bench, arena: Arena, policy: Policy) -> None:
     """Run one trial if this process has not run such trials before, so that they are compiled."""
-    kind = policy.spec if type(policy).staged else type(policy).looks
+    kind: Hashable = type(policy).looks
+    if type(policy).staged:
+        # What is compiled depends on switches and words, not on numbers.
+        switches = (value for value in vars(policy).values() if isinstance(value, bool | str))
+        kind = (policy.name, *switches)
     with _WARMING:
         if (arena.machine_code, kind) not in _WARM:
             bench(0, new_ledger(1, len(arena.noise)))

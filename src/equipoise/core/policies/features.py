@@ -17,7 +17,7 @@ def checked_features(support: Any) -> tuple[int, ...]:
     listed = support if isinstance(support, tuple | list | np.ndarray) else (support,)
     columns = [checked_count("support", column, least=0) for column in listed]
     if len(set(columns)) < len(columns):
-        raise InvalidPolicy("support= lists a feature twice")
+        raise InvalidPolicy("support= lists a feature twice", hint="list every feature once")
     return tuple(sorted(columns))
 
 
@@ -38,5 +38,7 @@ def checked_count(name: str, value: Any, *, least: int) -> int:
     except TypeError:
         number = least - 1
     if number < least or isinstance(value, bool):
-        raise InvalidPolicy(f"{name}={value!r} is not a whole number of at least {least}")
+        raise InvalidPolicy(
+            f"{name}={value!r} is not a whole number of at least {least}", hint=f"e.g. {name}={max(least, 3)}"
+        )
     return number

@@ -41,7 +41,9 @@ class UniformLasso(StagedPolicy):
     def __post_init__(self) -> None:
         for name in ("joint", "refit"):
             if not isinstance(getattr(self, name), bool):
-                raise InvalidPolicy(f"{name}={getattr(self, name)!r} is neither true nor false")
+                raise InvalidPolicy(
+                    f"{name}={getattr(self, name)!r} is neither true nor false", hint=f"e.g. {name}=True"
+                )
 
     def fit(self, contexts: Matrix, outcomes: Vector, arms: npt.NDArray[np.int64], arm_count: int) -> Matrix:
         return fit_lasso(contexts, outcomes, arms, arm_count, joint=self.joint, refit=self.refit)

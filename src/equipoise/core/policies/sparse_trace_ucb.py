@@ -18,6 +18,7 @@ from equipoise.core.problem import Problem
 from equipoise.core.screening import default_screening
 from equipoise.core.sparse import BY_SPARSITY, CRITERIA, Recovery, recover_support
 from equipoise.core.staged import Columns, StagedPolicy
+from equipoise.core.terms import covers
 from equipoise.core.widths import is_number
 from equipoise.errors import BudgetTooSmall, InvalidPolicy
 
@@ -83,17 +84,21 @@ class SparseTraceUCB(StagedPolicy, BoundedPolicy):
         if self.support is not None:
             object.__setattr__(self, "support", checked_features(self.support))
             chooses = self.screen is not None or self.sparsity is not None
-            if chooses or self.reuse or self.criterion != "elimination":
+            if chooses or self.reuse or self.refresh is not None or self.criterion != "elimination":
                 raise InvalidPolicy(
                     "with support= there is nothing to choose",
-                    hint="leave screen=, sparsity=, criterion= and reuse= out",
+                    hint="leave screen=, sparsity=, criterion=, reuse= and refresh= out",
                 )
+            if not self.support:
+                raise InvalidPolicy("support= names no feature", hint="e.g. support=(0, 3)")
         for name, least in (("screen", 2), ("sparsity", 0)):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, checked_count(name, getattr(self, name), least=least))
         for name in ("reuse", "look"):
             if not isinstance(getattr(self, name), bool):
-                raise InvalidPolicy(f"{name}={getattr(self, name)!r} is neither true nor false")
+                raise InvalidPolicy(
+                    f"{name}={getattr(self, name)!r} is neither true nor false", hint=f"e.g. {name}=True"
+                )
         if self.look and (self.width != 1.0 or self.bound is not None or self.delta is not None):
             raise InvalidPolicy(
                 "with look=true there is no width", hint="leave width=, bound= and delta= out"
@@ -145,12 +150,17 @@ class SparseTraceUCB(StagedPolicy, BoundedPolicy):
     def _check_budget(self, problem: Problem, pulls: int, features: int) -> None:
         start = 0 if self.reuse else features + 1
         needed = float(np.sum(problem.costs * np.maximum(problem.floors, pulls + start)))
-        if problem.budget < needed * (1.0 - 1e-12):
-            raise BudgetTooSmall(
-                f"a budget of {problem.budget:.10g} does not pay for {pulls} units an arm to choose features "
-                f"and {start} to start with them: that takes {needed:.10g}",
-                hint=f"give budget={needed:.10g} or more, or a smaller screen=",
-            )
+        if covers(problem.budget, needed):
+            return
+        if pulls:
+            purpose = f"{pulls} units an arm to choose features and {start} to start with them"
+        else:
+            purpose = f"{start} units an arm to fit {features} features"
+        raise BudgetTooSmall(
+            f"a budget of {problem.budget:.10g} does not pay for {purpose}: that takes {needed:.10g}",
+            hint=f"give budget={needed:.10g} or more, or "
+            + ("a smaller screen=" if pulls else "fewer features"),
+        )
 
     def screening(self, problem: Problem) -> int:
         return default_screening(problem, self.sparsity) if self.screen is None else self.screen
@@ -161,7 +171,9 @@ class SparseTraceUCB(StagedPolicy, BoundedPolicy):
         return (max(self.screening(problem) // 4, 1) if self.sparsity is None else self.sparsity) + 1
 
     def known_columns(self, problem: Problem) -> Columns | None:
-        return None if self.support is None else checked_columns(self.support, problem)
+        if self.support is None:
+            return np.zeros(0, np.int64) if self.sparsity == 0 else None
+        return checked_columns(self.support, problem)
 
     def second(self) -> Policy:
         if self.look:

@@ -70,8 +70,7 @@ def _fold_numbers(arms: Integers, arm_count: int) -> Integers:
     numbers = np.zeros(len(arms), dtype=np.int64)
     for i in range(arm_count):
         rows = np.flatnonzero(arms == i)
-        # Arms begin at different folds: otherwise the first would hold more of short arms.
-        numbers[rows] = (np.arange(len(rows)) + i) % _FOLDS
+        numbers[rows] = np.arange(len(rows)) % _FOLDS
     return numbers
 
 
