@@ -36,6 +36,7 @@ bench: $(STAMP)  ## speed, with what it is compared with
 	@$(BIN)/python benchmarks/startup.py
 	@$(BIN)/python benchmarks/lab_speed.py
 	@$(BIN)/python benchmarks/replay_speed.py
+	@$(BIN)/python benchmarks/support_recovery.py
 	@$(BIN)/python benchmarks/peers.py
 
 docs: $(STAMP)  ## pages into site/, offline, warnings are errors

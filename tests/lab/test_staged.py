@@ -149,6 +149,14 @@ def test_checkpoints_and_files_keep_the_support(tmp_path):
     assert "recovery" in {row["loss"] for row in first.losses()}
 
 
+@pytest.mark.parametrize("spec", ["sparse-trace-ucb:screen=30:sparsity=3", "sparse-trace-ucb:screen=30"])
+def test_outcomes_that_all_come_after_the_last_unit(spec):
+    scenario = sparse_scenario(delay=Delay(mean=3000))
+    result = eq.simulate(scenario, [spec, "sparse-oracle"], trials=10, seed=3)
+    assert result[spec].recovery().value >= 0.8
+    assert result[spec].expected_max().value < 4 * result["sparse-oracle"].expected_max().value
+
+
 # The truth
 
 

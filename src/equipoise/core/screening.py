@@ -4,7 +4,7 @@ Too few, and a feature is missed, whose coefficient is then an error that no lat
 and the second stage has less. The first is by far the dearer mistake (``equipoise reproduce
 sparse-screen`` measures both), so an arm's share n/m of the budget is spent generously:
 
-    L = min(share/2, max(share/4, 8·log d, 2(s + 2)))
+    L = min(share/2, max(share/4, 8·log d, 2(s + 2))), and s + 2 at least
 
 The theory's L grows as s·log d, with a constant that depends on what is to be learned.
 """
