@@ -309,7 +309,7 @@ def files(tmp_path):
     ("options", "message", "hint"),
     [
         (["--trials", 0], "--trials 0 is not a whole number from 1", "--trials 1000"),
-        (["--budget", 11, "--policy", "trace-ucb"], "at least m(d+1) = 12, not 11", "uniform and oracle"),
+        (["--budget", 11, "--policy", "trace-ucb"], "at least m(d+1) = 12, not 11", "uniform, oracle"),
         (["--budget", 10**20], "--budget 100000000000000000000 is not", "--budget"),
         (["--budget", 50.5], "--budget 50.5 is not a whole number", "--budget 350"),
         (["--budget", "0", "--costs", "1,2,3"], "--budget 0 is not", "--budget"),

@@ -283,8 +283,17 @@ def test_small_budgets():
     for policy in result.policies.values():
         assert np.all(policy.ledger.counts.sum(axis=1) == 60)
         assert np.all(np.isfinite(policy.errors))
-    with pytest.raises(eq.errors.BudgetTooSmall, match="only uniform and oracle"):
+    with pytest.raises(
+        eq.errors.BudgetTooSmall, match="only uniform, oracle and policies that choose features"
+    ):
         eq.simulate(scenario, ["uniform", "trace-ucb"], trials=50)
+
+
+def test_caps_that_leave_no_model():
+    scenario = eq.GaussianScenario(noise=[1.0, 1.0], dim=10, budget=60, caps=(5, None))
+    with pytest.raises(eq.errors.LimitConflict, match="can never be estimated: that takes 11 units"):
+        eq.simulate(scenario, ["uniform"], trials=2)
+    eq.simulate(scenario, ["sparse-trace-ucb:support=0,1"], trials=2)
 
 
 COSTS = (1.0, 1.0, 8.0, 8.0)

@@ -15,6 +15,7 @@ import numpy as np
 
 from equipoise.core.policy import Policy, parse_policy
 from equipoise.core.problem import Problem
+from equipoise.core.terms import check_limits
 from equipoise.errors import BudgetTooSmall, InvalidArgument
 from equipoise.lab.arena import Arena, Bench
 from equipoise.lab.checkpoint import Checkpoint, open_checkpoint
@@ -246,6 +247,8 @@ def check_policies(
     check_counts(trials=trials, seed=seed, workers=workers)
     problem = arena.problem()
     for name, policy in policies.items():
+        if not type(policy).staged:
+            check_limits(problem.arms, problem.floors, problem.caps, least=problem.dim + 1)
         if not problem.pays_for_start and type(policy).forced_start:
             needed = problem.least_budget
             formula = "m(d+1) = " if needed == len(problem.arms) * (problem.dim + 1) else ""

@@ -202,7 +202,7 @@ def test_trials_belong_to_the_policy(found):
 def test_prices_are_paired_and_interpolated(found):
     result = found.sparse[2]
     assert result.screens == {160: (4, 6, 12)}  # 40 outcomes of 10 arms are more than 160
-    assert result.default == {160: 3}
+    assert result.default == {160: 8}
     best = result.best(160, True)
     assert result.relative(160, True, best).value == 1.0
     assert result.relative(160, True, best).stderr == 0.0
