@@ -92,8 +92,8 @@ class _PartLibrary(JITCodeLibrary):
 
 
 class _KernelLibrary(JITCodeLibrary):
-    # Loops are either vectors by design (see lanes.py) or rare. To unroll them nearly doubles the time that
-    # optimising and writing machine code take, and they run no faster.
+    # Loops are either vectors by design (see lanes.py) or short or rare. To unroll them and to look for more
+    # vectors nearly doubles the time that optimising and writing machine code take; few run faster for it.
     unrolls = False
 
     def finalize(self) -> None:
@@ -105,7 +105,7 @@ class _KernelLibrary(JITCodeLibrary):
     def _optimize_final_module(self) -> None:
         # Once: Numba's first round serves the counting of references, and kernels have none.
         options = create_pipeline_tuning_options(speed_level=3)
-        options.slp_vectorization = False
+        options.slp_vectorization = options.loop_vectorization = False
         options.loop_unrolling = options.loop_interleaving = self.unrolls
         builder = create_pass_builder(self._codegen._tm, options)
         builder.getModulePassManager().run(self._final_module, builder)
