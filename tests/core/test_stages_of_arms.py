@@ -106,3 +106,33 @@ def test_an_arm_that_has_just_joined_does_not_hinder_a_new_choice():
     assert experiment._stage.screened == 119
     assert experiment.support == FEATURES
     assert experiment._state.arms["observed"].tolist()[-1] == 1
+
+
+def test_what_is_left_counts_units_that_were_set_aside():
+    feed = Feed(1)
+    limits = {"costs": {"a": 5.0}, "floors": {"a": 20}}
+    experiment = eq.Experiment(
+        problem(budget=300, **limits), eq.SparseTraceUCB(screen=10, sparsity=3), seed=2
+    )
+    feed.run(experiment, units=33)
+    assert experiment.support == FEATURES
+    owed = 20 - experiment.counts["a"]
+    assert 0 < owed <= 10
+    assert experiment.remaining == owed + int(300 - experiment.spent - 5 * owed)
+
+
+def test_an_arm_that_joins_may_use_what_floors_no_longer_need():
+    feed = Feed(1)
+    experiment = eq.Experiment(problem(floors={"a": 60}), eq.SparseTraceUCB(screen=20, sparsity=3), seed=2)
+    feed.run(experiment, units=72)
+    assert experiment.counts == {"a": 24, "b": 24, "c": 24}
+    experiment.add("late", floor=132)  # 168 units are left, and 36 of them are owed to the first arm
+    assert experiment.problem.arms[-1] == "late"
+
+
+def test_the_reserve_of_the_second_stage_grows_with_the_arms():
+    experiment = eq.Experiment(problem(), eq.SparseTraceUCB(screen=20, sparsity=3), seed=2)
+    assert experiment._stage.reserve == 3 * 4
+    experiment.add("late", cost=2.5)
+    assert experiment._stage.reserve == pytest.approx(5.5 * 4)
+    assert experiment._stage.needed.tolist() == [20] * 4

@@ -83,6 +83,7 @@ def test_the_same_bits_as_experiment(spec, variation):
     bench = new_staged_bench(scenario, eq.parse_policy(spec), 11)
     stage, experiment = repeated(scenario, bench, 5)
     np.testing.assert_array_equal(stage.columns, experiment._stage.columns)
+    assert stage.state.trial["number"][0] == experiment._state.trial["number"][0] == 5
     np.testing.assert_array_equal(stage.state.rows["arm"], experiment._state.rows["arm"][: scenario.units])
     if "late" not in variation:  # outcomes that come after the last unit come in another order there
         np.testing.assert_array_equal(stage.state.coefs, experiment._state.coefs)
