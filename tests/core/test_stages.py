@@ -7,7 +7,7 @@ import pickle
 
 import numpy as np
 import pytest
-from sparse_feed import FEATURES, Feed, problem, quiet_estimates
+from sparse_feed import DEVIATIONS, FEATURES, Feed, problem, quiet_estimates
 
 import equipoise as eq
 from equipoise.errors import (
@@ -217,3 +217,17 @@ def test_a_batch_across_the_choice_is_the_same_as_one_by_one(look):
     if not look:
         assert [unit.arm for unit in batch] == [unit.arm for unit in single]
     assert together.counts.keys() == alone.counts.keys()
+
+
+@pytest.mark.parametrize("reuse", [False, True])
+def test_a_learned_moment_is_that_of_all_contexts(reuse):
+    feed = Feed(1)
+    experiment = eq.Experiment(problem(moment=None), eq.SparseTraceUCB(screen=20, reuse=reuse), seed=2)
+    path = np.array(feed.run(experiment))
+    columns = list(experiment.support)
+    seen = feed.contexts[:240, columns]
+    for i, arm in enumerate(DEVIATIONS):
+        rows = np.flatnonzero(path == arm)
+        fitted = seen[rows if reuse else rows[rows >= 60]]
+        trace = np.trace(seen.T @ seen / 240 @ np.linalg.inv(fitted.T @ fitted))
+        assert experiment._state.arms["trace"][i] == pytest.approx(trace, rel=1e-9)

@@ -85,7 +85,7 @@ def is_due(state: State, needed: npt.NDArray[np.int64], needed_in_all: int, rese
     left = state.trial[0].money
     for i in range(state.arms.shape[0]):
         arm = state.arms[i]
-        observed += arm.observed + arm.set_aside
+        observed += arm.observed
         left -= arm.cost * arm.assigned
         # An arm that takes no further units will not have more outcomes than are on their way.
         takes = arm.open and arm.assigned < arm.cap
@@ -230,7 +230,7 @@ def with_arm(stage: Stage, problem: Problem, seed: int) -> Stage:
 
 def _grown(state: State, factor: float) -> int:
     """So many times the outcomes that are known."""
-    known = int(np.sum(state.arms["observed"] + state.arms["set_aside"]))
+    known = int(np.sum(state.arms["observed"]))
     return max(math.ceil(factor * known), known + 1)
 
 
