@@ -17,7 +17,7 @@ import numpy as np
 
 from equipoise.core import factor, provisional
 from equipoise.core.compiled import compiled, inlined
-from equipoise.core.layout import LOST, PENDING, SET_ASIDE, TOLD, WITHDRAWN, Matrix, State
+from equipoise.core.layout import LOST, PENDING, TOLD, Matrix, State
 from equipoise.core.pool import note_variance, pool_variances
 from equipoise.core.whitening import weighted_square, whiten
 
@@ -45,7 +45,7 @@ def assign(state: State, i: int) -> int:
     whiten(state.whitener, state.contexts, row, state.z)
     if state.trial[0].learns_moment:
         _see(state)
-    _extend_design(state, i, row)
+    extend_design(state, i, row)
     return row
 
 
@@ -76,60 +76,7 @@ def lose(state: State, row: int) -> None:
     arm.count -= 1
     arm.pending -= 1
     arm.provisional = 0
-    _forget_design(arm)
-
-
-@compiled
-def withdraw(state: State, row: int) -> None:
-    """Remove a row as if the unit had never been assigned; its place in the budget stays used."""
-    if state.rows[row].status == SET_ASIDE:
-        state.arms[state.rows[row].arm].set_aside -= 1
-    state.rows[row].status = WITHDRAWN
-    if state.trial[0].learns_moment:
-        _recount_contexts(state)
-    rebuild(state, state.rows[row].arm)
-
-
-@compiled
-def clear(state: State, number: int) -> None:
-    """Forget every row: the state of trial ``number``, which has seen nothing."""
-    state.trial[0].number = number
-    state.trial[0].step = 0
-    state.trial[0].seen = 0
-    state.trial[0].mean_variance = 1.0
-    state.trial[0].moment_ready = 0
-    state.seen_factor[:, :] = 0.0
-    for i in range(state.arms.shape[0]):
-        state.arms[i].last_row = -1
-        state.arms[i].assigned = state.arms[i].set_aside = 0
-        _forget_rows(state, i)
-
-
-@compiled
-def rebuild(state: State, i: int) -> None:
-    """Compute arm i anew from its rows, in the order they were assigned."""
-    arm = state.arms[i]
-    _forget_rows(state, i)
-    for row in range(state.trial[0].step):
-        if state.rows[row].arm == i and state.rows[row].status == TOLD:
-            whiten(state.whitener, state.contexts, row, state.z)
-            _extend_design(state, i, row)
-            observe(state, row, state.outcomes[row])
-    for row in range(state.trial[0].step):
-        if state.rows[row].arm == i and state.rows[row].status == PENDING:
-            arm.count += 1
-            arm.pending += 1
-            arm.provisional = 0
-            _forget_design(arm)
-
-
-@compiled
-def rebuild_all(state: State) -> None:
-    """Compute everything anew from the rows: what a stage with other features starts from."""
-    if state.trial[0].learns_moment:
-        _recount_contexts(state)
-    for i in range(state.arms.shape[0]):
-        rebuild(state, i)
+    forget_design(arm)
 
 
 @compiled
@@ -165,23 +112,6 @@ def is_settled(state: State) -> bool:
     return settled
 
 
-@compiled
-def _forget_rows(state: State, i: int) -> None:
-    dim = state.coefs.shape[1]
-    arm = state.arms[i]
-    arm.count = arm.observed = arm.pending = arm.dof = 0
-    arm.data_ready = arm.buffer = 0
-    arm.rss = 0.0
-    arm.noise_variance = arm.inverse_root_dof = 1.0
-    _forget_design(arm)
-    for r in range(dim):
-        state.coefs[i, r] = 0.0
-        for c in range(dim):
-            state.factors[i, 0, r, c] = 0.0
-    arm.provisional = 0
-    provisional.begin(state, i)
-
-
 @inlined
 def _waits(arm: Any, dim: int) -> bool:
     if arm.design_ready or arm.count == arm.design_tried:
@@ -190,7 +120,8 @@ def _waits(arm: Any, dim: int) -> bool:
 
 
 @compiled
-def _forget_design(arm: Any) -> None:
+def forget_design(arm: Any) -> None:
+    """The design has changed otherwise than by a unit: it is to be inverted anew."""
     arm.design_ready = 0
     arm.design_tried = -1
     arm.gain_row = -1
@@ -240,25 +171,8 @@ def _see(state: State) -> None:
     factor.rotate(state.seen_factor, state.g, state.f, 0.0)
 
 
-@compiled
-def _recount_contexts(state: State) -> None:
-    """Learn Σ anew from the rows that are not withdrawn."""
-    state.seen_factor[:, :] = 0.0
-    state.trial[0].seen = 0
-    for j in range(state.arms.shape[0]):
-        state.arms[j].provisional = 0
-    for row in range(state.trial[0].step):
-        if state.rows[row].status != WITHDRAWN:
-            whiten(state.whitener, state.contexts, row, state.z)
-            factor.rotate(state.seen_factor, state.g, state.z, 0.0)
-            state.trial[0].seen += 1
-    for j in range(state.arms.shape[0]):
-        if state.arms[j].design_ready:
-            _refresh_trace(state, j)
-
-
 @inlined
-def _extend_design(state: State, i: int, row: int) -> None:
+def extend_design(state: State, i: int, row: int) -> None:
     """Count a pending row with context z; if the design is invertible, update its factor and trace."""
     arm = state.arms[i]
     arm.count += 1
@@ -279,7 +193,7 @@ def _extend_design(state: State, i: int, row: int) -> None:
     arm.trace_sum -= weighted_square(state) / h
     arm.trace_age += 1
     if arm.trace_age >= _TRACE_UPDATES or not arm.trace_sum > 0.5 * arm.trace_checked:
-        _refresh_trace(state, i)
+        refresh_trace(state, i)
     else:
         arm.trace = per_context(state.trial[0], arm.trace_sum)
 
@@ -343,7 +257,7 @@ def _collect(state: State, i: int, y: float) -> None:
     trace_sum = _trace_sum(state.seen_factor, state.scratch, 0, 0) if invertible else np.inf
     if not _is_sane(state.trial[0], trace_sum, arm.observed):
         if arm.pending == 0:
-            _forget_design(arm)
+            forget_design(arm)
         return
     factor.copy(state.scratch, 0, 0, state.factors, i, arm.buffer)
     for r in range(dim):
@@ -364,7 +278,7 @@ def _collect(state: State, i: int, y: float) -> None:
         arm.provisional = 0
         _set_trace(arm, state.trial[0], trace_sum)
     elif not arm.design_ready:
-        _forget_design(arm)
+        forget_design(arm)
 
 
 @inlined
@@ -382,7 +296,8 @@ def _trace_sum(seen_factor: Matrix, factors: factor.Stack, i: int, b: int) -> fl
 
 
 @compiled
-def _refresh_trace(state: State, i: int) -> None:
+def refresh_trace(state: State, i: int) -> None:
+    """Compute the trace of arm i from its factor."""
     trace_sum = _trace_sum(state.seen_factor, state.factors, i, design_place(state.arms[i]))
     _set_trace(state.arms[i], state.trial[0], trace_sum)
 

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from equipoise.core import arms as kernel
+from equipoise.core.anew import rebuild, withdraw
 from equipoise.core.assignment import Assignment
 from equipoise.core.batch import most_decided, score_arm, score_contexts
 from equipoise.core.choice import choose
@@ -160,7 +161,7 @@ class Experiment:
         self._state.outcomes[row] = value
         if status != SET_ASIDE:
             self._state.rows["status"][row] = TOLD
-            kernel.rebuild(self._state, int(self._state.rows["arm"][row]))
+            rebuild(self._state, int(self._state.rows["arm"][row]))
 
     def lose(self, id: int) -> None:
         """Declare that a pending outcome will never come. Its place in the budget stays used."""
@@ -178,7 +179,7 @@ class Experiment:
         """
         row = self._row(id)
         if self._state.rows["status"][row] != WITHDRAWN:
-            kernel.withdraw(self._state, row)
+            withdraw(self._state, row)
 
     # The arms
 

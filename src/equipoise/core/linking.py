@@ -93,7 +93,7 @@ class _PartLibrary(JITCodeLibrary):
 
 class _KernelLibrary(JITCodeLibrary):
     # Loops are either vectors by design (see lanes.py) or short or rare. To unroll them and to look for more
-    # vectors nearly doubles the time that optimising and writing machine code take; few run faster for it.
+    # vectors takes long, and few run faster for it: benchmarks/startup.py and lab_speed.py show both.
     unrolls = False
 
     def finalize(self) -> None:

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from equipoise.core import arms as kernel
+from equipoise.core.anew import rebuild, rebuild_all
 from equipoise.core.compiled import compiled
 from equipoise.core.layout import KNOWN, SET_ASIDE, TOLD, Matrix, State, Vector, set_limits, with_another_arm
 from equipoise.core.policy import Policy, score_address
@@ -154,7 +155,7 @@ def next_stage(
         state.rows["status"][told] = SET_ASIDE
         state.arms["set_aside"] += np.bincount(old.rows["arm"][told], minlength=len(problem.arms))
     set_limits(state.arms, state.trial, problem.costs, problem.floors, problem.caps)
-    kernel.rebuild_all(state)
+    rebuild_all(state)
     return Stage(
         problem=part,
         policy=acting,
@@ -198,7 +199,7 @@ def final_stage(stage: Stage, contexts: Matrix, problem: Problem, policy: Staged
             mine = (last.state.rows["arm"] == i) & (last.state.rows["status"] == SET_ASIDE)
             last.state.rows["status"][mine] = TOLD
             last.state.arms["set_aside"][i] = 0
-            kernel.rebuild(last.state, int(i))
+            rebuild(last.state, int(i))
     if not kernel.is_settled(last.state):
         kernel.settle(last.state)
     return last

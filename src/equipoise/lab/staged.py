@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from equipoise.core import arms as kernel
-from equipoise.core.choice import choose
 from equipoise.core.compiled import compiled
 from equipoise.core.layout import Matrix, State, Vector
 from equipoise.core.problem import Problem
@@ -22,14 +21,13 @@ from equipoise.core.stages import Stage, final_stage, first_stage, is_due, next_
 from equipoise.lab.arrivals import deliver, next_arrival
 from equipoise.lab.finish import judge_of_columns, ridge_coefs_of_stage
 from equipoise.lab.scenario import Scenario
-from equipoise.lab.trials import CONFIDENCE, MOST_ARMS_WITH_COVERAGE, Counts, Ledger, judge_trial
+from equipoise.lab.trials import CONFIDENCE, MOST_ARMS_WITH_COVERAGE, Counts, Ledger, judge_trial, next_unit
 from equipoise.lab.verdict import Judge, judge_coefs, new_judge
 from equipoise.lab.world import (
     World,
     draw_any_truth,
     draw_contexts,
     draw_delay,
-    draw_outcome,
     draw_shocks,
     new_world,
 )
@@ -153,12 +151,10 @@ def _run_stage(
                 kernel.settle(state)
             for c in range(columns.shape[0]):
                 state.contexts[t, c] = contexts[t, columns[c]]
-            i = choose(state, score, settings, scores)
+            i = next_unit(state, world, stream, score, settings, scores, pulls, contexts, trial, t)
             if i < 0:
                 budget = t
             else:
-                kernel.assign(state, i)
-                state.outcomes[t] = draw_outcome(world, stream, trial, t, i, pulls[i], contexts)
                 pulls[i] += 1
                 due[t] = t + draw_delay(world, stream, trial, t)
                 last = max(last, due[t] + 1)

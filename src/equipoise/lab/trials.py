@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from equipoise.core import arms as kernel
+from equipoise.core.anew import clear
 from equipoise.core.choice import choose
 from equipoise.core.compiled import compiled, inlined
 from equipoise.core.intervals import measure_elasticities
@@ -122,7 +123,7 @@ def run_trials(bench: Bench, first: int, ledger: Ledger) -> None:
         return
     # Unusual worlds and estimates are put together here, so that only what they use is compiled.
     for k in range(len(ledger.errors)):
-        kernel.clear(bench.state, first + k)
+        clear(bench.state, first + k)
         draw_any_truth(bench.world, bench.stream, first + k)
         draw_contexts(bench.world, bench.stream, first + k, bench.state.contexts)
         draw_shocks(bench.world, bench.stream, first + k)
@@ -177,7 +178,7 @@ def _run_textbook(
 ) -> None:
     """Gaussian contexts and noise, outcomes at once: all trials in one compiled loop."""
     for k in range(errors.shape[0]):
-        kernel.clear(state, first + k)
+        clear(state, first + k)
         draw_truth(world, stream, first + k)
         draw_gaussian_contexts(world, stream, first + k, state.contexts)
         for i in range(pulls.shape[0]):
@@ -216,7 +217,7 @@ def _run_prompt(
     for t in range(due.shape[0]):
         # Averages the variances; with outcomes at once nothing is ever unsettled.
         kernel.is_settled(state)
-        i = _next_unit(state, world, stream, score, settings, scores, pulls, trial, t)
+        i = next_unit(state, world, stream, score, settings, scores, pulls, state.contexts, trial, t)
         if i < 0:
             break
         kernel.observe_at_once(state, t, state.outcomes[t])
@@ -244,7 +245,7 @@ def _run_late(
         if t < budget:
             if not kernel.is_settled(state):
                 kernel.settle(state)
-            i = _next_unit(state, world, stream, score, settings, scores, pulls, trial, t)
+            i = next_unit(state, world, stream, score, settings, scores, pulls, state.contexts, trial, t)
             if i < 0:
                 budget = t
             else:
@@ -260,7 +261,7 @@ def _run_late(
 
 
 @inlined
-def _next_unit(
+def next_unit(
     state: State,
     world: World,
     stream: Stream,
@@ -268,15 +269,19 @@ def _next_unit(
     settings: Vector,
     scores: Vector,
     pulls: Counts,
+    contexts: Matrix,
     trial: int,
     t: int,
 ) -> int:
-    """Choose the arm of unit t and put its outcome aside; return the arm, −1 if none may be chosen."""
+    """Choose the arm of unit t and put its outcome aside; return the arm, −1 if none may be chosen.
+
+    ``contexts`` have all features, of which the state may see some.
+    """
     i = choose(state, score, settings, scores)
     if i < 0:
         return i
     kernel.assign(state, i)
-    state.outcomes[t] = draw_outcome(world, stream, trial, t, i, pulls[i], state.contexts)
+    state.outcomes[t] = draw_outcome(world, stream, trial, t, i, pulls[i], contexts)
     return i
 
 

@@ -138,6 +138,7 @@ def _run_stage(
         clock[0] = t
         if is_due(state, needed, needed_in_all, reserve):
             return True
+        # Averages the variances; with outcomes at once nothing is ever unsettled.
         kernel.is_settled(state)
         for c in range(columns.shape[0]):
             state.contexts[t, c] = contexts[t, columns[c]]

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from equipoise.core import arms as kernel
+from equipoise.core.anew import clear
 from equipoise.core.choice import choose
 from equipoise.core.compiled import compiled, inlined
 from equipoise.core.handles import handled
@@ -128,7 +129,7 @@ def _run(
     first: int,
 ) -> None:
     for k in range(errors.shape[0]):
-        kernel.clear(state, first + k)
+        clear(state, first + k)
         deal(deck, first + k)
         for i in range(rows.origin.shape[0]):
             rows.origin[i] = rows.target_shift[i]
