@@ -1,0 +1,197 @@
+"""What makes no sense in a scenario is refused, before anything is simulated."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import equipoise as eq
+from equipoise.errors import InvalidScenario
+from equipoise.lab.pieces import (
+    Delay,
+    DiscreteContexts,
+    OneHotContexts,
+    SkewedNoise,
+    StudentContexts,
+    StudentNoise,
+)
+
+PLAIN = eq.GaussianScenario(noise=[0.5, 2.0], dim=2, budget=60)
+NAN, INF = math.nan, math.inf
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"noise": []}, "noise"),
+        ({"noise": [1.0, -0.5]}, "variances of at least 0"),
+        ({"noise": [1.0, NAN]}, "variances of at least 0"),
+        ({"noise": [1.0, INF]}, "variances of at least 0"),
+        ({"noise": 2.0}, "not a list of numbers"),
+        ({"noise": "12"}, "not a list of numbers"),
+        ({"noise": ["1", "2"]}, "not a list of numbers"),
+        ({"noise": None}, "not a list of numbers"),
+        ({"dim": 0}, "dim=0 is not a whole number of at least 1"),
+        ({"dim": 2.0}, "dim=2.0"),
+        ({"dim": True}, "dim=True"),
+        ({"dim": "2"}, "dim='2'"),
+        ({"dim": 1, "intercept": True}, "at least 2"),
+        ({"budget": 0}, "budget=0"),
+        ({"budget": None}, "budget=None"),
+        ({"intercept": "yes"}, "neither True nor False"),
+        ({"intercept": 2}, "neither True nor False"),
+        ({"intercept": True, "contexts": OneHotContexts()}, "leave intercept out"),
+        ({"contexts": "student"}, "contexts='student' .*StudentContexts"),
+        ({"contexts": None}, "contexts=None"),
+        ({"contexts": StudentNoise()}, "contexts=StudentNoise"),
+        ({"noise_shape": StudentContexts()}, "noise_shape=StudentContexts"),
+        ({"delay": 5}, "delay=5"),
+        ({"coef": [[1.0, 2.0]]}, r"coef has shape \(1, 2\), expected \(2, 2\)"),
+        ({"coef": [[1.0, 2.0], [3.0]]}, "not a matrix of numbers"),
+        ({"coef": [[1.0, 2.0], [3.0, NAN]]}, "not finite"),
+        ({"coef": [1.0, 2.0]}, "rows of numbers"),
+        ({"coef": "drawn"}, "coef"),
+        ({"heteroscedasticity": -0.1}, "heteroscedasticity=-0.1"),
+        ({"heteroscedasticity": "much"}, "heteroscedasticity='much' is not a number"),
+        ({"coef_drift": -1.0}, "coef_drift"),
+        ({"curvature": INF}, "curvature"),
+        ({"curvature": True}, "curvature=True"),
+        ({"curvature": 0.5, "contexts": OneHotContexts()}, "symmetric"),
+        ({"noise_drift": NAN}, "noise_drift"),
+        ({"moment": "guess"}, "use 'true', 'learned' or a matrix"),
+        ({"moment": None}, "use 'true', 'learned' or a matrix"),
+        ({"moment": [[1.0]]}, "shape"),
+        ({"moment": [[1.0, 2.0], [2.0, 1.0]]}, "not positive definite"),
+        ({"lost": 1.0}, "probability below 1"),
+        ({"lost": -0.1}, "lost=-0.1"),
+        ({"lost": NAN}, "lost=nan"),
+        ({"ridge": -1.0}, "ridge"),
+        ({"ridge": "auto"}, "ridge='auto' is neither a number .*the methods are .*pooled"),
+        ({"ridge": [1.0]}, "ridge"),
+        ({"objective": "median"}, "objective='median'"),
+        ({"objective": 0.5}, "at least 1"),
+        ({"objective": [1.0]}, "objective"),
+        ({"weights": [1.0]}, "1 weights for 2 arms"),
+        ({"weights": [1.0, 0.0]}, "positive"),
+        ({"weights": 3}, "not a list of numbers"),
+        ({"costs": [1.0]}, "1 costs for 2 arms"),
+        ({"costs": [1.0, -1.0]}, "cost -1.0 of arm 'arm-2' is not a positive number"),
+        ({"costs": [1.0, 1.0], "budget": -3.5}, "budget=-3.5"),
+        ({"budget": 60.5}, "budget=60.5 is not a whole number"),
+        ({"costs": [1.0, 2.0], "coef_drift": 0.5}, "arms that cost the same"),
+        ({"costs": [1.0, 2.0], "noise_drift": -0.5}, "arms that cost the same"),
+        ({"costs": [1e-15, 1.0]}, "more than can be counted"),
+        ({"floors": [1.5, 0]}, "floors=1.5 is not a whole number"),
+        ({"floors": "none"}, "not a list of whole numbers"),
+        ({"floors": [50, 11]}, "does not pay for the floors"),
+        ({"caps": [3, 3]}, "the caps leave 54 of the budget"),
+        ({"caps": [30, "no"]}, "caps='no' is not a whole number"),
+    ],
+    ids=lambda value: str(value) if isinstance(value, dict) else "",
+)
+def test_what_makes_no_sense_is_refused(change, message):
+    with pytest.raises(InvalidScenario, match=message):
+        PLAIN.replace(**change)
+
+
+@pytest.mark.parametrize(
+    ("covariance", "message"),
+    [
+        ("ar1", "use identity, ar1:RHO"),
+        ("ar1:1", "use identity, ar1:RHO"),
+        ("ar1:-1.5", "use identity, ar1:RHO"),
+        ("ar1:nan", "use identity, ar1:RHO"),
+        ("ar1:half", "use identity, ar1:RHO"),
+        ("diagonal", "use identity, ar1:RHO"),
+        ([[1.0, 0.5]], r"shape \(1, 2\), expected \(2, 2\)"),
+        (np.eye(3), r"shape \(3, 3\), expected \(2, 2\)"),
+        ([[1.0, 0.5], [0.4, 1.0]], "not symmetric"),
+        ([[1.0, NAN], [NAN, 1.0]], "not finite"),
+        ([[1.0, 2.0], [2.0, 1.0]], "not positive definite"),
+        ([[1.0, 1.0], [1.0, 1.0]], "not positive definite"),
+        ([[1.0, 1 - 1e-16], [1 - 1e-16, 1.0]], "not positive definite"),
+        ([[0.0, 0.0], [0.0, 0.0]], "not positive definite"),
+        (3.0, "rows of numbers"),
+        (None, "rows of numbers"),
+        ([["a", "b"], ["c", "d"]], "not a matrix of numbers"),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("moment", ["true", "learned"])
+def test_bad_covariances_are_refused(covariance, message, moment):
+    with pytest.raises(InvalidScenario, match=message):
+        eq.GaussianScenario(noise=[1.0, 2.0], dim=2, budget=60, covariance=covariance, moment=moment)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: StudentContexts(dof=2.0), "no variance .*above 2"),
+        (lambda: StudentContexts(dof=NAN), "no variance"),
+        (lambda: StudentContexts(dof="5"), "dof='5' is not a number"),
+        (lambda: StudentNoise(dof=1.0), "no variance .*above 2"),
+        (lambda: StudentNoise(dof=None), "dof=None is not a number"),
+        (lambda: SkewedNoise(shape=0.0), "not a positive number"),
+        (lambda: SkewedNoise(shape="long"), "shape='long' is not a number"),
+        (lambda: DiscreteContexts(levels=1), "at least 2"),
+        (lambda: DiscreteContexts(levels=2.5), "levels=2.5"),
+        (lambda: OneHotContexts(probabilities=(0.5, 0.6)), "sum to 1"),
+        (lambda: OneHotContexts(probabilities=(0.0, 1.0)), "positive"),
+        (lambda: OneHotContexts(probabilities=0.5), "not a list of numbers"),
+        (lambda: PLAIN.replace(contexts=OneHotContexts(probabilities=(1.0,))), "1 probabilities for 2"),
+        (lambda: Delay(mean=0.0), "leave delay out"),
+        (lambda: Delay(mean=-1.0), "leave delay out"),
+        (lambda: Delay(mean=INF), "not between"),
+        (lambda: Delay(mean=1e12), "not between"),
+        (lambda: Delay(mean="long"), "mean='long' is not a number"),
+        (lambda: Delay(shape="normal"), "use fixed, geometric, uniform"),
+        (lambda: Delay(shape=[]), "use fixed, geometric, uniform"),
+        (lambda: Delay(mean=2.5, shape="fixed"), "whole units"),
+        (lambda: Delay(mean=0.3, shape="uniform"), "whole units"),
+    ],
+)
+def test_bad_pieces_are_refused(make, message):
+    with pytest.raises(InvalidScenario, match=message):
+        make()
+
+
+BASE = {"noise": [1.0, 2.0], "dim": 2, "budget": 60}
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({}, "does not say budget, dim, noise"),
+        ({"noise": [1.0], "dim": 2}, "does not say budget"),
+        ({**BASE, "nose": [1.0]}, "no 'nose' .*noise"),
+        ({**BASE, 3: 1, "x": 2}, "a scenario has no"),
+        ({**BASE, "contexts": "student"}, "a table with a kind .*gaussian, student, discrete, one-hot"),
+        ({**BASE, "contexts": {"dof": 5}}, "a table with a kind"),
+        ({**BASE, "contexts": {"kind": "cauchy"}}, "no contexts of kind 'cauchy'"),
+        ({**BASE, "contexts": {"kind": ["student"]}}, "no contexts of kind"),
+        ({**BASE, "contexts": {"kind": "student", "degrees": 5}}, "no 'degrees' .*covariance, dof"),
+        ({**BASE, "noise_shape": {"kind": "gaussian", "dof": 5}}, "no 'dof' .*nothing"),
+        ({**BASE, "delay": {"kind": "late"}}, "no delay of kind 'late'"),
+        ({**BASE, "delay": {"average": 3}}, "no 'average' .*mean, shape"),
+        ({**BASE, "contexts": None}, "contexts=None"),
+        ([1, 2], "a table of fields"),
+        (None, "a table of fields"),
+    ],
+    ids=str,
+)
+def test_bad_documents_are_refused(values, message):
+    with pytest.raises(InvalidScenario, match=message):
+        eq.Scenario.from_dict(values)
+
+
+@pytest.mark.parametrize("text", ["noise = [1.0", "just words", "noise = [1.0]\nnoise = [2.0]"])
+def test_documents_that_are_not_toml(text):
+    with pytest.raises(InvalidScenario, match="not a TOML document"):
+        eq.Scenario.from_toml(text)
+
+
+def test_unknown_pieces_are_refused():
+    with pytest.raises(TypeError, match="drift"):
+        eq.GaussianScenario(noise=[1.0, 2.0], dim=2, budget=60, drift=1.0)
