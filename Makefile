@@ -18,11 +18,9 @@ run: $(STAMP)  ## environment, install, then the demo
 	@$(BIN)/equipoise demo
 
 test: lint  ## environment, install, lint, types, tests
-	@$(BIN)/python tools/stale_kernels.py
 	$(BIN)/pytest -n auto -m "not slow"
 
 test-slow: $(STAMP)  ## long statistical runs
-	@$(BIN)/python tools/stale_kernels.py
 	$(BIN)/pytest -m slow
 
 lint: $(STAMP)  ## style, types, import direction

@@ -161,6 +161,10 @@ class MissingExtra(EquipoiseError, ImportError):
     """An optional dependency is needed for this."""
 
 
+class CompilerDisabled(EquipoiseError, RuntimeError):
+    """Numba was told not to compile."""
+
+
 class CheckFailed(EquipoiseError, AssertionError):
     """A policy breaks its contract; see :mod:`equipoise.checks`."""
 

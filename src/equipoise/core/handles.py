@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
+from llvmlite import ir
 from numba import types
-from numba.core import cgutils
 from numba.core.typing.templates import AttributeTemplate
 from numba.extending import (
     NativeValue,
@@ -74,7 +74,9 @@ class _HandleModel(models.PrimitiveModel):
 def _gather(kind, instance, c):
     arrays = c.unbox(kind.arrays, instance)
     # Numba forbids that kernels are inlined here, so none of their reads can be moved before this write.
-    address = cgutils.alloca_once_value(c.builder, arrays.value)
+    with c.builder.goto_entry_block():
+        address = c.builder.alloca(arrays.value.type)
+    c.builder.store(arrays.value, address)
     return NativeValue(address, is_error=arrays.is_error, cleanup=arrays.cleanup)
 
 
@@ -88,6 +90,7 @@ class _Fields(AttributeTemplate):
 
 @lower_getattr_generic(Handle)
 def _read(context, builder, kind, address, name):
-    descriptor = builder.load(cgutils.gep_inbounds(builder, address, 0, kind.place(name)))
+    place = [ir.Constant(ir.IntType(32), number) for number in (0, kind.place(name))]
+    descriptor = builder.load(builder.gep(address, place, inbounds=True))
     descriptor.set_metadata("invariant.load", builder.module.add_metadata([]))
     return descriptor

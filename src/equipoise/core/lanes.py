@@ -18,7 +18,6 @@ import numpy.typing as npt
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic, models, register_model
-from numba.np.arrayobj import make_array
 
 WIDTH = 4
 
@@ -107,7 +106,7 @@ def _total(typing_context, lanes):
 
 
 def _address(context: Any, builder: Any, array_type: Any, array: Any, offset: Any) -> Any:
-    start = make_array(array_type)(context, builder, array).data
+    start = context.make_array(array_type)(context, builder, array).data
     return builder.bitcast(builder.gep(start, [offset]), _VECTOR.as_pointer())
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
@@ -61,8 +62,6 @@ def _multiply_wide(typing_context, a, b):
     """Both halves of a 64×64 bit product: one instruction, where two functions would be two."""
 
     def generate(context, builder, signature, arguments):
-        from llvmlite import ir
-
         wide, word = ir.IntType(128), ir.IntType(64)
         left, right = (builder.zext(value, wide) for value in arguments)
         product = builder.mul(left, right)

@@ -11,33 +11,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
-from equipoise.core.compiled import inlined
 from equipoise.core.handles import Handle
+from equipoise.core.jit.kernel import Kernel
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 def if_it_looks(function: F) -> F:
     """A compiled ``function(state, argument)`` that blind kernels skip."""
-    dispatcher: Any = function
-    call, overload = dispatcher.get_call_template, dispatcher.get_overload
-
-    def call_or_skip(arguments: Any, keywords: Any) -> Any:
-        return (call if _looks(arguments[0]) else _skip.get_call_template)(arguments, keywords)
-
-    def overload_or_skip(arguments: Any) -> Any:
-        return (overload if _looks(arguments[0]) else _skip.get_overload)(arguments)
-
-    dispatcher.get_call_template, dispatcher.get_overload = call_or_skip, overload_or_skip
-    return cast(F, dispatcher)
-
-
-@inlined
-def _nothing(state: Any, argument: Any) -> None:
-    pass
-
-
-_skip: Any = _nothing
+    kernel: Any = function
+    assert isinstance(kernel, Kernel)
+    return cast(F, kernel.under(_looks))
 
 
 def _looks(state: Handle) -> bool:

@@ -1,8 +1,5 @@
 """Named tuples in compiled code: the same fields, by one address."""
 
-import os
-import subprocess
-import sys
 from typing import Any, NamedTuple
 
 import numba
@@ -64,27 +61,3 @@ def test_a_field_that_does_not_exist_is_an_error():
 
     with pytest.raises(numba.TypingError, match="middle"):
         middle(Pair(np.zeros(1), np.zeros(1)))
-
-
-CACHED = """
-import numpy as np
-from equipoise.core import arms
-from equipoise.core.layout import new_state
-ones = np.ones(2)
-state = new_state(dim=2, budget=9, money=9.0, exponent=1.0, weights=ones, costs=ones, floors=0 * ones,
-    caps=np.inf * ones, order=np.arange(2), whitener=None, learns_moment=False, forced_start=True,
-    looks=False, pools=False, chance=0.0, seed=0, capacity=9)
-arms.lose(state, 0)
-print(sum(arms.lose.stats.cache_hits.values()))
-"""
-
-
-def test_the_next_process_finds_the_kernel(tmp_path):
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
-    hits = [
-        subprocess.run(
-            [sys.executable, "-c", CACHED], env=environment, capture_output=True, text=True, check=True
-        ).stdout.strip()
-        for _ in range(2)
-    ]
-    assert hits == ["0", "1"]
