@@ -13,8 +13,8 @@ from equipoise.core.intervals import elasticities, variance_inflation
 from equipoise.core.layout import Matrix
 from equipoise.core.objective import combine
 from equipoise.core.problem import Problem
-from equipoise.core.ridge import chosen_ridge_loss, ridge_loss, ridge_solution
-from equipoise.core.shrinkage import METHODS, new_room
+from equipoise.core.ridge_fit import RidgeFit
+from equipoise.core.shrinkage import METHODS, Room, new_room
 from equipoise.core.tables import html_table, text_table
 from equipoise.core.theory.static import ideal_allocation, static_loss
 from equipoise.errors import InvalidArgument
@@ -122,36 +122,16 @@ def estimate_arms(stage: Stage, *, ridge: float | str | None, confidence: float)
     room = new_room(state, problem.units)
     if method in METHODS:
         METHODS[method](state, room)
-    moment = served_moment(stage)
-    lower = problem.whitener()
-    lower = np.eye(problem.dim) if lower is None else lower
+    root = moment_root(stage)
     inflation = variance_inflation(state.arms["dof"], elasticities(state, stage.score, stage.settings))
     fitted = []
     for i, name in enumerate(problem.arms):
         arm = state.arms[i]
-        coef = state.coefs[i]
-        factor = state.factors[i, arm["buffer"]][:, : problem.dim]
-        ready = bool(arm["data_ready"])
-        # In the user's coordinates S = AᵀA and Aβ̂ = q.
-        root = (np.linalg.inv(factor) if ready else factor) @ lower.T
-        target = root @ np.linalg.solve(lower.T, coef) if ready else coef
-        gram = root.T @ root
+        fit = RidgeFit(state, i, penalty)
         variance = float(arm["noise_variance"]) if arm["dof"] > 0 else math.nan
-        fixed = ridge_solution(root, target, penalty)
         if method == FIXED:
-            room.coefs[i], room.ridges[i] = fixed, penalty
-        used = float(room.ridges[i])
-        least_squares = np.linalg.solve(lower.T, coef) if ready else None
-        inverse_root = np.linalg.solve(lower.T, factor) if ready else None
-        if not ready:
-            noise = bias = math.inf
-        elif method == FIXED:
-            noise = ridge_loss(moment, gram, variance, np.zeros(problem.dim), used)
-            bias = ridge_loss(moment, gram, 0.0, fixed, used)
-        elif method == "leave-one-out" and least_squares is not None:
-            noise, bias = chosen_ridge_loss(moment, gram, variance, least_squares, used)
-        else:
-            noise, bias = float(room.noise_errors[i]), float(room.biases[i])
+            room.coefs[i], room.ridges[i] = fit.coef, penalty
+        noise, bias = _expected_errors(fit, root, variance, method, room, i)
         fitted.append(
             ArmEstimate(
                 arm=name,
@@ -164,18 +144,32 @@ def estimate_arms(stage: Stage, *, ridge: float | str | None, confidence: float)
                 confidence=confidence,
                 expected_error=noise + bias,
                 bias=bias,
-                least_squares_error=_least_squares_error(moment, variance, inverse_root),
+                least_squares_error=variance * fit.least_squares_trace(root) if fit.ready else math.inf,
                 method=method,
-                ridge=used,
+                ridge=float(room.ridges[i]),
                 center=room.centers[i].copy(),
-                least_squares=least_squares,
-                inverse_root=inverse_root,
-                gram=gram,
-                fixed_coef=fixed,
+                least_squares=fit.least_squares if fit.ready else None,
+                inverse_root=fit.root if fit.ready else None,
+                gram=fit.gram(),
+                fixed_coef=fit.coef,
                 fixed_ridge=penalty,
             )
         )
     return fitted
+
+
+def _expected_errors(
+    fit: RidgeFit, root: Matrix, variance: float, method: str, room: Room, i: int
+) -> tuple[float, float]:
+    """What noise and what shrinking contribute to the expected error of arm i."""
+    if not fit.ready:
+        return math.inf, math.inf
+    if method == FIXED:
+        return fit.expected_errors(root, variance)
+    if method == "leave-one-out":
+        chosen = RidgeFit(fit.state, i, float(room.ridges[i]))
+        return chosen.expected_errors_if_chosen(root, variance)
+    return float(room.noise_errors[i]), float(room.biases[i])
 
 
 def _method(ridge: float | str | None, budget: int) -> tuple[str, float]:
@@ -192,16 +186,11 @@ def _method(ridge: float | str | None, budget: int) -> tuple[str, float]:
     return FIXED, float(ridge)
 
 
-def _least_squares_error(moment: Matrix, variance: float, inverse_root: Matrix | None) -> float:
-    """σ²Tr(ΣS⁻¹)."""
-    if inverse_root is None:
-        return math.inf
-    return variance * float(np.sum(inverse_root * (moment @ inverse_root)))
-
-
-def served_moment(stage: Stage) -> Matrix:
-    """Σ of the stage's columns: given, or what has been learned of it."""
-    if stage.problem.moment is not None:
-        return stage.problem.moment
-    factor: Matrix = stage.state.seen_factor
-    return factor.T @ factor / max(int(stage.state.trial["seen"][0]), 1)
+def moment_root(stage: Stage) -> Matrix:
+    """Upper triangular R with Σ = RᵀR of the stage's columns: given, or what has been learned of it."""
+    if stage.problem.moment is None:
+        seen = max(int(stage.state.trial["seen"][0]), 1)
+        learned: Matrix = stage.state.seen_factor / math.sqrt(seen)
+        return learned
+    lower = stage.problem.whitener()
+    return np.eye(stage.problem.dim) if lower is None else np.ascontiguousarray(lower.T)

@@ -122,15 +122,18 @@ def squared_norm(factors: Stack, i: int, b: int) -> float:
 @compiled
 def squared_norm_through(upper: Matrix, factors: Stack, i: int, b: int) -> float:
     """‖RV‖² = Tr(RᵀR S⁻¹) for an upper triangular R."""
-    dim = factors.shape[2]
-    total = 0.0
-    for r in range(dim):
-        for c in range(dim):
-            entry = 0.0
+    dim, width = factors.shape[2:]
+    start = (2 * i + b) * dim * width
+    squares = spread(0.0)
+    for c in range(0, width, WIDTH):
+        for r in range(dim):
+            entry = spread(0.0)
+            place = start + r * width + c
             for k in range(r, dim):
-                entry += upper[r, k] * factors[i, b, k, c]
-            total += entry * entry
-    return total
+                entry = add_product(entry, spread(upper[r, k]), load(factors, place))
+                place += width
+            squares = add_product(squares, entry, entry)
+    return total(squares)
 
 
 @compiled

@@ -21,6 +21,7 @@ def judge_of_columns(judge: Judge, moment: Matrix, stage: Stage) -> Judge:
         system=np.zeros((dim, dim)),
         coef=np.zeros(dim),
         least_squares=np.zeros(dim),
+        along=np.zeros(dim),
     )
 
 

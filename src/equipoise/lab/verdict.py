@@ -11,7 +11,7 @@ from equipoise.core.compiled import compiled, inlined
 from equipoise.core.handles import handled
 from equipoise.core.intervals import FIRST_ORDER, SECOND_ORDER
 from equipoise.core.layout import Matrix, State, Vector
-from equipoise.core.solving import cholesky_solve, to_user_coordinates
+from equipoise.core.ridge import fit_ridge
 
 
 @handled
@@ -25,6 +25,7 @@ class Judge(NamedTuple):
     system: Matrix  # [d, d] scratch
     coef: Vector  # [d] scratch
     least_squares: Vector  # [d] scratch
+    along: Vector  # [d] scratch
 
 
 def new_judge(dim: int, budget: int, ridge: float, moment: Matrix, confidence: float) -> Judge:
@@ -41,6 +42,7 @@ def new_judge(dim: int, budget: int, ridge: float, moment: Matrix, confidence: f
         system=np.zeros((dim, dim)),
         coef=np.zeros(dim),
         least_squares=np.zeros(dim),
+        along=np.zeros(dim),
     )
 
 
@@ -73,7 +75,7 @@ def judge_coefs(judge: Judge, coefs: Matrix, truth: Matrix, errors: Vector) -> N
 def ridge_coefs(state: State, judge: Judge, columns: npt.NDArray[np.int64], coefs: Matrix) -> None:
     """Write the ridge coefficients of every arm, of some columns, among those of all features."""
     for i in range(coefs.shape[0]):
-        _fit_ridge(state, judge, i)
+        _fit(state, judge, i)
         for c in range(columns.shape[0]):
             coefs[i, columns[c]] = judge.coef[c]
 
@@ -81,41 +83,15 @@ def ridge_coefs(state: State, judge: Judge, columns: npt.NDArray[np.int64], coef
 @compiled
 def ridge_error(state: State, judge: Judge, i: int, truth: Matrix) -> float:
     """‖β̂^λ − β‖²_Σ of arm i; leaves OLS and its root in the judge's scratch for intervals."""
-    _fit_ridge(state, judge, i)
+    _fit(state, judge, i)
     return squared_distance(judge.error_root, judge.coef, truth[i])
 
 
 @inlined
-def _fit_ridge(state: State, judge: Judge, i: int) -> None:
+def _fit(state: State, judge: Judge, i: int) -> None:
     """Leave β̂^λ, OLS and its root of arm i in the judge's scratch."""
-    to_user_coordinates(state, i, judge.root, judge.least_squares)
-    dim = judge.coef.shape[0]
     ridge = judge.ridge[0]
-    root, system = judge.root, judge.system
-    ready = state.arms[i].data_ready
-    # Ready: β̂^λ = β̂ − λV(I + λVᵀV)⁻¹Vᵀβ̂. Else: (RᵀR + λI)β̂^λ = Rᵀq.
-    scale = ridge if ready else 1.0
-    for r in range(dim):
-        judge.coef[r] = 0.0
-        for c in range(r + 1):
-            system[r, c] = 0.0
-        system[r, r] = 1.0 if ready else ridge
-    for k in range(dim):
-        for r in range(dim):
-            entry = root[k, r]
-            judge.coef[r] += entry * judge.least_squares[k]
-            entry *= scale
-            for c in range(r + 1):
-                system[r, c] += entry * root[k, c]
-    cholesky_solve(system, judge.coef)
-    if ready:
-        for r in range(dim):
-            entry = 0.0
-            for k in range(dim):
-                entry += root[r, k] * judge.coef[k]
-            system[r, 0] = entry
-        for r in range(dim):
-            judge.coef[r] = judge.least_squares[r] - ridge * system[r, 0]
+    fit_ridge(state, i, ridge, judge.root, judge.least_squares, judge.system, judge.coef, judge.along)
 
 
 @compiled

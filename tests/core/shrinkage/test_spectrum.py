@@ -7,18 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from equipoise.core.lanes import aligned_zeros, padded
 from equipoise.core.shrinkage.spectrum import decompose
 
 
 def decomposed(root):
     dim = len(root)
-    turned, basis, spectrum = (
-        np.ascontiguousarray(root, dtype=float).copy(),
-        np.zeros((dim, dim)),
-        np.zeros(dim),
-    )
+    turned, basis = (aligned_zeros((dim, padded(dim))) for _ in range(2))
+    turned[:, :dim] = root
+    spectrum = np.zeros(dim)
     decompose(turned, basis, spectrum)
-    return turned, basis, spectrum
+    assert not turned[:, dim:].any()
+    return turned[:, :dim], basis[:, :dim], spectrum
 
 
 @given(st.integers(1, 12), st.integers(0, 2**32 - 1))

@@ -8,9 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from equipoise.core.handles import handled
+from equipoise.core.lanes import aligned_zeros, padded
 from equipoise.core.layout import Matrix, State, Vector
 
-Matrices = npt.NDArray[np.float64]  # [m, d, d]
+Matrices = npt.NDArray[np.float64]
 
 
 @handled
@@ -25,11 +26,11 @@ class Room(NamedTuple):
     noise_errors: Vector  # [m] part of the expected error that noise causes
     biases: Vector  # [m] part that shrinking causes
     # Scratch
-    roots: Matrices
-    bases: Matrices  # rows are the eigenvectors of S
+    roots: Matrices  # [m, d, padded d]
+    bases: Matrices  # [m, d, padded d] rows are the eigenvectors of S
     spectra: Matrix  # [m, d] eigenvalues of S
     fits: Matrix  # [m, d] least squares
-    weights: Matrices  # inverse covariances of the arms' least squares around a common center
+    weights: Matrices  # [m, d, d] inverse covariances of the arms' least squares around a common center
     noise: Vector  # [m] steadied noise variances
     mean_noise: Vector  # [1] the arms' mean noise variance
     precision: Matrix  # [d, d]
@@ -54,8 +55,8 @@ def new_room(state: State, budget: int) -> Room:
         ridges=np.zeros(m),
         noise_errors=np.zeros(m),
         biases=np.zeros(m),
-        roots=np.zeros((m, dim, dim)),
-        bases=np.zeros((m, dim, dim)),
+        roots=aligned_zeros((m, dim, padded(dim))),
+        bases=aligned_zeros((m, dim, padded(dim))),
         spectra=np.zeros((m, dim)),
         fits=np.zeros((m, dim)),
         weights=np.zeros((m, dim, dim)),

@@ -1,6 +1,5 @@
 """The paper's results as functions: allocation and loss, concentration, regret, ridge loss, sparse arms."""
 
-from equipoise.core.ridge import ridge_loss
 from equipoise.core.theory.concentration import (
     mean_square_norm_bound,
     trace_bounds,
@@ -20,6 +19,7 @@ from equipoise.core.theory.regret import (
     regret_rate,
     smallest_share,
 )
+from equipoise.core.theory.ridge import ridge_loss
 from equipoise.core.theory.sparse import sparse_loss_bound, static_lasso_bound
 from equipoise.core.theory.static import (
     best_allocation,
