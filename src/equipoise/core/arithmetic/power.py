@@ -9,15 +9,25 @@ the result is neither 0 nor infinite, so 2⁻⁶⁸ of it is below 1/40 of the l
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from equipoise.core.arithmetic.bits import bits_of
 from equipoise.core.arithmetic.exponential import LARGEST, SMALLEST, exp_parts, scaled
 from equipoise.core.arithmetic.fma import fma
 from equipoise.core.arithmetic.logarithm import log_parts
 from equipoise.core.compiled import compiled
+from equipoise.core.layout import Vector
 
 # From here on all floating-point numbers are even.
 _EVEN = 2.0**53
+
+
+def powers(numbers: npt.ArrayLike, exponent: float) -> Vector:
+    """Each of a few numbers to the same power, in plain Python."""
+    values = np.array(numbers, dtype=float)
+    if exponent == 1.0:  # spares the time to compile
+        return values
+    return np.array([power(float(value), float(exponent)) for value in values.ravel()]).reshape(values.shape)
 
 
 @compiled

@@ -10,7 +10,7 @@ rounding; the first part of a step log 2/128 is one of 2⁻⁴⁴, for the same 
 
 from __future__ import annotations
 
-from math import isqrt
+from math import isqrt, ldexp
 
 import numpy as np
 
@@ -27,11 +27,12 @@ _BITS = 160
 
 def _log_ratio(a: int, b: int) -> int:
     """log(a/b)·2^_BITS by 2·artanh((a−b)/(a+b)), within a few units."""
+    square, whole = (a - b) * (a - b), (a + b) * (a + b)
     power = ((a - b) << _BITS + 1) // (a + b)
     total, order = 0, 1
     while abs(power) > 1:
         total += power // order
-        power = power * (a - b) ** 2 // (a + b) ** 2
+        power = power * square // whole
         order += 2
     return total
 
@@ -47,7 +48,7 @@ def _in_two(value: int, bits: int) -> tuple[float, float]:
     first = _rounded(value, bits)
     rest = value - (first << _BITS - bits)
     # Fewer than 53 bits are left, so both are exact floating-point numbers.
-    return float(first) * 2.0**-bits, float(_rounded(rest, bits + 52)) * 2.0 ** -(bits + 52)
+    return ldexp(first, -bits), ldexp(_rounded(rest, bits + 52), -(bits + 52))
 
 
 def _inverses() -> list[int]:
@@ -83,5 +84,5 @@ def _powers() -> Matrix:
 LOG2 = _log_ratio(2, 1)
 LOG2_FIRST, LOG2_REST = _in_two(LOG2, 42)
 STEP_FIRST, STEP_REST = _in_two(LOG2 // STEPS, 44)
-STEPS_PER_UNIT = float((STEPS << 2 * _BITS) // LOG2) * 2.0**-_BITS
+STEPS_PER_UNIT = ldexp((STEPS << 2 * _BITS) // LOG2, -_BITS)
 LOGARITHMS, POWERS = _logarithms(), _powers()
