@@ -184,6 +184,14 @@ def test_error_of_powers():
         check_power(x, y)
 
 
+def test_error_of_logarithms_in_two_parts():
+    for x in (x for x in SWEEPS["log"] if 0.0 < x < INF and x != 1.0):
+        first, rest = log_parts(x)
+        truth = mp.log(mpf(x))
+        assert abs((mpf(first) + mpf(rest)) / truth - 1) < mpf(2) ** -68, x
+        assert first == first + rest
+
+
 @given(numbers.map(abs), numbers)
 @example(1.0000000000000002, 3.19e18)
 @example(0.9999999999999999, 6.7e18)
