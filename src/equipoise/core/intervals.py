@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from equipoise.core.arithmetic.logarithm import log, log1p
 from equipoise.core.compiled import call_score, compiled, inlined
 from equipoise.core.layout import State, Vector
 from equipoise.core.pool import pool_variances
@@ -114,7 +115,7 @@ def _elasticity(
     if trial.pools:
         pooled_dof, pooled_variance = trial.pooled_dof, trial.pooled_variance
         pull = -_others_log_score(arms, probes, i, trial, score, settings, scored)
-        probe.log_variance = arm.log_variance + np.log1p(_NUDGE)
+        probe.log_variance = arm.log_variance + log1p(_NUDGE)
         pool_variances(probes, trial)
         pull += _others_log_score(arms, probes, i, trial, score, settings, scored)
     call_score(score, one, trial, settings, scored)
@@ -137,8 +138,8 @@ def _elasticity(
         return 0.0
     if not (0.0 < richer < here < noisier < np.inf):
         return 1.0
-    rise = (np.log(noisier / here) - pull) / np.log1p(_NUDGE)
-    fall = np.log(here / richer) / np.log1p(1.0 / arm.dof)
+    rise = (log(noisier / here) - pull) / log1p(_NUDGE)
+    fall = log(here / richer) / log1p(1.0 / arm.dof)
     return min(max(rise / fall, 0.0), _LARGEST_ELASTICITY)
 
 
@@ -159,7 +160,7 @@ def _others_log_score(
             probes[j].gain = _typical_gain(arms[j].trace, trial.dim)
             call_score(score, probes[j : j + 1], trial, settings, scored)
             if scored[0] > 0.0:
-                total += np.log(scored[0])
+                total += log(scored[0])
                 others += 1
     return total / max(others, 1)
 

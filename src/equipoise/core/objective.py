@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from equipoise.core.arithmetic.power import powers
 from equipoise.core.layout import Vector
 from equipoise.errors import InvalidArgument
 
@@ -47,7 +48,8 @@ def cost_discounts(costs: Vector, objective: Objective) -> Vector:
     array([1.  , 0.25])
     """
     relative: Vector = costs / np.min(costs)
-    return relative ** (-1.0 / norm_order(objective))
+    order = norm_order(objective)
+    return np.ones(len(relative)) if math.isinf(order) else powers(relative, -1.0 / order)
 
 
 def combine(errors: npt.ArrayLike, weights: npt.ArrayLike, objective: Objective) -> float:

@@ -21,6 +21,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from equipoise.core.arithmetic.exponential import exp
+from equipoise.core.arithmetic.logarithm import log
 from equipoise.core.compiled import compiled, inlined
 
 # Before anything is known log σ² is taken to vary by 2 between arms: two of three σ² within a factor
@@ -38,7 +40,7 @@ def note_variance(arm: Any) -> None:
     """Keep log σ̂² without its bias, and how much it varies."""
     inverse = 1.0 / arm.dof
     bias = inverse * (1.0 + inverse / 3.0)
-    arm.log_variance = np.log(max(arm.noise_variance, _TINIEST)) + bias
+    arm.log_variance = log(max(arm.noise_variance, _TINIEST)) + bias
     arm.log_spread = inverse * (2.0 + inverse * (2.0 + inverse))
 
 
@@ -67,5 +69,5 @@ def pool_variances(arms: npt.NDArray[Any], trial: Any) -> None:
                 excess += weight * weight * (gap * gap * unbiased - arms[i].log_spread)
                 certainty += weight * weight
     spread = max(excess / certainty, _LEAST_SPREAD)
-    trial.pooled_variance = np.exp(center)
+    trial.pooled_variance = exp(center)
     trial.pooled_dof = (1.0 + np.sqrt(1.0 + 2.0 * spread)) / spread

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from equipoise.core.arithmetic.linear import cholesky
+from equipoise.core.arithmetic.sums import exact_sum
 from equipoise.core.layout import Matrix, Vector
 from equipoise.core.objective import Objective, norm_order
 from equipoise.core.terms import (
@@ -138,7 +140,7 @@ class Problem:
     @property
     def least_budget(self) -> float:
         """What d + 1 units of every arm cost, or its floor where that is higher."""
-        return float(np.sum(self.costs * np.maximum(self.floors, self.dim + 1)))
+        return exact_sum(self.costs * np.maximum(self.floors, self.dim + 1))
 
     @property
     def pays_for_start(self) -> bool:
@@ -198,7 +200,10 @@ class Problem:
         """L with Σ = LLᵀ, or None where contexts can be used as they are."""
         if self.moment is None or np.array_equal(self.moment, np.eye(self.dim)):
             return None
-        return np.asarray(np.linalg.cholesky(self.moment), dtype=np.float64)
+        lower = _factor(self.moment)
+        if lower is None:  # validated, so only of some columns where rounding is all that is left
+            raise _redundant()
+        return lower
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Problem):
@@ -300,13 +305,23 @@ def _valid_moment(moment: npt.ArrayLike, dim: int) -> Matrix:
         raise InvalidMoment("moment is not positive definite: an entry exceeds its diagonal's geometric mean")
     if np.max(np.abs(correlation - correlation.T)) > _SYMMETRY_TOLERANCE:
         raise InvalidMoment("moment is not symmetric", hint="pass (moment + moment.T) / 2 if that is meant")
-    # Eigenvalues of a large Σ take longer than a trial; a diagonal one has no correlations to check.
-    diagonal = np.count_nonzero(correlation) == dim
-    if not diagonal and np.min(np.linalg.eigvalsh(correlation)) < dim * _PIVOT_TOLERANCE:
-        raise InvalidMoment(
-            "moment is not positive definite: some combination of features never varies",
-            hint="drop redundant features, or pass moment=None to learn it",
-        )
     symmetric: Matrix = np.ascontiguousarray(matrix / 2 + matrix.T / 2)
+    # A diagonal Σ has no correlations to check.
+    if np.count_nonzero(correlation) > dim and _factor(symmetric, dim * _PIVOT_TOLERANCE) is None:
+        raise _redundant()
     symmetric.setflags(write=False)
     return symmetric
+
+
+def _factor(moment: Matrix, least_pivot: float = 0.0) -> Matrix | None:
+    """L with Σ = LLᵀ, by way of the correlations, so that what is accepted has one in any units."""
+    scale = np.sqrt(np.diag(moment))
+    lower = cholesky(moment / scale / scale[:, None], least_pivot)
+    return None if lower is None else lower * scale[:, None]
+
+
+def _redundant() -> InvalidMoment:
+    return InvalidMoment(
+        "moment is not positive definite: some combination of features never varies",
+        hint="drop redundant features, or pass moment=None to learn it",
+    )

@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import math
 
+from equipoise.core.arithmetic.logarithm import log
+from equipoise.core.arithmetic.sums import exact_sum
 from equipoise.core.problem import Problem
 
 _LEAST_SHARE, _LARGEST_SHARE = 0.25, 0.5
@@ -27,7 +29,7 @@ def default_screening(problem: Problem, sparsity: int | None) -> int:
     >>> default_screening(Problem(10, 500, 600, allow_small_budget=True), None)
     30
     """
-    share = problem.budget / float(problem.costs.sum())
+    share = problem.budget / exact_sum(problem.costs)
     features = 0 if sparsity is None else sparsity
-    wanted = max(_LEAST_SHARE * share, _PER_LOG_DIM * math.log(problem.dim), 2.0 * (features + 2))
+    wanted = max(_LEAST_SHARE * share, _PER_LOG_DIM * log(float(problem.dim)), 2.0 * (features + 2))
     return max(math.floor(min(_LARGEST_SHARE * share, wanted)), features + 2)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from equipoise.core.arithmetic.sums import exact_sum
 from equipoise.core.layout import NO_CAP, Vector
 from equipoise.core.limits import ROUNDING
 from equipoise.errors import BudgetTooSmall, InvalidArgument, InvalidProblem, LimitConflict, UnknownArm
@@ -80,7 +81,7 @@ def check_limits(names: tuple[str, ...], floors: Vector, caps: Vector, *, least:
 
 def check_money(budget: float, costs: Vector, floors: Vector, caps: Vector) -> None:
     """Refuse floors that the budget does not pay for, and caps that leave some of it unspent."""
-    floor_cost, cap_cost = float(np.sum(costs * floors)), float(np.sum(costs * caps))
+    floor_cost, cap_cost = exact_sum(costs * floors), exact_sum(costs * caps)
     if not covers(budget, floor_cost):
         raise BudgetTooSmall(
             f"a budget of {budget:.10g} does not pay for the floors: they take {floor_cost:.10g}",
@@ -135,10 +136,10 @@ def units_left(
     rooms = np.where(open, caps - assigned, 0.0)
     owed = np.minimum(np.maximum(floors - counts, 0.0), rooms)
     owed[money < costs * (1.0 - ROUNDING)] = 0.0
-    reserve = float(np.sum(costs * owed))
+    reserve = exact_sum(costs * owed)
     if not covers(money, reserve):
         return most_units(money, costs, rooms)
-    return int(owed.sum()) + most_units(money - reserve, costs, rooms - owed)
+    return int(exact_sum(owed)) + most_units(money - reserve, costs, rooms - owed)
 
 
 def _by_arm(what: str, names: tuple[str, ...], given: Mapping[str, Any] | None) -> Mapping[str, Any]:

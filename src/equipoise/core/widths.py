@@ -20,6 +20,9 @@ from typing import Any
 
 import numpy as np
 
+from equipoise.core.arithmetic.logarithm import log
+from equipoise.core.arithmetic.power import power
+from equipoise.core.arithmetic.quantiles import chi_square_quantiles
 from equipoise.core.compiled import inlined
 from equipoise.core.layout import Vector
 from equipoise.core.problem import Problem
@@ -59,10 +62,10 @@ class Width:
             constant = theory_constant(self.bound, len(problem.arms), problem.units, delta)
             return np.array([0.0, constant, 0.0])
         if self.width == "chi-square":
-            from scipy.special import chdtri
-
             dof = np.arange(1, problem.units + 1, dtype=float)
-            return np.concatenate([[0.0, 0.0, float(len(dof))], dof / chdtri(dof, 1.0 - delta)])
+            with np.errstate(divide="ignore"):  # quantiles that are 0 in floating point bound nothing
+                own = dof / chi_square_quantiles(problem.units, delta)
+            return np.concatenate([[0.0, 0.0, float(len(dof))], own])
         return np.array([CALIBRATED * float(self.width), 0.0, 0.0])
 
     def _check_bound(self) -> None:
@@ -91,7 +94,7 @@ class Width:
 
 def theory_constant(bound: float, arms: int, budget: int, delta: float) -> float:
     """8R·log(2mn/δ), so that Δ = constant/√(k−d), eq. (11)."""
-    return 8.0 * bound * math.log(2.0 * arms * budget / delta)
+    return 8.0 * bound * log(float(2.0 * arms * budget / delta))
 
 
 @inlined
@@ -107,7 +110,7 @@ def noise_bound(arm: Any, trial: Any, settings: Vector) -> float:
 def need(arm: Any, trial: Any, variance: float) -> float:
     """(w·variance)^e with e = p/(p+1): what the arm's share of the units should be proportional to."""
     value = arm.weight * variance
-    return value if trial.exponent == 1.0 else value**trial.exponent
+    return value if trial.exponent == 1.0 else power(value, trial.exponent)
 
 
 def is_number(value: object) -> bool:

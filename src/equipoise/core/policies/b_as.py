@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from equipoise.core.arithmetic.logarithm import log
 from equipoise.core.layout import Vector
 from equipoise.core.policies.published import PublishedWidthPolicy
 from equipoise.core.policy import register
@@ -32,11 +33,11 @@ class BAS(PublishedWidthPolicy):
 
     def settings(self, problem: Problem) -> Vector:
         delta = self.chosen_delta(problem)
-        log = math.log(1.0 / delta)
-        spread = 2.0 * math.sqrt(2.0 * log) + math.sqrt(2.0 * delta * (2.0 + log) * problem.units) / (
-            (1.0 - delta) * math.sqrt(2.0 * math.log(2.0 / delta))
+        depth = log(1.0 / delta)
+        spread = 2.0 * math.sqrt(2.0 * depth) + math.sqrt(2.0 * delta * (2.0 + depth) * problem.units) / (
+            (1.0 - delta) * math.sqrt(2.0 * log(2.0 / delta))
         )
-        factor = 2.0 * spread * math.sqrt(math.log(2.0 / delta))
+        factor = 2.0 * spread * math.sqrt(log(2.0 / delta))
         return factor * np.sqrt(self.scales())
 
     @staticmethod

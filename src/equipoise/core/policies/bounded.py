@@ -38,7 +38,7 @@ class BoundedPolicy(Policy):
     }
 
     def rescaled(self, factor: float) -> Self:
-        return self if self.bound is None else dataclasses.replace(self, bound=self.bound * factor**2)
+        return self if self.bound is None else dataclasses.replace(self, bound=self.bound * factor * factor)
 
     def __post_init__(self) -> None:
         self._width()

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from equipoise.core.arithmetic.logarithm import log
 from equipoise.core.layout import Vector
 from equipoise.core.policies.published import PublishedWidthPolicy
 from equipoise.core.policy import register
@@ -31,7 +32,7 @@ class CHAS(PublishedWidthPolicy):
     recommended_power = -2.5
 
     def settings(self, problem: Problem) -> Vector:
-        factor = 5.0 * math.sqrt(math.log(1.0 / self.chosen_delta(problem)) / 2.0)
+        factor = 5.0 * math.sqrt(log(1.0 / self.chosen_delta(problem)) / 2.0)
         return factor * np.array([*self.scales(), 0.0])
 
     @staticmethod

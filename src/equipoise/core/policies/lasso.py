@@ -90,7 +90,11 @@ class StaticLasso(StagedPolicy):
         return StaticLasso(noise=tuple(noise)) if self.noise is None else self
 
     def rescaled(self, factor: float) -> StaticLasso:
-        return self if self.noise is None else StaticLasso(noise=tuple(s * factor**2 for s in self.noise))
+        return (
+            self
+            if self.noise is None
+            else StaticLasso(noise=tuple(s * (factor * factor) for s in self.noise))
+        )
 
     def fit(self, contexts: Matrix, outcomes: Vector, arms: npt.NDArray[np.int64], arm_count: int) -> Matrix:
         return fit_lasso(contexts, outcomes, arms, arm_count, joint=False, noise=np.array(self.noise))

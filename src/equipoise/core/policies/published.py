@@ -7,6 +7,7 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
+from equipoise.core.arithmetic.power import power
 from equipoise.core.policy import Policy
 from equipoise.core.problem import Problem
 from equipoise.errors import InvalidPolicy
@@ -39,7 +40,7 @@ class PublishedWidthPolicy(Policy):
     recommended_power: ClassVar[float]
 
     def rescaled(self, factor: float) -> Self:
-        return self if self.bound is None else dataclasses.replace(self, bound=self.bound * factor**2)
+        return self if self.bound is None else dataclasses.replace(self, bound=self.bound * factor * factor)
 
     def __post_init__(self) -> None:
         theory = self.width == "theory"
@@ -63,4 +64,6 @@ class PublishedWidthPolicy(Policy):
 
     def chosen_delta(self, problem: Problem) -> float:
         """δ as given, or n to the recommended power."""
-        return float(problem.units) ** self.recommended_power if self.delta is None else self.delta
+        if self.delta is None:
+            return power(float(problem.units), self.recommended_power)
+        return float(self.delta)

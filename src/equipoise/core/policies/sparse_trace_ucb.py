@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from equipoise.core.arithmetic.sums import exact_sum
 from equipoise.core.layout import Matrix, Vector
 from equipoise.core.policies.bounded import BoundedPolicy
 from equipoise.core.policies.features import checked_columns, checked_count, checked_features
@@ -149,7 +150,7 @@ class SparseTraceUCB(StagedPolicy, BoundedPolicy):
 
     def _check_budget(self, problem: Problem, pulls: int, features: int) -> None:
         start = 0 if self.reuse else features + 1
-        needed = float(np.sum(problem.costs * np.maximum(problem.floors, pulls + start)))
+        needed = exact_sum(problem.costs * np.maximum(problem.floors, pulls + start))
         if covers(problem.budget, needed):
             return
         if pulls:

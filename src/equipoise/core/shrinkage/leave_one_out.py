@@ -9,6 +9,8 @@ import math
 
 import numpy as np
 
+from equipoise.core.arithmetic.exponential import exp
+from equipoise.core.arithmetic.logarithm import log
 from equipoise.core.compiled import compiled
 from equipoise.core.layout import TOLD, State
 from equipoise.core.shrinkage.room import Room
@@ -88,32 +90,32 @@ def _best_ridge(room: Room, i: int, rows: int) -> float:
         scale += room.spectra[i, c] / dim
     if not scale > 0.0:
         scale = 1.0
-    low = np.log(_SMALLEST * scale)
-    width = (np.log(_LARGEST * scale) - low) / (_GRID - 1)
+    low = log(_SMALLEST * scale)
+    width = (log(_LARGEST * scale) - low) / (_GRID - 1)
     best, least = _GRID - 1, np.inf
     if rows >= 2:
         for j in range(_GRID):
-            error = _left_out_error(room, i, rows, np.exp(low + j * width))
+            error = _left_out_error(room, i, rows, exp(low + j * width))
             if error < least:
                 best, least = j, error
     if best == 0 or best == _GRID - 1:
-        return np.exp(low + best * width)
+        return exp(low + best * width)
     left, right = low + (best - 1) * width, low + (best + 1) * width
     one, other = right - _GOLDEN * (right - left), left + _GOLDEN * (right - left)
-    one_error = _left_out_error(room, i, rows, np.exp(one))
-    other_error = _left_out_error(room, i, rows, np.exp(other))
+    one_error = _left_out_error(room, i, rows, exp(one))
+    other_error = _left_out_error(room, i, rows, exp(other))
     for _ in range(_SECTIONS):
         if one_error <= other_error:
             right, other, other_error = other, one, one_error
             one = right - _GOLDEN * (right - left)
-            one_error = _left_out_error(room, i, rows, np.exp(one))
+            one_error = _left_out_error(room, i, rows, exp(one))
         else:
             left, one, one_error = one, other, other_error
             other = left + _GOLDEN * (right - left)
-            other_error = _left_out_error(room, i, rows, np.exp(other))
+            other_error = _left_out_error(room, i, rows, exp(other))
     if min(one_error, other_error) < least:
-        return np.exp(one if one_error <= other_error else other)
-    return np.exp(low + best * width)
+        return exp(one if one_error <= other_error else other)
+    return exp(low + best * width)
 
 
 @compiled

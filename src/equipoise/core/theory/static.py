@@ -8,6 +8,8 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from equipoise.core.arithmetic.power import power, powers
+from equipoise.core.arithmetic.sums import exact_sum
 from equipoise.core.layout import Vector
 from equipoise.core.limits import ROUNDING
 from equipoise.core.objective import Objective, combine, cost_discounts, norm_order, variance_exponent
@@ -67,11 +69,11 @@ def optimal_shares(
     variances = checked_noise(noise)
     prices = _checked_costs(costs, len(variances))
     importance = np.asarray(weights, float) * cost_discounts(prices, objective)
-    needs = (importance * variances) ** variance_exponent(objective)
+    needs = powers(importance * variances, variance_exponent(objective))
     needs = np.broadcast_to(needs, variances.shape)
     if not np.any(needs):
         needs = np.ones(len(variances))
-    return np.asarray(needs / float(np.sum(prices * needs)))
+    return np.asarray(needs / exact_sum(prices * needs))
 
 
 def ideal_allocation(
@@ -97,7 +99,7 @@ def ideal_allocation(
     prices = _checked_costs(costs, len(shares))
     least = np.maximum(np.broadcast_to(np.asarray(floors, float), shares.shape), dim + 1)
     most = np.broadcast_to(np.asarray(caps, float), shares.shape)
-    needed = float(np.sum(prices * least))
+    needed = exact_sum(prices * least)
     if not covers(budget, needed):
         plain = np.all(prices == 1.0) and np.all(least == dim + 1)
         raise InvalidArgument(
@@ -107,17 +109,17 @@ def ideal_allocation(
     held = np.full(len(shares), np.nan)
     while True:
         free = np.isnan(held)
-        spare = budget - float(np.sum((prices * held)[~free])) - (dim + 1) * float(np.sum(prices[free]))
+        spare = budget - exact_sum((prices * held)[~free]) - (dim + 1) * exact_sum(prices[free])
         # Where only noiseless arms are left to take units, they take them alike.
         needs = shares if np.any(shares[free]) else np.ones(len(shares))
-        taken = 1.0 if free.all() or not free.any() else float(np.sum((prices * needs)[free]))
+        taken = 1.0 if free.all() or not free.any() else exact_sum((prices * needs)[free])
         ideal = np.where(free, needs * (spare / taken) + dim + 1, held)
         missing = np.where(free, np.maximum(least - ideal, 0.0), 0.0)
         excess = np.where(free, np.maximum(ideal - most, 0.0), 0.0)
         if not np.any(missing > _CLOSE * least) and not np.any(excess > 0.0):
             return np.asarray(ideal)
         # Holding the side that is further off leaves the other side's answer where it was.
-        if np.sum(prices * missing) >= np.sum(prices * excess):
+        if exact_sum(prices * missing) >= exact_sum(prices * excess):
             held = np.where(missing > 0.0, least, held)
         else:
             held = np.where(excess > 0.0, most, held)
@@ -159,7 +161,7 @@ def optimal_allocation(
     prices = _checked_costs(costs, len(counts))
     priority = np.arange(len(counts)) if tie_break is None else np.asarray(tie_break)
     while True:
-        left = budget - float(np.sum(prices * counts))
+        left = budget - exact_sum(prices * counts)
         open_arms = np.flatnonzero((prices * (1.0 - ROUNDING) <= left) & (counts < np.asarray(caps, float)))
         if len(open_arms) == 0:
             return counts
@@ -201,12 +203,12 @@ def best_allocation(
             return math.inf
         now = float(needs[i]) / spare
         # (now^p − next^p)/c, as its p-th root so that large p do not underflow
-        fall = 1.0 if math.isinf(order) else (1.0 - (spare / (spare + 1.0)) ** order) ** (1.0 / order)
+        fall = 1.0 if math.isinf(order) else power(1.0 - power(spare / (spare + 1.0), order), 1.0 / order)
         return now * fall * float(discounts[i])
 
     queue = [(-urgency(i), i) for i in range(len(counts))]
     heapq.heapify(queue)
-    left = budget - float(np.sum(prices * counts))
+    left = budget - exact_sum(prices * counts)
     while queue:
         _, i = queue[0]
         if left < prices[i] * (1.0 - ROUNDING):
@@ -221,8 +223,8 @@ def best_allocation(
 def uniform_allocation(arms: int, budget: float, costs: npt.ArrayLike = 1.0) -> Counts:
     """n/m units an arm; the remainder goes to the arms listed first, if it pays for them."""
     prices = _checked_costs(costs, arms)
-    counts = np.full(arms, int(budget / float(np.sum(prices)) + ROUNDING), dtype=np.int64)
-    left = budget - float(np.sum(prices * counts))
+    counts = np.full(arms, int(budget / exact_sum(prices) + ROUNDING), dtype=np.int64)
+    left = budget - exact_sum(prices * counts)
     for i in range(arms):
         if left >= prices[i] * (1.0 - ROUNDING):
             counts[i] += 1
@@ -252,10 +254,10 @@ def optimal_loss(noise: npt.ArrayLike, dim: int, budget: float, costs: npt.Array
     """
     variances = checked_noise(noise)
     prices = _checked_costs(costs, len(variances))
-    spare = budget - float(np.sum(prices)) * (dim + 1)
+    spare = budget - exact_sum(prices) * (dim + 1)
     if spare <= 0:
         return math.inf
-    return dim * float(np.sum(prices * variances)) / spare
+    return dim * exact_sum(prices * variances) / spare
 
 
 def optimal_loss_bounds(noise: npt.ArrayLike, dim: int, budget: int) -> tuple[float, float]:
@@ -267,14 +269,14 @@ def optimal_loss_bounds(noise: npt.ArrayLike, dim: int, budget: int) -> tuple[fl
             f"the bounds of Prop. 1 hold from n = 2m(d+1) = {needed} on, not at n = {budget}",
             hint="optimal_loss() is exact at any n",
         )
-    lower = dim * float(variances.sum()) / budget
+    lower = dim * exact_sum(variances) / budget
     return lower, 2.0 * lower
 
 
 def wild_arms(noise: npt.ArrayLike) -> npt.NDArray[np.bool_]:
     """Which arms are wild, σ² ≥ σ̄²; the others are mild."""
     variances = checked_noise(noise)
-    return np.asarray(variances >= variances.mean())
+    return np.asarray(variances >= exact_sum(variances) / len(variances))
 
 
 def _checked_costs(costs: npt.ArrayLike, arms: int) -> Vector:

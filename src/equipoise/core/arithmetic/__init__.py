@@ -1,0 +1,17 @@
+"""Written arithmetic: functions made of operations whose every bit IEEE 754 fixes.
+
+Everything here is + − × ÷ √, fused multiply-add, comparisons and whole numbers, in the order in which it
+is written: no C library, no BLAS. Other processors, compilers and systems give the same bits.
+
+================  ==================================================================================
+``fma``           a·b + c, rounded once
+``bits``          a number's 64 bits as a whole number
+``tables``        logarithms and powers of 2, from whole numbers of any length
+``logarithm``     ``log``, ``log1p``
+``exponential``   ``exp``
+``power``         ``power``
+``quantiles``     ``chi_square_quantiles``
+``linear``        cross-products, Cholesky factors, triangular systems
+``sums``          ``exact_sum``, for a few numbers in plain Python
+================  ==================================================================================
+"""

@@ -1,0 +1,70 @@
+"""The bits of 20,000 results are fixed, whatever the processor and however hard code is optimised."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from equipoise.core.arithmetic.exponential import exp
+from equipoise.core.arithmetic.logarithm import log, log1p
+from equipoise.core.arithmetic.power import power
+from equipoise.core.arithmetic.quantiles import chi_square_quantiles
+
+PINNED = "70048847735f8137308801e670eeb4fa6a4bb4968e6717438507d538be4825a3"
+
+
+def results():
+    """Results for arguments that come from whole numbers alone."""
+    raw = np.random.PCG64(11).random_raw(16_000)
+    # Any bits at all, then numbers in [0, 1).
+    patterns, shares = raw[:4000].view(np.float64).tolist(), ((raw >> 11) * 2.0**-53).tolist()
+    yield from map(log, patterns)
+    yield from (log(2.0 * share) for share in shares[:2000])
+    yield from (log1p(4.0 * share - 1.0) for share in shares[2000:4000])
+    yield from (exp(1460.0 * share - 748.0) for share in shares[4000:8000])
+    yield from (exp(share - 0.5) for share in shares[8000:10_000])
+    yield from (power(4.0 * x, 40.0 * y - 20.0) for x, y in zip(shares[::4], shares[1::4], strict=True))
+    yield from (power(x, 4.0 * y - 2.0) for x, y in zip(patterns, shares, strict=False))
+    yield from chi_square_quantiles(500, 0.05)
+    yield from chi_square_quantiles(500, 0.9)
+
+
+def digest():
+    values = np.array(list(results()))
+    values[np.isnan(values)] = np.nan  # the sign of a nan is nobody's promise
+    return hashlib.sha256(values.astype("<f8").tobytes()).hexdigest()
+
+
+def test_bits_are_pinned():
+    assert digest() == PINNED
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}, {"NUMBA_OPT": "1"}],
+    ids=["generic processor", "little optimisation"],
+)
+def test_bits_do_not_depend_on_the_compiler(settings, tmp_path):
+    # A cache of its own: Numba's does not tell levels of optimisation apart.
+    environment = {
+        **os.environ,
+        **settings,
+        "NUMBA_CACHE_DIR": str(tmp_path),
+        "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+    }
+    code = "import test_pinned_bits; print(test_pinned_bits.digest())"
+    found = subprocess.run(
+        [sys.executable, "-c", code],
+        env=environment,
+        cwd=Path(__file__).parent,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert found.stdout.strip() == PINNED, found.stderr
