@@ -24,10 +24,11 @@ from typing import Any
 
 import numpy as np
 
+from equipoise.core.arms import is_settled, settle
 from equipoise.core.choice import choose
 from equipoise.core.estimates import Estimates
 from equipoise.core.experiment import Experiment
-from equipoise.core.layout import Matrix
+from equipoise.core.layout import Matrix, copied
 from equipoise.core.policy import Policy, parse_policy
 from equipoise.core.problem import Problem
 from equipoise.errors import CheckFailed, SupportWarning
@@ -59,16 +60,18 @@ def check_pure_choice(policy: Policy) -> None:
     for _ in range(_BUDGET // 2):
         trial.step()
     experiment = trial.experiment
-    experiment._settle()
     stage, scores = experiment._stage, np.zeros(len(_ARMS))
+    state = copied(stage.state, len(stage.state.rows))
+    if not is_settled(state):
+        settle(state)
     # Looking at the context leaves its gains in the state; only then may nothing change.
-    choices = {choose(experiment._state, stage.score, stage.settings, scores)}
-    before = [array.tobytes() for array in experiment._state]
+    choices = {choose(state, stage.score, stage.settings, scores)}
+    before = [array.tobytes() for array in state]
     for _ in range(2):
-        choices.add(choose(experiment._state, stage.score, stage.settings, scores))
+        choices.add(choose(state, stage.score, stage.settings, scores))
     if len(choices) != 1:
         raise _failed(policy, "choosing twice in the same state gave two different arms")
-    if before != [array.tobytes() for array in experiment._state]:
+    if before != [array.tobytes() for array in state]:
         raise _failed(policy, "choosing changed the state", "a score must not write to arm or trial")
     if any(np.isnan(score) for score in experiment.ask(trial.contexts[0]).scores.values()):
         raise _failed(policy, "a score is not a number", "infinity is fine, nan is not")

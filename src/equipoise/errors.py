@@ -75,6 +75,14 @@ class OutcomeConflict(AssignmentClosed):
     """A second, different outcome for the same unit."""
 
 
+class WriteInProgress(EquipoiseError, RuntimeError):
+    """A change of an experiment from inside another one: a signal handler that tells during ``ask``."""
+
+
+class StateMismatch(EquipoiseError, ValueError):
+    """A saved experiment of another version, or one that cannot be."""
+
+
 class UnknownArm(EquipoiseError, KeyError):
     """No arm has that name."""
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from inner_state import settle
 
 import equipoise as eq
 from equipoise.core import arms as kernel
@@ -154,7 +155,7 @@ class TestPending:
             if t % 3 == 2:  # out of order
                 experiment.tell(waiting.pop(1), float(rng.normal()))
                 experiment.tell(waiting.pop(0), float(rng.normal()))
-        experiment._settle()
+        settle(experiment)
         everything = np.array(contexts)
         reference = everything.T @ everything / 120 if moment is None else moment
         for i, arm in enumerate(("a", "b")):
@@ -186,7 +187,7 @@ class TestPending:
             experiment.tell(id, float(rng.normal()))
         for id in ids[told : told + 7]:
             experiment.lose(id)
-        experiment._settle()
+        settle(experiment)
         state = experiment._state
         seen = state.contexts[:80]
         reference = seen.T @ seen / 80 if moment is None else moment

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from inner_state import settle
 from scipy import stats
 
 import equipoise as eq
@@ -101,6 +102,7 @@ def test_error_bound_inflates_the_noise_and_not_the_bias():
 def test_adaptive_allocation_widens_intervals():
     experiment = trained()
     estimates = experiment.estimates()
+    settle(experiment)
     adaptive = elasticities(experiment._state, experiment._stage.score, experiment._stage.settings)
     # ε = s/(1 + (1−s)/2) with s = σ̂²/(σ̂² + Δ), up to a finite difference in dof
     arms, mean = experiment._state.arms, experiment._state.trial["mean_variance"][0]
@@ -122,6 +124,7 @@ def test_elasticity_of_a_policy_that_pools_counts_the_pool():
         deviation = {"a": 0.3, "b": 1.0, "c": 1.0, "d": 4.0}[assignment.arm]
         experiment.tell(assignment.id, float(x.sum() + deviation * rng.normal()))
     estimates = experiment.estimates()
+    settle(experiment)
     state = experiment._state
     before = state.trial.copy()
     found = elasticities(state, experiment._stage.score, experiment._stage.settings)

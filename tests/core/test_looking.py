@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from inner_state import settle
 
 import equipoise as eq
 from equipoise.core.choice import choose
@@ -26,11 +27,10 @@ def started(moment, units, seed=1, policy="trace-gain", arms=3, told=True):
 
 def looked_at(experiment, x):
     """Arms after looking at x, which is not assigned."""
-    experiment._make_room(1)
-    experiment._settle()
+    settle(experiment)
     experiment._state.contexts[experiment.asked] = x
     stage = experiment._stage
-    choose(stage.state, stage.score, stage.settings, experiment._scores)
+    choose(stage.state, stage.score, stage.settings, np.zeros(len(experiment.problem.arms)))
     return experiment._state.arms
 
 

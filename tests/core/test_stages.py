@@ -7,6 +7,7 @@ import pickle
 
 import numpy as np
 import pytest
+from inner_state import settle
 from sparse_feed import DEVIATIONS, FEATURES, Feed, problem, quiet_estimates
 
 import equipoise as eq
@@ -118,7 +119,7 @@ def test_looking_early_changes_nothing():
     twin = copy.deepcopy(experiment)
     for e in (experiment, twin):
         feed.run(e, units=50)
-    experiment._settle()
+    settle(experiment)
     before = [array.tobytes() for array in experiment._state]
     early = experiment.estimates()
     assert before == [array.tobytes() for array in experiment._state]
@@ -195,13 +196,13 @@ def test_batches(look):
         units = experiment.ask_many(feed.contexts[experiment.asked : experiment.asked + 40])
         for unit in units:
             t = unit.id - 1
-            x = experiment._contexts[t]
+            x = experiment._record.contexts[t]
             y = x @ feed.coefs[unit.arm] + feed.shocks[unit.arm][t]
             experiment.tell(unit.id, float(y))
     assert experiment.support == FEATURES
     assert sum(experiment.counts.values()) == 1200
-    stage = experiment._stage
-    np.testing.assert_array_equal(stage.state.contexts[:1200], experiment._contexts[:1200][:, FEATURES])
+    record = experiment._record
+    np.testing.assert_array_equal(record.state.contexts[:1200], record.contexts[:1200][:, FEATURES])
 
 
 @pytest.mark.parametrize("look", [False, True])

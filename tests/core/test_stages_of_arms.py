@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from inner_state import settle
 from sparse_feed import FEATURES, Feed, problem, quiet_estimates
 
 import equipoise as eq
@@ -41,7 +42,7 @@ def test_an_arm_that_ends_with_the_screening_is_fitted_to_it(cap):
     small = problem(budget=150, caps={"c": cap}, allow_small_budget=True)
     experiment = eq.Experiment(small, eq.SparseTraceUCB(screen=20, sparsity=3), seed=2)
     feed.run(experiment)
-    experiment._settle()
+    settle(experiment)
     before = [array.tobytes() for array in experiment._state]
     arm = experiment.estimates(ridge=None)["c"]
     assert before == [array.tobytes() for array in experiment._state]

@@ -1,54 +1,46 @@
-"""An experiment in memory: ask for an arm, tell the outcome, read the estimates."""
+"""An experiment in memory: ask for an arm, tell the outcome, read the estimates.
+
+Everything an experiment knows hangs on one attribute, a :class:`~equipoise.core.record.Record`. How it
+changes, and why neither a signal nor a thread can see or leave it half-changed, is told in record.py.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
+import threading
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from equipoise.core import arms as kernel
-from equipoise.core.anew import rebuild, withdraw
+from equipoise.core import entries
+from equipoise.core.asking import ask_one, ask_together
 from equipoise.core.assignment import Assignment
-from equipoise.core.batch import most_decided, score_arm, score_contexts
-from equipoise.core.choice import choose
 from equipoise.core.estimates import Estimates
 from equipoise.core.inputs import checked_batch, checked_context, checked_outcome, checked_seed
-from equipoise.core.layout import (
-    KNOWN,
-    LOST,
-    PENDING,
-    SET_ASIDE,
-    TOLD,
-    WITHDRAWN,
-    Matrix,
-    State,
-    Vector,
-    with_capacity,
-)
-from equipoise.core.limits import restrict
+from equipoise.core.layout import KNOWN, LOST, PENDING, WITHDRAWN, State, Vector
+from equipoise.core.locking import new_lock
 from equipoise.core.policy import Policy, parse_policy
 from equipoise.core.problem import Problem
-from equipoise.core.roster import enlarged, exhausted, remaining_units, set_open
-from equipoise.core.staged import StagedPolicy
-from equipoise.core.stages import first_stage, next_stage, with_arm
-from equipoise.core.summary import estimate_experiment
+from equipoise.core.record import Record, first_record, known_data, rows_and_outcomes, snapshot
+from equipoise.core.roster import remaining_units, spent, with_another, with_open
+from equipoise.core.saved import from_data, to_data
+from equipoise.core.stages import Stage
+from equipoise.core.summary import estimate_record
 from equipoise.errors import (
     AssignmentClosed,
     AssignmentNotFound,
-    BudgetExhausted,
     InvalidArgument,
     OutcomeConflict,
+    WriteInProgress,
 )
-
-_FIRST_CAPACITY = 1024
 
 
 class Experiment:
     """Allocates the units of one problem with one policy.
 
     The same contexts, outcomes and seed give the same arms, bit for bit. Every method either does
-    its whole work or raises and changes nothing.
+    its whole work or raises and changes nothing, also if it is interrupted by a signal. Threads may share
+    an experiment. What is read changes nothing.
 
     Parameters
     ----------
@@ -78,25 +70,37 @@ class Experiment:
     def __init__(self, problem: Problem, policy: Policy | str = "trace-gain", seed: int = 0) -> None:
         if not isinstance(problem, Problem):
             raise InvalidArgument(f"{problem!r} is not a Problem", hint="build one with eq.Problem(...)")
-        self.problem = problem
-        self.policy = parse_policy(policy)
-        self.seed = checked_seed(seed)
-        self._scores = np.zeros(len(problem.arms))
-        self._asked = 0
-        capacity = min(problem.units, _FIRST_CAPACITY)
-        self._stage = first_stage(problem, self.policy, self.seed, capacity=capacity)
-        # All features of all contexts, where a stage sees only some of them.
-        self._contexts = None if self._stage.whole else np.zeros((capacity, problem.dim))
+        self._begin(first_record(problem, parse_policy(policy), checked_seed(seed)))
+
+    def _begin(self, record: Record) -> None:
+        self._lock = new_lock()
+        # Held during a change, to tell a change within a change: both locks are the same thread's then.
+        self._changing = threading.Lock()
+        self._record = record
+
+    @property
+    def problem(self) -> Problem:
+        """What is to be estimated; the arms that have joined are listed last."""
+        return self._record.problem
+
+    @property
+    def policy(self) -> Policy:
+        """Who allocates."""
+        return self._record.policy
+
+    @property
+    def seed(self) -> int:
+        """What decides lots and ties."""
+        return self._record.seed
 
     # The life of a unit
 
     def ask(self, x: npt.ArrayLike) -> Assignment:
         """Assign the next unit, whose context is ``x``, to an arm."""
-        context = checked_context(x, self.problem.dim)
-        self._check_open()
-        self._make_room(1)
-        self._advance()
-        return self._assign(context)
+        context = checked_context(x, self._record.problem.dim)
+        with self._lock, self._change():
+            self._record, unit = ask_one(self._record, context)
+            return unit
 
     def ask_many(self, contexts: npt.ArrayLike) -> list[Assignment]:
         """Assign a batch of units together, better than one by one.
@@ -111,81 +115,63 @@ class Experiment:
             One row a unit. If any is not valid, or the budget does not suffice for all, none is
             assigned.
         """
-        batch = checked_batch(contexts, self.problem.dim)
+        batch = checked_batch(contexts, self._record.problem.dim)
         if not len(batch):
             return []
-        self._check_open()
-        if len(batch) > self.remaining:
-            raise BudgetExhausted(
-                f"{len(batch)} units are more than the {self.remaining} that the budget has left",
-                hint="ask for fewer",
-            )
-        self._make_room(len(batch))
-        if not self._state.trial["limited"][0]:
-            return self._assign_batch(batch)
-        # Arms of different costs: whether the money suffices shows only on the way.
-        before = replace(self._stage, state=State._make(array.copy() for array in self._state)), self._asked
-        try:
-            return self._assign_batch(batch)
-        except BudgetExhausted:
-            self._stage, self._asked = before
-            raise
+        with self._lock, self._change():
+            self._record, units = ask_together(self._record, batch)
+            return units
 
     def tell(self, id: int, outcome: float) -> None:
         """Record the outcome of a unit. The same value twice is accepted and ignored."""
-        row = self._row(id)
         value = checked_outcome(outcome)
-        status = self._state.rows["status"][row]
-        if status == PENDING:
-            kernel.observe(self._state, row, value)
-        elif status in KNOWN:
-            known = float(self._state.outcomes[row])
-            if known != value:
-                raise OutcomeConflict(
-                    f"unit {id} already has outcome {known!r}, not {value!r}",
-                    hint=f"to replace it call correct({id}, {value!r})",
-                )
-        else:
-            raise self._closed(id, status, f"to enter its outcome after all call correct({id}, {value!r})")
+        with self._lock, self._change():
+            row = self._row(id)
+            status = entries.tell(self._state, row, value)
+            if status in KNOWN:
+                known = float(self._state.outcomes[row])
+                if known != value:
+                    raise OutcomeConflict(
+                        f"unit {id} already has outcome {known!r}, not {value!r}",
+                        hint=f"to replace it call correct({id}, {value!r})",
+                    )
+            elif status != PENDING:
+                hint = f"to enter its outcome after all call correct({id}, {value!r})"
+                raise _refused(id, status, hint)
 
     def correct(self, id: int, outcome: float) -> None:
         """Set the outcome of a unit whatever it was: told, pending or lost; the arm is computed anew.
 
         Decisions and features that were chosen with the old value stay as they are.
         """
-        row = self._row(id)
         value = checked_outcome(outcome)
-        status = self._state.rows["status"][row]
-        if status == WITHDRAWN:
-            raise self._closed(id, status, "withdrawn units stay out")
-        self._state.outcomes[row] = value
-        if status != SET_ASIDE:
-            self._state.rows["status"][row] = TOLD
-            rebuild(self._state, int(self._state.rows["arm"][row]))
+        with self._lock, self._change():
+            status = entries.correct(self._state, self._row(id), value)
+            if status in (entries.NOBODY, WITHDRAWN):
+                raise _refused(id, status, "withdrawn units stay out")
 
     def lose(self, id: int) -> None:
         """Declare that a pending outcome will never come. Its place in the budget stays used."""
-        row = self._row(id)
-        status = self._state.rows["status"][row]
-        if status == PENDING:
-            kernel.lose(self._state, row)
-        elif status != LOST:
-            raise self._closed(id, status, f"to remove a unit altogether call withdraw({id})")
+        with self._lock, self._change():
+            status = entries.lose(self._state, self._row(id))
+            if status not in (PENDING, LOST):
+                raise _refused(id, status, f"to remove a unit altogether call withdraw({id})")
 
     def withdraw(self, id: int) -> None:
         """Remove a unit, outcome and context, as if it had never been assigned.
 
         Its place in the budget stays used, and past decisions stay as they were.
         """
-        row = self._row(id)
-        if self._state.rows["status"][row] != WITHDRAWN:
-            withdraw(self._state, row)
+        with self._lock, self._change():
+            if entries.withdraw(self._state, self._row(id)) == entries.NOBODY:
+                raise _refused(id, entries.NOBODY)
 
     # The arms
 
     def close(self, arm: str) -> None:
         """Give the arm no further units; it stays in the estimates, and its floor no longer counts."""
-        set_open(self, arm, False)
+        with self._lock, self._change():
+            self._record = with_open(self._record, arm, False)
 
     def reopen(self, arm: str) -> None:
         """Let a closed arm get units again, under its floor and cap as before.
@@ -193,7 +179,8 @@ class Experiment:
         Nothing was kept for it meanwhile: if what is left no longer pays for every open arm's floor,
         floors are filled as far as it goes.
         """
-        set_open(self, arm, True)
+        with self._lock, self._change():
+            self._record = with_open(self._record, arm, True)
 
     def add(
         self, arm: str, *, weight: float = 1.0, cost: float = 1.0, floor: int = 0, cap: int | None = None
@@ -204,15 +191,15 @@ class Experiment:
 
         Past decisions stay as they were. ``problem`` then lists the arm last.
         """
-        problem = enlarged(self, arm, weight=weight, cost=cost, floor=floor, cap=cap)
-        self._stage = with_arm(self._stage, problem, self.seed)
-        self.problem = problem
-        self._scores = np.zeros(len(problem.arms))
+        with self._lock, self._change():
+            self._record = with_another(self._record, arm, weight=weight, cost=cost, floor=floor, cap=cap)
 
     # What is known
 
     def estimates(self, *, ridge: float | str | None = "pooled", confidence: float = 0.95) -> Estimates:
         """Models of all arms with intervals and errors; see :func:`equipoise.core.estimates`.
+
+        Other threads can go on meanwhile: estimates are of the moment of the call.
 
         Parameters
         ----------
@@ -223,18 +210,21 @@ class Experiment:
         confidence
             Chance with which each interval covers the truth.
         """
-        self._settle()
-        return estimate_experiment(self, ridge=ridge, confidence=confidence)
+        with self._lock:
+            record = snapshot(self._record)
+        return estimate_record(record, ridge=ridge, confidence=confidence)
 
     @property
     def support(self) -> tuple[int, ...] | None:
         """Features that the models have, counted from 0; None while they are yet to be chosen."""
-        return tuple(self._stage.columns.tolist()) if self._stage.chosen else None
+        stage = self._record.stage
+        return tuple(stage.columns.tolist()) if stage.chosen else None
 
     @property
     def asked(self) -> int:
         """Units assigned so far."""
-        return self._asked
+        with self._lock:
+            return self._record.step
 
     @property
     def remaining(self) -> int:
@@ -242,135 +232,101 @@ class Experiment:
 
         Without costs, caps and closed arms these are the units left in the budget.
         """
-        return remaining_units(self)
+        with self._lock:
+            return remaining_units(self._record)
 
     @property
     def spent(self) -> float:
         """What the units assigned so far have cost, lost and withdrawn ones included."""
-        return float(np.sum(self.problem.costs * self._state.arms["assigned"]))
+        with self._lock:
+            return spent(self._record)
 
     @property
     def closed(self) -> tuple[str, ...]:
         """Arms that get no further units."""
-        return tuple(self.problem.arms[i] for i in np.flatnonzero(self._state.arms["open"] == 0))
+        with self._lock:
+            record = self._record
+            return tuple(record.problem.arms[i] for i in np.flatnonzero(record.state.arms["open"] == 0))
 
     @property
     def pending(self) -> list[int]:
         """Ids of units whose outcome is awaited."""
-        return [int(row) + 1 for row in np.flatnonzero(self._status() == PENDING)]
+        with self._lock:
+            rows, _ = rows_and_outcomes(self._record)
+        return [int(row) + 1 for row in np.flatnonzero(rows["status"] == PENDING)]
 
     @property
     def counts(self) -> dict[str, int]:
         """Units an arm that count: assigned, neither lost nor withdrawn."""
-        counts = self._state.arms["count"] + self._state.arms["set_aside"]
-        return dict(zip(self.problem.arms, counts.tolist(), strict=True))
+        with self._lock:
+            record = self._record
+            arms = record.state.arms.copy()
+        return dict(zip(record.problem.arms, (arms["count"] + arms["set_aside"]).tolist(), strict=True))
 
     def data(self, arm: str) -> tuple[npt.NDArray[np.float64], Vector]:
         """Contexts and outcomes known of one arm, in the order of assignment."""
-        i = self.problem.index(arm)
-        used = slice(self._asked)
-        mine = (self._state.rows["arm"][used] == i) & np.isin(self._status(), KNOWN)
-        contexts = self._state.contexts if self._contexts is None else self._contexts
-        return contexts[used][mine], self._state.outcomes[used][mine]
+        with self._lock:
+            return known_data(self._record, arm)
 
     def __repr__(self) -> str:
-        told = int(np.count_nonzero(np.isin(self._status(), KNOWN)))
+        with self._lock:
+            record = snapshot(self._record)
+        status = record.state.rows["status"]
+        told, pending = np.count_nonzero(np.isin(status, KNOWN)), np.count_nonzero(status == PENDING)
         return (
-            f"Experiment(policy={self.policy.spec!r}, seed={self.seed}, asked={self._asked}, told={told}, "
-            f"pending={len(self.pending)}, remaining={self.remaining})"
+            f"Experiment(policy={record.policy.spec!r}, seed={record.seed}, asked={len(status)}, "
+            f"told={told}, pending={pending}, remaining={remaining_units(record)})"
         )
+
+    # Copies and pickles: nothing is shared, and what comes from disk is checked, see saved.py
+
+    def __getstate__(self) -> dict[str, Any]:
+        with self._lock:
+            record = snapshot(self._record)
+        rest = {name: value for name, value in vars(self).items() if name not in _OWN}
+        return {**to_data(record), "attributes": rest}
+
+    def __setstate__(self, data: dict[str, Any]) -> None:
+        record = from_data(data)
+        vars(self).update(data.get("attributes", {}))
+        self._begin(record)
 
     # Helpers
 
     @property
+    def _stage(self) -> Stage:
+        return self._record.stage
+
+    @property
     def _state(self) -> State:
-        return self._stage.state
+        return self._record.stage.state
 
-    @_state.setter
-    def _state(self, state: State) -> None:
-        self._stage = replace(self._stage, state=state)
-
-    def _settle(self) -> None:
-        if not kernel.is_settled(self._state):
-            kernel.settle(self._state)
-
-    def _advance(self) -> None:
-        """Go on to the next stage if it is due."""
-        if self._contexts is not None and self._stage.is_due():
-            assert isinstance(self.policy, StagedPolicy)
-            self._stage = next_stage(
-                self._stage, self._contexts, self.problem, self.policy, self.seed, reuse=self.policy.reuse
+    def _change(self) -> Any:
+        """What to hold during a change. Only this thread can have it already, as it has the other lock."""
+        if self._changing.locked():
+            raise WriteInProgress(
+                "the experiment is in the middle of a change that this call has interrupted",
+                hint="in a signal handler only read; note what is to be told, and tell it afterwards",
             )
-
-    def _assign(self, context: Vector) -> Assignment:
-        self._settle()
-        stage = self._stage
-        self._state.contexts[self._asked] = stage.seen_by(context)
-        if self._contexts is not None:
-            self._contexts[self._asked] = context
-        i = choose(stage.state, stage.score, stage.settings, self._scores)
-        kernel.assign(stage.state, i)
-        self._asked += 1
-        arms, chance = self.problem.arms, float(self._state.trial["chance"][0])
-        top = arms[int(self._state.trial["top"][0])]
-        return Assignment(self._asked, arms[i], arms, self._scores.copy(), top, chance)
-
-    def _assign_batch(self, batch: Matrix) -> list[Assignment]:
-        units: list[Assignment] = []
-        for context in batch:
-            self._check_open()
-            self._advance()
-            if type(self._stage.policy).looks:
-                return units + self._assign_together(batch[len(units) :])
-            units.append(self._assign(context))
-        return units
-
-    def _assign_together(self, batch: Matrix) -> list[Assignment]:
-        """The units of a policy that looks, those whose arm is clear first."""
-        stage = self._stage
-        assigned: list[Assignment | None] = [None] * len(batch)
-        seen = np.ascontiguousarray(stage.seen_by(batch))
-        waiting = np.ones(len(batch), np.int64)
-        table = np.zeros((len(batch), len(self.problem.arms)))
-        for turn in range(len(batch)):
-            self._check_open()
-            self._settle()
-            if turn == 0:
-                score_contexts(stage.state, stage.score, stage.settings, seen, waiting, table)
-            j = most_decided(self._state, waiting, table, self._scores)
-            waiting[j] = 0
-            assigned[j] = unit = self._assign(batch[j])
-            if turn + 1 < len(batch):
-                arm = self.problem.index(unit.arm)
-                score_arm(stage.state, stage.score, stage.settings, seen, waiting, table, arm)
-        return [unit for unit in assigned if unit is not None]
-
-    def _make_room(self, units: int) -> None:
-        """Rows for more units, as many as the budget can pay for."""
-        capacity = len(self._state.outcomes)
-        if self._asked + units > capacity:
-            capacity = min(self.problem.units, max(2 * capacity, self._asked + units))
-            self._state = with_capacity(self._state, capacity)
-            if self._contexts is not None:
-                larger = np.zeros((capacity, self.problem.dim))
-                larger[: self._asked] = self._contexts[: self._asked]
-                self._contexts = larger
-
-    def _check_open(self) -> None:
-        """Refuse a unit that no arm may get."""
-        limited = self._state.trial["limited"][0]
-        if self._asked == self.problem.units or (limited and not restrict(self._state, self._scores)):
-            raise exhausted(self)
-
-    def _status(self) -> npt.NDArray[np.int64]:
-        status: npt.NDArray[np.int64] = self._state.rows["status"][: self._asked]
-        return status
+        return self._changing
 
     def _row(self, id: int) -> int:
-        if isinstance(id, bool) or not isinstance(id, int | np.integer) or not 1 <= id <= self._asked:
-            raise AssignmentNotFound(f"no unit was assigned under id {id!r}", hint="ids come from ask(x).id")
+        """Row of a unit, if there is one: whether somebody was assigned to it is seen by the entry."""
+        if (
+            isinstance(id, bool)
+            or not isinstance(id, int | np.integer)
+            or not 1 <= id <= len(self._state.rows)
+        ):
+            raise _refused(id, entries.NOBODY)
         return int(id) - 1
 
-    def _closed(self, id: int, status: int, hint: str) -> AssignmentClosed:
-        word = {LOST: "was declared lost", WITHDRAWN: "was withdrawn"}.get(status, "already has an outcome")
-        return AssignmentClosed(f"unit {id} {word}", hint=hint)
+
+_OWN = ("_lock", "_changing", "_record")
+
+
+def _refused(id: int, status: int, hint: str = "") -> AssignmentNotFound | AssignmentClosed:
+    """Why an entry about a unit is refused."""
+    if status == entries.NOBODY:
+        return AssignmentNotFound(f"no unit was assigned under id {id!r}", hint="ids come from ask(x).id")
+    word = {LOST: "was declared lost", WITHDRAWN: "was withdrawn"}.get(status, "already has an outcome")
+    return AssignmentClosed(f"unit {id} {word}", hint=hint)

@@ -189,8 +189,9 @@ def set_limits(
 
 
 def with_another_arm(state: State, fresh: State) -> State:
-    """The same trial with one more arm, the last one of ``fresh``."""
+    """The same trial with one more arm, the last one of ``fresh``, in arrays of its own."""
     m = len(state.arms)
+    state = copied(state, len(state.rows))
     arms, factors = fresh.arms.copy(), aligned_zeros(fresh.factors.shape)
     arms[:m], factors[:m] = state.arms, state.factors
     for name in ("weight", "order"):
@@ -206,14 +207,20 @@ def with_another_arm(state: State, fresh: State) -> State:
     return state._replace(arms=arms, trial=trial, factors=factors, coefs=coefs, gains=gains)
 
 
-def with_capacity(state: State, capacity: int) -> State:
-    """The same trial with room for more rows."""
+def copied(state: State, capacity: int) -> State:
+    """The same trial in arrays of its own, with room for ``capacity`` rows.
+
+    Contexts stay shared if there is room enough: those of assigned units never change.
+    """
     used = int(state.trial["step"][0])
-    contexts = np.zeros((capacity, state.contexts.shape[1]))
-    outcomes, rows = np.zeros(capacity), np.zeros(capacity, ROW)
-    contexts[:used], outcomes[:used], rows[:used] = (
-        state.contexts[:used],
-        state.outcomes[:used],
-        state.rows[:used],
-    )
-    return state._replace(contexts=contexts, outcomes=outcomes, rows=rows)
+    arrays: dict[str, Any] = {"whitener": state.whitener, "contexts": state.contexts}
+    for name in ("contexts", "outcomes", "rows"):
+        rows = getattr(state, name)
+        if name != "contexts" or capacity > len(rows):
+            arrays[name] = np.zeros((capacity, *rows.shape[1:]), rows.dtype)
+            arrays[name][:used] = rows[:used]
+    for name in ("factors", "f", "scratch"):
+        arrays[name] = aligned_zeros(getattr(state, name).shape)
+        arrays[name][...] = getattr(state, name)
+    others = (name for name in State._fields if name not in arrays)
+    return State(**arrays, **{name: getattr(state, name).copy() for name in others})

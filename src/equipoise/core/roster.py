@@ -2,64 +2,76 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from equipoise.core.layout import set_limits
+from equipoise.core.problem import Problem
+from equipoise.core.record import Record, draft
+from equipoise.core.stages import with_arm
 from equipoise.core.terms import covers, units_left
 from equipoise.errors import BudgetExhausted, BudgetTooSmall, NoArmLeft
 
-if TYPE_CHECKING:
-    from equipoise.core.experiment import Experiment
-    from equipoise.core.problem import Problem
+Arms = npt.NDArray[Any]
 
 
-def set_open(experiment: Experiment, arm: str, is_open: bool) -> None:
-    """Open or close an arm for further units."""
-    problem, state = experiment.problem, experiment._state
-    state.arms["open"][problem.index(arm)] = is_open
-    set_limits(state.arms, state.trial, problem.costs, problem.floors, problem.caps)
+def with_open(record: Record, arm: str, is_open: bool) -> Record:
+    """The same record with an arm open or closed for further units."""
+    problem, i = record.problem, record.problem.index(arm)
+    changed = draft(record)
+    changed.state.arms["open"][i] = is_open
+    set_limits(changed.state.arms, changed.state.trial, problem.costs, problem.floors, problem.caps)
+    return changed
 
 
-def enlarged(experiment: Experiment, arm: str, **terms: Any) -> Problem:
-    """The problem with a new arm, if what is left pays for the arm's start or floor."""
-    problem = experiment.problem.with_arm(arm, **terms, start=experiment._stage.start)
-    needed = float(problem.costs[-1] * max(problem.floors[-1], experiment._stage.start))
-    free = max(problem.budget - experiment.spent - _committed(experiment), 0.0)
+def with_another(record: Record, arm: str, **terms: Any) -> Record:
+    """The same record with a new arm, if what is left pays for the arm's start or floor."""
+    start = record.stage.start
+    problem = record.problem.with_arm(arm, **terms, start=start)
+    needed = float(problem.costs[-1] * max(problem.floors[-1], start))
+    free = max(problem.budget - spent(record) - _committed(record), 0.0)
     if not covers(free, needed):
         raise BudgetTooSmall(
             f"the new arm {arm!r} needs {needed:.10g} of the budget, and {free:.10g} is free",
             hint="close an arm that is still to get units, or plan a larger experiment",
         )
-    return problem
+    stage = with_arm(record.stage, problem, record.seed)
+    contexts = stage.state.contexts if stage.whole else record.contexts
+    return replace(record, problem=problem, stage=stage, contexts=contexts)
 
 
-def remaining_units(experiment: Experiment) -> int:
+def spent(record: Record) -> float:
+    """What the units assigned so far have cost."""
+    return _paid(record.problem, record.state.arms)
+
+
+def remaining_units(record: Record) -> int:
     """The most units that can still be assigned; 0 only if no arm may be chosen."""
-    problem, state = experiment.problem, experiment._state
-    within_room = problem.units - experiment.asked
-    if not state.trial["limited"][0]:
+    problem, arms = record.problem, record.state.arms.copy()
+    within_room = problem.units - int(arms["assigned"].sum())
+    if not record.state.trial["limited"][0]:
         return within_room
     within_limits = units_left(
-        problem.budget - experiment.spent,
+        problem.budget - _paid(problem, arms),
         costs=problem.costs,
         floors=problem.floors,
         caps=problem.caps,
-        counts=state.arms["count"] + state.arms["set_aside"],
-        assigned=state.arms["assigned"],
-        open=state.arms["open"],
+        counts=arms["count"] + arms["set_aside"],
+        assigned=arms["assigned"],
+        open=arms["open"],
     )
     return min(within_room, within_limits)
 
 
-def exhausted(experiment: Experiment) -> BudgetExhausted:
+def exhausted(problem: Problem, arms: Arms) -> BudgetExhausted:
     """Why no arm may be chosen."""
-    problem, arms = experiment.problem, experiment._state.arms
     hint = "read estimates(), or plan a larger experiment"
-    if np.all(problem.costs == 1.0) and experiment.asked == problem.units:
+    if np.all(problem.costs == 1.0) and arms["assigned"].sum() == problem.units:
         return BudgetExhausted(f"all {problem.units} units of the budget are assigned", hint=hint)
-    left = max(problem.budget - experiment.spent, 0.0)
+    left = max(problem.budget - _paid(problem, arms), 0.0)
     free = (arms["open"] != 0) & (arms["assigned"] < problem.caps)
     if free.any():
         cheapest = problem.costs[free].min()
@@ -74,9 +86,13 @@ def exhausted(experiment: Experiment) -> BudgetExhausted:
     )
 
 
-def _committed(experiment: Experiment) -> float:
+def _committed(record: Record) -> float:
     """What open arms still need for their start or their floor."""
-    arms, problem = experiment._state.arms, experiment.problem
-    missing = np.maximum(problem.floors - arms["set_aside"], experiment._stage.start) - arms["count"]
+    arms, problem = record.state.arms, record.problem
+    missing = np.maximum(problem.floors - arms["set_aside"], record.stage.start) - arms["count"]
     owed = np.maximum(np.minimum(missing, problem.caps - arms["assigned"]), 0.0) * arms["open"]
     return float(np.sum(problem.costs * owed))
+
+
+def _paid(problem: Problem, arms: Arms) -> float:
+    return float(np.sum(problem.costs * arms["assigned"]))

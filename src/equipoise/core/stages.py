@@ -20,7 +20,17 @@ import numpy.typing as npt
 from equipoise.core import arms as kernel
 from equipoise.core.anew import rebuild, rebuild_all
 from equipoise.core.compiled import compiled
-from equipoise.core.layout import KNOWN, SET_ASIDE, TOLD, Matrix, State, Vector, set_limits, with_another_arm
+from equipoise.core.layout import (
+    KNOWN,
+    SET_ASIDE,
+    TOLD,
+    Matrix,
+    State,
+    Vector,
+    copied,
+    set_limits,
+    with_another_arm,
+)
 from equipoise.core.policy import Policy, score_address
 from equipoise.core.problem import Problem
 from equipoise.core.staged import Columns, StagedPolicy
@@ -104,7 +114,7 @@ def first_stage(problem: Problem, policy: Policy, seed: int, *, capacity: int) -
     if isinstance(policy, StagedPolicy):
         policy.settings(problem)  # refuses what cannot be
         known = policy.known_columns(problem)
-        acting = _acting(policy, known)
+        acting = acting_policy(policy, known)
         if known is None:
             needed, reserve = policy.screening(problem), policy.reserve(problem)
             known, chosen = np.zeros(0, np.int64), False
@@ -143,7 +153,7 @@ def next_stage(
         len(problem.arms),
         problem.dim if reuse else _most_columns(problem, old),
     )
-    acting = _acting(policy, recovery.columns)
+    acting = acting_policy(policy, recovery.columns)
     part = problem.on_columns(recovery.columns)
     state = trial_state(part, acting, seed, capacity=len(old.outcomes))
     state.rows[:step], state.outcomes[:step] = old.rows[:step], old.outcomes[:step]
@@ -193,13 +203,13 @@ def final_stage(stage: Stage, contexts: Matrix, problem: Problem, policy: Staged
     last = stage if stage.chosen else next_stage(stage, contexts, problem, policy, seed, reuse=True)
     arms = last.state.arms
     lacking = np.flatnonzero((arms["set_aside"] > 0) & (arms["data_ready"] == 0))
-    if len(lacking):
-        last = replace(last, state=State._make(array.copy() for array in last.state))
-        for i in lacking:
-            mine = (last.state.rows["arm"] == i) & (last.state.rows["status"] == SET_ASIDE)
-            last.state.rows["status"][mine] = TOLD
-            last.state.arms["set_aside"][i] = 0
-            rebuild(last.state, int(i))
+    if last is stage:
+        last = replace(last, state=copied(last.state, len(last.state.rows)))
+    for i in lacking:
+        mine = (last.state.rows["arm"] == i) & (last.state.rows["status"] == SET_ASIDE)
+        last.state.rows["status"][mine] = TOLD
+        last.state.arms["set_aside"][i] = 0
+        rebuild(last.state, int(i))
     if not kernel.is_settled(last.state):
         kernel.settle(last.state)
     return last
@@ -235,7 +245,10 @@ def _grown(state: State, factor: float) -> int:
     return max(math.ceil(factor * known), known + 1)
 
 
-def _acting(policy: StagedPolicy, columns: Columns | None) -> Policy:
+def acting_policy(policy: Policy, columns: Columns | None) -> Policy:
+    """Who chooses arms among the columns of a stage; None: they are yet to be chosen."""
+    if not isinstance(policy, StagedPolicy):
+        return policy
     # Without a feature there is nothing to be learned, and nothing to balance.
     return policy.first() if columns is None or not len(columns) else policy.second()
 

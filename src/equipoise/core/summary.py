@@ -5,37 +5,35 @@ from __future__ import annotations
 import dataclasses
 import math
 import warnings
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from equipoise.core import arms as kernel
 from equipoise.core.estimates import Estimates, estimate_arms
 from equipoise.core.fitted import LASSO, ArmEstimate
 from equipoise.core.layout import Matrix, Vector
+from equipoise.core.record import Record, known_data
 from equipoise.core.staged import Columns, StagedPolicy
 from equipoise.core.stages import final_stage, own_coefs
 from equipoise.core.support import examine_support
 from equipoise.errors import SupportWarning
 
-if TYPE_CHECKING:
-    from equipoise.core.experiment import Experiment
 
-
-def estimate_experiment(experiment: Experiment, *, ridge: float | str | None, confidence: float) -> Estimates:
-    """Fit every arm of a settled experiment; nothing about the experiment changes."""
-    problem, policy, stage = experiment.problem, experiment.policy, experiment._stage
+def estimate_record(record: Record, *, ridge: float | str | None, confidence: float) -> Estimates:
+    """Fit every arm. The record is settled, so it must be one that no experiment goes on with."""
+    problem, policy, stage, contexts = record.problem, record.policy, record.stage, record.contexts
+    if not kernel.is_settled(stage.state):
+        kernel.settle(stage.state)
     if stage.whole:
         return Estimates(problem, estimate_arms(stage, ridge=ridge, confidence=confidence))
     assert isinstance(policy, StagedPolicy)
-    assert experiment._contexts is not None
-    contexts = experiment._contexts[: experiment.asked]
     own = own_coefs(stage, contexts, policy)
     if own is not None:
         arms = estimate_arms(stage, ridge=ridge, confidence=confidence)
-        fits = [experiment.data(arm) for arm in problem.arms]
+        fits = [known_data(record, arm) for arm in problem.arms]
         return Estimates(problem, [_with_coef(*all_of) for all_of in zip(arms, own, fits, strict=True)])
     final = stage.chosen
-    stage = final_stage(stage, contexts, problem, policy, experiment.seed)
+    stage = final_stage(stage, contexts, problem, policy, record.seed)
     arms = estimate_arms(stage, ridge=ridge, confidence=confidence)
     known = policy.known_columns(problem) is not None
     support = examine_support(problem, stage, contexts, known=known, final=final)

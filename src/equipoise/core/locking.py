@@ -1,0 +1,54 @@
+"""Locks that signals, exceptions and forks leave as they should be.
+
+``with lock:`` enters and leaves in one step of the interpreter each, so an interrupt finds the lock either
+not taken yet, or taken and about to be given back. A fork copies memory as it is: before one, the thread
+that forks takes every lock, so that no other thread is in the middle of a change, and both processes give
+them back.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import deque
+from itertools import compress
+from operator import methodcaller
+from typing import Any
+from weakref import WeakValueDictionary
+
+# In the order in which they were made, so that two threads that fork do not wait for each other.
+_live: WeakValueDictionary[int, Any] = WeakValueDictionary()
+_acquire, _release = methodcaller("acquire"), methodcaller("release")
+
+
+def new_lock() -> Any:
+    """A lock that the thread that has it may take again, and that no fork leaves behind."""
+    lock = threading.RLock()
+    _live[id(lock)] = lock
+    return lock
+
+
+class _Taken(threading.local):
+    """The locks that this thread has taken to fork."""
+
+    def __init__(self) -> None:
+        self.locks: list[Any] = []
+
+
+_taken = _Taken()
+
+
+def _before_fork() -> None:
+    _taken.locks.clear()
+    locks = [lock for lock in (reference() for reference in _live.valuerefs()) if lock is not None]
+    # Without a step of the interpreter between taking a lock and noting it, where an interrupt could fall.
+    _taken.locks.extend(compress(locks, map(_acquire, locks)))
+
+
+def _after_fork() -> None:
+    deque(map(_release, _taken.locks), maxlen=0)
+    _taken.locks.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork)
