@@ -11,6 +11,8 @@ next one, and the counter and key that made them.
 
 from __future__ import annotations
 
+from decimal import Context, Decimal, localcontext
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,9 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
+from equipoise.core.arithmetic.exponential import exp
+from equipoise.core.arithmetic.logarithm import log
+from equipoise.core.arithmetic.power import power
 from equipoise.core.compiled import compiled, inlined
 from equipoise.core.layout import STREAM_WORDS, Matrix
 
@@ -191,11 +196,11 @@ def _outside(stream: Stream, layer: Any, x: Any) -> float:
     while True:
         if layer == 0:
             while True:
-                beyond = -np.log(uniform(stream)) / _TAIL
-                if -2.0 * np.log(uniform(stream)) > beyond * beyond:
+                beyond = -log(uniform(stream)) / _TAIL
+                if -2.0 * log(uniform(stream)) > beyond * beyond:
                     return _TAIL + beyond
         gap = _HEIGHTS[layer + np.uint64(1)] - _HEIGHTS[layer]
-        if _HEIGHTS[layer] + uniform(stream) * gap < np.exp(-0.5 * x * x):
+        if _HEIGHTS[layer] + uniform(stream) * gap < exp(-0.5 * x * x):
             return x
         layer, place, x = _inside(word(stream))
         if place < _INSIDE[layer]:
@@ -207,28 +212,35 @@ def gamma(stream: Stream, shape: float) -> float:
     """Standard gamma (Marsaglia and Tsang 2000)."""
     boost = 1.0
     if shape < 1.0:
-        boost = uniform(stream) ** (1.0 / shape)
+        boost = power(uniform(stream), 1.0 / shape)
         shape += 1.0
     d = shape - 1.0 / 3.0
     c = 1.0 / np.sqrt(9.0 * d)
     while True:
         x = one_normal(stream)
-        v = (1.0 + c * x) ** 3
-        if v > 0.0 and np.log(uniform(stream)) < 0.5 * x * x + d * (1.0 - v + np.log(v)):
+        root = 1.0 + c * x
+        v = root * root * root
+        if v > 0.0 and log(uniform(stream)) < 0.5 * x * x + d * (1.0 - v + log(v)):
             return d * v * boost
 
 
 def _ziggurat() -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Edges of 256 layers of equal area under exp(−x²/2): integer limits, widths, heights."""
-    edges = np.zeros(_LAYERS)
-    height = np.exp(-0.5 * _TAIL**2)
-    edges[0], edges[1] = _LAYER_AREA / height, _TAIL
-    for i in range(2, _LAYERS):
-        height = np.exp(-0.5 * edges[i - 1] ** 2) + _LAYER_AREA / edges[i - 1]
-        edges[i] = np.sqrt(-2.0 * np.log(min(height, 1.0)))
-    inner = np.append(edges[1:], 0.0)
-    inside = np.floor(inner / edges * _MANTISSA).astype(np.int64)
-    return inside, edges / _MANTISSA, np.exp(-0.5 * np.append(edges, 0.0) ** 2)
+    """Edges of 256 layers of equal area under exp(−x²/2): integer limits, widths, heights.
+
+    In decimal arithmetic, which is the same everywhere, with more digits than are kept.
+    """
+    with localcontext(Context(prec=25)):
+        tail, area, half = Decimal(_TAIL), Decimal(_LAYER_AREA), Decimal("0.5")
+        edges = [area / (-half * tail * tail).exp(), tail]
+        for _ in range(2, _LAYERS):
+            height = (-half * edges[-1] * edges[-1]).exp() + area / edges[-1]
+            edges.append((-2 * min(height, Decimal(1)).ln()).sqrt())
+        edges.append(Decimal(0))
+        pairs = pairwise(edges)
+        inside = [int(inner / outer * Decimal(_MANTISSA)) for outer, inner in pairs]
+        heights = [float((-half * edge * edge).exp()) for edge in edges]
+        widths = [float(edge / Decimal(_MANTISSA)) for edge in edges[:-1]]
+    return np.array(inside), np.array(widths), np.array(heights)
 
 
 _INSIDE, _WIDTHS, _HEIGHTS = _ziggurat()
