@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 import equipoise as eq
-from equipoise.core.trial import tie_order
+from equipoise.core.ties import tie_order
 from equipoise.errors import (
     AssignmentClosed,
     AssignmentNotFound,

@@ -148,7 +148,7 @@ def next_stage(
     state = trial_state(part, acting, seed, capacity=len(old.outcomes))
     state.rows[:step], state.outcomes[:step] = old.rows[:step], old.outcomes[:step]
     state.contexts[:step] = contexts[:step, recovery.columns]
-    for name in ("assigned", "last_row", "open", "set_aside"):
+    for name in ("assigned", "last_row", "open", "set_aside", "order"):
         state.arms[name] = old.arms[name]
     state.trial["step"], state.trial["number"] = step, old.trial["number"]
     if not reuse:

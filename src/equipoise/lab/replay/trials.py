@@ -21,6 +21,7 @@ from equipoise.core.layout import Matrix, State, Vector
 from equipoise.core.policy import Policy, score_address
 from equipoise.core.problem import Problem
 from equipoise.core.random import CONTEXT, Stream, multiply_wide, new_stream, start, word
+from equipoise.core.ties import Ties, new_ties, order_arms
 from equipoise.core.trial import trial_state
 from equipoise.lab.replay.fit import TableFit
 from equipoise.lab.replay.table import ReplayTable
@@ -66,6 +67,7 @@ class Bench(NamedTuple):
     score: int
     settings: Vector
     scores: Vector
+    ties: Ties
 
 
 def new_bench(
@@ -81,6 +83,7 @@ def new_bench(
         score=score_address(policy),
         settings=np.ascontiguousarray(policy.settings(problem), dtype=float),
         scores=np.zeros(len(problem.arms)),
+        ties=new_ties(problem.arms),
     )
 
 
@@ -124,12 +127,14 @@ def _run(
     score: int,
     settings: Vector,
     scores: Vector,
+    ties: Ties,
     errors: Matrix,
     counts: Counts,
     first: int,
 ) -> None:
     for k in range(errors.shape[0]):
         clear(state, first + k)
+        order_arms(state, ties, deck.stream)
         deal(deck, first + k)
         for i in range(rows.origin.shape[0]):
             rows.origin[i] = rows.target_shift[i]
