@@ -1,4 +1,4 @@
-"""Every trial has its own order of ties, so standard errors tell how far results of two seeds may lie apart."""
+"""Every trial has its own order of ties, so standard errors tell how far two seeds may lie apart."""
 
 from __future__ import annotations
 

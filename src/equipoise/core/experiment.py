@@ -276,7 +276,7 @@ class Experiment:
     def __repr__(self) -> str:
         told = int(np.count_nonzero(np.isin(self._status(), KNOWN)))
         return (
-            f"Experiment(policy={self.policy.spec!r}, seed={self.seed}, asked={self._asked}, told={told}, "
+            f"Experiment(policy={self.policy.label!r}, seed={self.seed}, asked={self._asked}, told={told}, "
             f"pending={len(self.pending)}, remaining={self.remaining})"
         )
 

@@ -23,6 +23,7 @@ from equipoise.core.compiled import compiled
 from equipoise.core.layout import KNOWN, SET_ASIDE, TOLD, Matrix, State, Vector, set_limits, with_another_arm
 from equipoise.core.policy import Policy, score_address
 from equipoise.core.problem import Problem
+from equipoise.core.settings import score_settings
 from equipoise.core.staged import Columns, StagedPolicy
 from equipoise.core.trial import trial_state
 
@@ -99,10 +100,10 @@ def is_due(state: State, needed: npt.NDArray[np.int64], needed_in_all: int, rese
 
 def first_stage(problem: Problem, policy: Policy, seed: int, *, capacity: int) -> Stage:
     """What an experiment starts with."""
+    policy.check(problem)  # refuses what cannot be
     columns, acting, part, chosen = np.arange(problem.dim), policy, problem, True
     needed, reserve = math.inf, 0
     if isinstance(policy, StagedPolicy):
-        policy.settings(problem)  # refuses what cannot be
         known = policy.known_columns(problem)
         acting = _acting(policy, known)
         if known is None:
@@ -242,7 +243,7 @@ def _acting(policy: StagedPolicy, columns: Columns | None) -> Policy:
 
 def _settings(policy: Policy, problem: Problem) -> Vector:
     score_address(policy)  # refuses a score that cannot be compiled
-    return np.ascontiguousarray(policy.settings(problem), dtype=float)
+    return score_settings(policy, problem)
 
 
 def _most_columns(problem: Problem, state: State) -> int:

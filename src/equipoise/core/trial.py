@@ -10,17 +10,10 @@ from equipoise.core.policy import Policy
 from equipoise.core.problem import Problem
 from equipoise.core.random import new_stream
 from equipoise.core.ties import new_ties, order_arms
-from equipoise.errors import InvalidPolicy
 
 
 def trial_state(problem: Problem, policy: Policy, seed: int, *, capacity: int) -> State:
     """Arrays of a fresh trial of ``policy`` on ``problem``."""
-    chance = policy.lots()
-    if not 0.0 <= chance <= (1.0 if type(policy).looks else 0.0):
-        raise InvalidPolicy(
-            f"{policy.name} leaves {chance!r} of the units to chance",
-            hint="a policy that looks (looks = True) may leave a share from 0 to 1",
-        )
     state = new_state(
         dim=problem.dim,
         budget=problem.units,
@@ -36,7 +29,7 @@ def trial_state(problem: Problem, policy: Policy, seed: int, *, capacity: int) -
         forced_start=type(policy).forced_start,
         looks=type(policy).looks,
         pools=type(policy).pools,
-        chance=chance,
+        chance=policy.lots(),
         seed=seed % 2**63,
         capacity=capacity,
     )
@@ -45,6 +38,6 @@ def trial_state(problem: Problem, policy: Policy, seed: int, *, capacity: int) -
 
 
 def number_trial(state: State, problem: Problem, number: int) -> None:
-    """Make it trial ``number`` of the lab, which has another order of ties and other lots; experiments are 0."""
+    """Make it trial ``number`` of the lab, with its own order of ties and its own lots; experiments are 0."""
     state.trial["number"] = number
     order_arms(state, new_ties(problem.arms), new_stream())

@@ -15,6 +15,7 @@ from equipoise.core.intervals import measure_elasticities
 from equipoise.core.layout import Matrix, State, Vector
 from equipoise.core.policy import Policy, score_address
 from equipoise.core.random import Stream, new_stream
+from equipoise.core.settings import score_settings
 from equipoise.core.shrinkage import METHODS, Room, new_room
 from equipoise.core.ties import Ties, new_ties, order_arms
 from equipoise.core.trial import trial_state
@@ -84,7 +85,7 @@ def new_bench(scenario: Scenario, policy: Policy, seed: int) -> Bench:
         judge=new_judge(problem.dim, problem.units, ridge, scenario.true_moment(), CONFIDENCE),
         stream=new_stream(),
         score=score_address(policy),
-        settings=np.ascontiguousarray(policy.settings(problem), dtype=float),
+        settings=score_settings(policy, problem),
         scores=np.zeros(m),
         pulls=np.zeros(m, np.int64),
         due=np.zeros(problem.units, np.int64),

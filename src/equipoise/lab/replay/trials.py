@@ -21,6 +21,7 @@ from equipoise.core.layout import Matrix, State, Vector
 from equipoise.core.policy import Policy, score_address
 from equipoise.core.problem import Problem
 from equipoise.core.random import CONTEXT, Stream, multiply_wide, new_stream, start, word
+from equipoise.core.settings import score_settings
 from equipoise.core.ties import Ties, new_ties, order_arms
 from equipoise.core.trial import trial_state
 from equipoise.lab.replay.fit import TableFit
@@ -81,7 +82,7 @@ def new_bench(
         deck=new_deck(table, problem.units, seed),
         judge=new_judge(problem.dim, problem.units, 1.0 / problem.units, fit.moment, CONFIDENCE),
         score=score_address(policy),
-        settings=np.ascontiguousarray(policy.settings(problem), dtype=float),
+        settings=score_settings(policy, problem),
         scores=np.zeros(len(problem.arms)),
         ties=new_ties(problem.arms),
     )

@@ -1,0 +1,6 @@
+"""The number of the bits."""
+
+from __future__ import annotations
+
+NUMERICS = 1
+"""Names the bits of every decision; raised when they change."""
