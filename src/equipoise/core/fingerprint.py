@@ -255,8 +255,8 @@ class _Names:
 def _is_code(name: str, value: Any) -> bool:
     if name in _BOOKKEEPING:
         return False
-    methods = FunctionType | staticmethod | classmethod | property
-    return not (name.startswith("__") and name.endswith("__")) or isinstance(value, methods)
+    is_method = isinstance(value, FunctionType | staticmethod | classmethod | property)
+    return is_method or not (name.startswith("__") and name.endswith("__"))
 
 
 def _attribute(owner: Any, name: str) -> Any:
