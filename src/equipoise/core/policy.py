@@ -64,7 +64,7 @@ class Policy:
     contrasts: ClassVar[Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]]] = {}
     """For every field, two sets of arguments that must allocate differently; read by the checks."""
 
-    # Of this class only what a subclass may replace; checks and text forms decide about no unit.
+    # What decides where units go; checks and text forms do not, and see what else is registered.
     __fingerprint__ = (
         *("forced_start", "looks", "pools", "staged", "settings", "score", "lots"),
         *("reordered", "informed", "rescaled"),

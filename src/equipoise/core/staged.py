@@ -30,6 +30,11 @@ class StagedPolicy(Policy):
     staged: ClassVar[bool] = True
     forced_start: ClassVar[bool] = False  # each stage has its own start
 
+    __fingerprint__ = (
+        *("staged", "forced_start", "reuse", "refresh", "first", "second", "screening", "reserve"),
+        *("known_columns", "recover", "fit", "shown", "score"),
+    )
+
     reuse: bool = False
     """Whether outcomes that have chosen the features serve estimates as well."""
 
