@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 from built_in import BUILT_IN
 
+import equipoise as eq
 from equipoise.core.fingerprint import code_fingerprint
+from equipoise.core.staged import StagedPolicy
 
 BASE = """
 import functools
@@ -285,7 +287,9 @@ def test_processes_agree(package):
 
 POLICIES = """
 import equipoise as eq
+import equipoise as eq
 from equipoise.core.fingerprint import code_fingerprint
+from equipoise.core.staged import StagedPolicy
 {before}
 for name in {names!r}:
     print(name, code_fingerprint(eq.registered_policies()[name]))
@@ -329,3 +333,11 @@ def test_arrays_of_objects_and_scalars():
     ]
     assert len({made(value) for value in values}) == len(values)
     assert made(np.arange(6).reshape(2, 3).T) == made(np.arange(6).reshape(2, 3).T.copy())
+
+
+@pytest.mark.parametrize("kind", [eq.Policy, StagedPolicy])
+def test_whatever_a_policy_may_replace_counts(kind):
+    """A new method of the base classes must be listed, or said to decide about no unit."""
+    decides_nothing = {"name", "contrasts", "check", "check_lots", "spec", "label"}
+    public = {name for name in vars(kind) if not name.startswith("_")}
+    assert public - decides_nothing == set(kind.__fingerprint__)
