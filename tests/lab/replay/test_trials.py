@@ -163,7 +163,7 @@ def test_workers_and_chunks_do_not_matter(chunk, monkeypatch):
         np.testing.assert_array_equal(found[name].ledger.counts, expected[name].ledger.counts)
 
 
-def test_another_process_finds_the_same(monkeypatch):
+def test_another_process_finds_the_same():
     arena = new_arena(ratings(), 60)
     expected = run_policies(arena, ["trace-ucb"], trials=10, seed=5)["trace-ucb"]
     with ProcessPoolExecutor(1) as pool:
