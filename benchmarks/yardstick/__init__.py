@@ -43,10 +43,10 @@ def run(
     noise: Sequence[float],
     trials: int,
     seed: int,
-    order: Sequence[int] = (),
+    keys: Sequence[int] = (),
 ) -> Outcome:
-    """Run trials with one arm for every noise variance; ``order`` says which arm goes first in a tie."""
-    numbers = [len(noise), dim, budget, trials, seed, *noise, *order]
+    """Run trials with one arm for every noise variance; ``keys`` stand for the arms' names."""
+    numbers = [len(noise), dim, budget, trials, seed, *noise, *keys]
     out = subprocess.run([program, *map(str, numbers)], capture_output=True, text=True, check=True).stdout
     values = {name: rest.split() for name, _, rest in (line.partition(" ") for line in out.splitlines())}
     return Outcome(

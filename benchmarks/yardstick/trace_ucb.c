@@ -4,10 +4,10 @@
  * way one would write them by hand for this one policy, with nothing else to serve. S is inverted
  * once an arm and then updated by Sherman-Morrison, so it keeps fewer digits than the package does.
  *
- *     trace_ucb m d n trials seed noise_1 ... noise_m [order_1 ... order_m]
+ *     trace_ucb m d n trials seed noise_1 ... noise_m [key_1 ... key_m]
  *
- * noise_i is the variance of arm i; order_i is its place where everything else ties, i - 1 if left
- * out. True coefficients are drawn from N(0, I) anew in every trial. One line a result: name, values.
+ * noise_i is the variance of arm i; key_i stands for its name, i - 1 if left out: every trial draws an
+ * order of the keys, which decides where everything else ties. True coefficients are drawn from N(0, I) anew in every trial. One line a result: name, values.
  */
 
 #define _POSIX_C_SOURCE 199309L
@@ -24,7 +24,7 @@
 
 /* ---- random numbers: Philox 4x64-10 (Salmon et al. 2011) ------------------------------------- */
 
-enum { CONTEXT = 0, NOISE = 1, TRUTH = 2 };
+enum { CONTEXT = 0, NOISE = 1, TRUTH = 2, TIE = 6 };
 
 __extension__ typedef unsigned __int128 uint128_t;
 
@@ -150,7 +150,8 @@ static inline double normal(Stream *stream)
 
 typedef struct {
     int64_t count;    /* k */
-    int64_t order;    /* place of the arm where everything else ties */
+    uint64_t key;     /* of its name */
+    uint64_t order;   /* word of the trial: who goes first where everything else ties */
     double deviation; /* sigma, known to the simulation only */
     double variance;  /* RSS / (k - d) */
     double root_dof;  /* sqrt(k - d) */
@@ -319,10 +320,24 @@ static int choose(const Trial *trial)
     return best;
 }
 
-static void run(const Trial *trial, uint64_t number, const int *start_order)
+static void draw_order(const Trial *trial, uint64_t number, int *start_order)
+{
+    Stream stream;
+    for (int i = 0; i < trial->m; i++) {
+        start(&stream, trial->seed, number, TIE, trial->arms[i].key, 0);
+        trial->arms[i].order = word(&stream);
+        int turn = i;
+        for (; turn > 0 && trial->arms[start_order[turn - 1]].order > trial->arms[i].order; turn--)
+            start_order[turn] = start_order[turn - 1];
+        start_order[turn] = i;
+    }
+}
+
+static void run(const Trial *trial, uint64_t number, int *start_order)
 {
     int m = trial->m, d = trial->d;
     Stream stream;
+    draw_order(trial, number, start_order);
     for (int i = 0; i < m; i++) {
         trial->arms[i].count = 0;
         start(&stream, trial->seed, number, TRUTH, (uint64_t)i, 0);
@@ -359,7 +374,7 @@ static void fail(const char *format, ...)
     va_start(values, format);
     fputs("trace_ucb: ", stderr);
     vfprintf(stderr, format, values);
-    fputs("\nusage: trace_ucb m d n trials seed noise_1 ... noise_m [order_1 ... order_m]\n", stderr);
+    fputs("\nusage: trace_ucb m d n trials seed noise_1 ... noise_m [key_1 ... key_m]\n", stderr);
     va_end(values);
     exit(2);
 }
@@ -371,6 +386,16 @@ static int64_t whole(const char *text, const char *name, int64_t low, int64_t hi
     long long value = strtoll(text, &end, 10);
     if (end == text || *end != '\0' || errno != 0 || value < low || value > high)
         fail("%s is '%s', not a whole number from %" PRId64 " to %" PRId64, name, text, low, high);
+    return value;
+}
+
+static uint64_t key(const char *text)
+{
+    char *end;
+    errno = 0;
+    unsigned long long value = strtoull(text, &end, 10);
+    if (end == text || *end != '\0' || errno != 0 || *text == '-')
+        fail("key is '%s', not a whole number below 2^64", text);
     return value;
 }
 
@@ -417,15 +442,10 @@ int main(int argc, char **argv)
     int *start_order = calloc((size_t)m, sizeof(int));
     if (trial.arms == NULL || start_order == NULL)
         fail("out of memory");
-    for (int i = 0; i < m; i++)
-        start_order[i] = -1;
     for (int i = 0; i < m; i++) {
         Arm *arm = &trial.arms[i];
         arm->deviation = sqrt(variance(argv[6 + i]));
-        arm->order = argc > 6 + m ? whole(argv[6 + m + i], "order", 0, m - 1) : i;
-        if (start_order[arm->order] >= 0)
-            fail("two arms have order %" PRId64, arm->order);
-        start_order[arm->order] = i;
+        arm->key = argc > 6 + m ? key(argv[6 + m + i]) : (uint64_t)i;
         arm->inverse = doubles(size * size);
         arm->coef = doubles(size);
         arm->truth = doubles(size);

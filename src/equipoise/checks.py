@@ -15,7 +15,6 @@ In a test suite, run them one by one:
 from __future__ import annotations
 
 import copy
-import dataclasses
 import functools
 import pickle
 import warnings
@@ -29,9 +28,9 @@ from equipoise.core.choice import choose
 from equipoise.core.estimates import Estimates
 from equipoise.core.experiment import Experiment
 from equipoise.core.layout import Matrix, copied
-from equipoise.core.policy import Policy, parse_policy
+from equipoise.core.policy import Policy, parse_policy, policy_fields
 from equipoise.core.problem import Problem
-from equipoise.errors import CheckFailed, SupportWarning
+from equipoise.errors import CheckFailed, InvalidPolicy, SupportWarning
 
 _ARMS = ("alpha", "beta", "gamma")
 _DIM, _BUDGET = 3, 90
@@ -158,8 +157,14 @@ def check_picklable(policy: Policy) -> None:
     """The policy survives pickling, its text form, and being pickled inside an experiment."""
     if pickle.loads(pickle.dumps(policy)) != policy:
         raise _failed(policy, "unpickling gave another policy")
-    if parse_policy(policy.spec) != policy:
-        raise _failed(policy, f"the text form {policy.spec!r} gives another policy")
+    try:
+        spec = policy.spec
+    except InvalidPolicy as error:
+        raise _failed(policy, f"it has no text form: {error.message}", error.hint) from None
+    if parse_policy(spec) != policy:
+        raise _failed(
+            policy, f"the text form {spec!r} gives another policy", "call super().__post_init__() first"
+        )
     problem = next(_problems())
     first, second = _Trial(policy, problem), _Trial(policy, problem)
     for _ in range(_BUDGET // 3):
@@ -172,7 +177,7 @@ def check_picklable(policy: Policy) -> None:
 def check_arguments_matter(policy: Policy) -> None:
     """Every constructor argument changes an allocation or an estimate somewhere, as ``contrasts`` shows."""
     kind = type(policy)
-    names = [field.name for field in dataclasses.fields(kind)]  # type: ignore[arg-type]
+    names = [field.name for field in policy_fields(kind)]
     missing = [name for name in names if name not in kind.contrasts]
     if missing:
         raise _failed(
@@ -324,7 +329,7 @@ def _same(
 
 
 def _failed(policy: Policy, message: str, hint: str | None = None) -> CheckFailed:
-    return CheckFailed(f"{policy.spec}: {message}", hint=hint)
+    return CheckFailed(f"{policy.label}: {message}", hint=hint)
 
 
 _CHECKS: dict[str, Callable[[Policy], None]] = {

@@ -99,6 +99,12 @@ class UnknownPolicy(InvalidPolicy, KeyError):
     __str__ = EquipoiseError.__str__
 
 
+class UnregisteredPolicy(InvalidPolicy, AttributeError):
+    """A policy without a name of its own, where one is needed."""
+
+    __str__ = EquipoiseError.__str__
+
+
 class InvalidArgument(EquipoiseError, ValueError):
     """An argument outside its range."""
 

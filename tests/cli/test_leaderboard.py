@@ -48,7 +48,10 @@ def test_the_bar_is_printed_and_written(run, tmp_path):
     write_bar(board, tmp_path / "there")
     for name in ("bar.md", "bar.json"):
         assert (tmp_path / "here" / name).read_text() == (tmp_path / "there" / name).read_text()
-    assert json.loads(run(*BASE, "--bar", "--json").stdout)["met"] in (True, False)
+    printed = json.loads(run(*BASE, "--bar", "--json").stdout)
+    met = [limit.met for limits in check_bar(board).values() for limit in limits]
+    assert [limit["met"] for found in printed["scenarios"].values() for limit in found["limits"]] == met
+    assert printed["met"] is all(met)
 
 
 def test_ctrl_c_says_how_to_go_on(run, monkeypatch):

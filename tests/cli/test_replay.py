@@ -146,12 +146,12 @@ def test_gaps_and_redundant_columns_are_said(run, tmp_path):
     [
         (("--targets", "mild,weild"), "no column 'weild'", "did you mean 'wild'?"),
         (("--targets", "mild,,wild"), "empty entry", "--targets age,dose,weight"),
-        (("--budget", "many"), "--budget many is not a whole number", None),
-        (("--budget", 150), "leaves none of the table's 150 rows", None),
-        (("--budget", 7), "trace-ucb needs a budget of at least m(d+1) = 8, not 7", None),
+        (("--budget", "many"), "--budget many is not a whole number", "--budget "),
+        (("--budget", 150), "leaves none of the table's 150 rows", "below 150"),
+        (("--budget", 7), "trace-ucb needs a budget of at least m(d+1) = 8, not 7", "uniform, oracle"),
         (("--weights", "1,2,3"), "3 weights for 2 targets", None),
-        (("--policy", "trace-usb"), "no policy 'trace-usb'", None),
-        (("--cluster", "tcp://x:1", "--workers", 2), "--workers is for threads", None),
+        (("--policy", "trace-usb"), "no policy 'trace-usb'", "did you mean 'trace-ucb'?"),
+        (("--cluster", "tcp://x:1", "--workers", 2), "--workers is for threads", "leave one out"),
     ],
 )
 def test_wrong_values_are_found_before_any_work(fail, table, monkeypatch, typed, message, hint):

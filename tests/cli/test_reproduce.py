@@ -83,7 +83,7 @@ def test_wrong_values_are_named_with_a_hint(fail, tmp_path, arguments, message, 
     found, advice = fail(*arguments)
     assert message in found
     assert hint in advice
-    assert not (tmp_path / "equipoise-reproduce" / "checkpoint").exists() or "DIR" in advice
+    assert not (tmp_path / "equipoise-reproduce" / "checkpoint").exists()
 
 
 def test_an_output_that_is_a_file_is_refused(fail, tmp_path):

@@ -82,7 +82,7 @@ def test_a_policy_that_does_not_look_cannot_leave_units_to_chance():
         def score(arm, trial, settings):
             return -float(arm.count)
 
-    with pytest.raises(InvalidPolicy, match=r"blind leaves 0\.5 of the units to chance"):
+    with pytest.raises(InvalidPolicy, match=r"Blind\(\) leaves 0\.5 of the units to chance"):
         eq.Experiment(eq.Problem(2, 1, 10), Blind())
 
 

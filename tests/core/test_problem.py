@@ -103,15 +103,45 @@ def test_repr():
 
 def test_moment_may_have_any_scale():
     scales = np.diag(np.logspace(-100, 100, 5))
-    assert eq.Problem(2, 5, 30, scales).moment is not None
+    problem = eq.Problem(2, 5, 30, scales)
+    np.testing.assert_array_equal(problem.moment, scales)
+    np.testing.assert_allclose(problem.whitener(), np.sqrt(scales), rtol=1e-15)
 
 
 @given(hnp.arrays(float, (3, 3), elements=st.floats(allow_nan=True, allow_infinity=True, width=64)))
 def test_any_matrix_is_accepted_or_refused_with_a_reason(matrix):
+    _check_whitener(matrix)
+
+
+sides = st.floats(1e-150, 1e150)
+
+
+@given(hnp.arrays(float, (5, 3), elements=st.floats(-9, 9)), st.tuples(sides, sides, sides))
+def test_products_of_any_matrix_are_accepted_or_refused_with_a_reason(root, scales):
+    """Symmetric and positive up to rounding: most are accepted, at any scale."""
+    matrix = (root.T @ root) * np.array(scales) * np.array(scales)[:, None]
+    _check_whitener((matrix + matrix.T) / 2)
+
+
+def test_ordinary_products_are_accepted():
+    rng = np.random.default_rng(1)
+    for _ in range(50):
+        root = rng.normal(size=(5, 3))
+        assert _check_whitener(root.T @ root)
+
+
+def _check_whitener(matrix):
+    """Whether a matrix was accepted."""
     try:
         problem = eq.Problem(2, 3, 20, matrix)
     except InvalidMoment as error:
         assert error.message
+        return False
+    lower = problem.whitener()
+    if lower is None:
+        np.testing.assert_array_equal(matrix, np.eye(3))
     else:
-        lower = problem.whitener()
-        assert lower is None or np.all(np.isfinite(lower))
+        scale = np.sqrt(np.diag(matrix))
+        found = (lower / scale[:, None]) @ (lower / scale[:, None]).T
+        np.testing.assert_allclose(found, matrix / scale / scale[:, None], atol=1e-9)
+    return True

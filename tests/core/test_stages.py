@@ -96,7 +96,7 @@ def test_units_that_have_chosen_features_can_be_told_again_corrected_and_withdra
     known = experiment.data(path[0])
     value = float(known[1][0])
     experiment.tell(1, value)
-    with pytest.raises(OutcomeConflict):
+    with pytest.raises(OutcomeConflict, match="already has outcome"):
         experiment.tell(1, value + 1.0)
     with pytest.raises(AssignmentClosed, match="already has an outcome"):
         experiment.lose(1)
@@ -215,9 +215,13 @@ def test_a_batch_across_the_choice_is_the_same_as_one_by_one(look):
     batch = together.ask_many(feed.contexts[30:120])
     single = [alone.ask(x) for x in feed.contexts[30:120]]
     assert together.support == alone.support == FEATURES
-    if not look:
+    if look:  # units are assigned in another order, each once, and in the end as evenly
+        assert sorted(unit.id for unit in batch) == [unit.id for unit in single]
+        assert [unit.id for unit in batch] != [unit.id for unit in single]
+        assert sum(together.counts.values()) == sum(alone.counts.values()) == 120
+    else:
         assert [unit.arm for unit in batch] == [unit.arm for unit in single]
-    assert together.counts.keys() == alone.counts.keys()
+        assert together.counts == alone.counts
 
 
 @pytest.mark.parametrize("reuse", [False, True])

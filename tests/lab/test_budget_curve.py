@@ -97,6 +97,7 @@ def test_a_policy_that_needs_many_times_more_than_uniform():
 
 def test_one_trial_has_no_error_to_show():
     record = find("uniform", trials=1).record()
+    assert record["curve"]
     assert all(point["stderr"] is None for point in record["curve"])
 
 

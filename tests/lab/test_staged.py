@@ -9,6 +9,7 @@ import pytest
 
 import equipoise as eq
 from equipoise.core.random import new_stream
+from equipoise.core.trial import number_trial
 from equipoise.errors import BudgetTooSmall, InvalidPolicy, InvalidScenario, SupportWarning
 from equipoise.lab import Delay, SparseTruth, StudentNoise
 from equipoise.lab.staged import new_staged_bench, run_staged_trial, run_staged_trials
@@ -52,7 +53,7 @@ def repeated(scenario, bench, number):
     stage = run_staged_trial(bench, number)
     state, policy = stage.state, bench.policy.shown(true_support(bench))
     experiment = eq.Experiment(scenario.problem(), policy, seed=bench.seed)
-    experiment._state.trial["number"] = number
+    number_trial(experiment._state, experiment.problem, number)
     step = int(state.trial["step"][0])
     due = np.maximum(bench.due[:step], np.arange(step))
     for t in range(step):

@@ -8,6 +8,7 @@ from built_in import ONE_STAGE
 
 import equipoise as eq
 from equipoise.core.shrinkage import METHODS
+from equipoise.core.trial import number_trial
 from equipoise.lab import Delay, OneHotContexts, StudentContexts, StudentNoise
 from equipoise.lab.trials import new_bench, new_ledger, run_trials
 
@@ -27,7 +28,7 @@ def repeated(scenario, policy, seed, bench):
     """The same contexts and outcomes, fed to an Experiment unit by unit; arms must agree at once."""
     state = bench.state
     experiment = eq.Experiment(scenario.problem(), policy.informed(scenario.noise), seed=seed)
-    experiment._state.trial["number"] = state.trial["number"]
+    number_trial(experiment._state, experiment.problem, int(state.trial["number"][0]))
     for t in range(int(state.trial["step"][0])):
         assignment = experiment.ask(state.contexts[t])
         assert experiment.problem.index(assignment.arm) == state.rows["arm"][t], f"unit {t + 1}"
@@ -143,6 +144,7 @@ def test_late_and_lost_outcomes_are_those_of_experiment(spec, limits):
     bench, ledger = one_trial(scenario, policy, seed=3, trial=2)
     state = bench.state
     experiment = eq.Experiment(scenario.problem(), policy, seed=3)
+    number_trial(experiment._state, experiment.problem, 2)
     asked = int(state.trial["step"][0])
     due = bench.due[:asked]
     for t in range(int(due.max()) + 1):

@@ -10,6 +10,7 @@ import pytest
 import equipoise as eq
 from equipoise.core.layout import LOST, TOLD
 from equipoise.core.random import new_stream
+from equipoise.core.trial import number_trial
 from equipoise.lab.pieces import (
     Delay,
     DiscreteContexts,
@@ -108,19 +109,21 @@ def test_outcomes_that_have_not_arrived_are_not_used():
 
 
 @pytest.mark.parametrize("policy", ["trace-ucb", "uniform", "oracle", "var-ucb"])
-def test_late_trials_are_what_an_experiment_does(policy):
+@pytest.mark.parametrize("number", [0, 7])
+def test_late_trials_are_what_an_experiment_does(number, policy):
     """Told in the same order, an experiment assigns the same arms."""
-    bench, _ = run(EVERYTHING, policy)
+    bench, _ = run(EVERYTHING, policy, trial=number)
     state = bench.state
     informed = eq.parse_policy(policy).informed(EVERYTHING.noise)
     experiment = eq.Experiment(EVERYTHING.problem(), informed, seed=12)
+    number_trial(experiment._state, experiment.problem, number)
     due = {}
     for t in range(EVERYTHING.budget):
         assignment = experiment.ask(state.contexts[t])
         assert experiment.problem.index(assignment.arm) == state.rows["arm"][t], t
-        due.setdefault(t + draw_delay(bench.world, new_stream(), 0, t), []).append((t, assignment.id))
+        due.setdefault(t + draw_delay(bench.world, new_stream(), number, t), []).append((t, assignment.id))
         for row, id in due.pop(t, []):
-            if is_lost(bench.world, new_stream(), 0, row):
+            if is_lost(bench.world, new_stream(), number, row):
                 experiment.lose(id)
             else:
                 experiment.tell(id, state.outcomes[row])

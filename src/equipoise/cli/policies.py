@@ -34,7 +34,7 @@ def _summary(policy: type[Policy]) -> str:
 
 
 def _arguments(policy: type[Policy]) -> str:
-    from equipoise.core.policy import format_argument
+    from equipoise.core.arguments import format_argument
 
     assert dataclasses.is_dataclass(policy)  # register() sees to it
     return "\n".join(

@@ -274,7 +274,7 @@ class Experiment:
         status = record.state.rows["status"]
         told, pending = np.count_nonzero(np.isin(status, KNOWN)), np.count_nonzero(status == PENDING)
         return (
-            f"Experiment(policy={record.policy.spec!r}, seed={record.seed}, asked={len(status)}, "
+            f"Experiment(policy={record.policy.label!r}, seed={record.seed}, asked={len(status)}, "
             f"told={told}, pending={pending}, remaining={remaining_units(record)})"
         )
 

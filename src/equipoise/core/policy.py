@@ -6,18 +6,20 @@ import dataclasses
 import difflib
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
 from typing import Any, ClassVar, TypeVar, overload
 
 import numpy as np
 
+from equipoise.core.arguments import format_argument, parse_argument, plain_value, same_text
 from equipoise.core.compiled import compile_score
+from equipoise.core.fingerprint import code_fingerprint
 from equipoise.core.layout import Vector
 from equipoise.core.problem import Problem
-from equipoise.errors import InvalidPolicy, UnknownPolicy
+from equipoise.core.settings import score_settings
+from equipoise.core.terms import check_limits
+from equipoise.errors import BudgetTooSmall, InvalidPolicy, UnknownPolicy, UnregisteredPolicy
 
 _REGISTRY: dict[str, type[Policy]] = {}
-_WORDS = {"true": True, "false": False}
 
 PolicyType = TypeVar("PolicyType", bound="type[Policy]")
 
@@ -25,10 +27,11 @@ PolicyType = TypeVar("PolicyType", bound="type[Policy]")
 class Policy:
     """A rule that says which arm gets the next unit: the one with the highest score.
 
-    A policy is a frozen dataclass with keyword-only fields, a static ``score`` and, if it has
-    numbers to pass to it, ``settings``. ``score(arm, trial, settings)`` is plain Python on numbers;
-    it is compiled, so it may call ``math`` and NumPy scalar functions but no other Python objects.
-    The fields of ``arm`` and ``trial`` are listed in :mod:`equipoise.core.layout`.
+    A policy is a frozen dataclass with keyword-only fields and a static ``score``, which reads the
+    fields as ``settings[0]``, ``settings[1]``, … or what else ``settings`` makes of them. A policy that
+    has its own ``__post_init__`` calls ``super().__post_init__()`` first. ``score(arm, trial, settings)``
+    is plain Python on numbers; it is compiled, so it may call ``math`` and NumPy scalar functions but no
+    other Python objects. The fields of ``arm`` and ``trial`` are listed in :mod:`equipoise.core.layout`.
 
     >>> from dataclasses import dataclass
     >>> @register("doctest-least-pulled")
@@ -44,7 +47,7 @@ class Policy:
     """
 
     name: ClassVar[str]
-    """Registry name, set by :func:`register`."""
+    """Registry name, set by :func:`register`. It is the registered class's own: subclasses have none."""
 
     forced_start: ClassVar[bool] = True
     """Whether arms whose S is not invertible yet go first."""
@@ -61,9 +64,56 @@ class Policy:
     contrasts: ClassVar[Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]]] = {}
     """For every field, two sets of arguments that must allocate differently; read by the checks."""
 
+    # What decides where units go; checks and text forms do not, and see what else is registered.
+    __fingerprint__: ClassVar[tuple[str, ...]] = (
+        *("forced_start", "looks", "pools", "staged", "settings", "score", "lots"),
+        *("reordered", "informed", "rescaled"),
+    )
+
+    def __init_subclass__(cls, **arguments: Any) -> None:
+        super().__init_subclass__(**arguments)
+        if "name" not in vars(cls):
+            type.__setattr__(cls, "name", _NoName())
+
+    def __post_init__(self) -> None:
+        # NumPy's numbers and lists would come back from the text form as something else.
+        for field in policy_fields(type(self)):
+            object.__setattr__(self, field.name, plain_value(getattr(self, field.name)))
+
+    def check(self, problem: Problem) -> None:
+        """Refuse a problem that the policy cannot run on; experiments and the lab call it first."""
+        if not type(self).staged:
+            check_limits(problem.arms, problem.floors, problem.caps, least=problem.dim + 1)
+        if type(self).forced_start and not problem.pays_for_start:
+            needed = problem.least_budget
+            formula = "m(d+1) = " if needed == len(problem.arms) * (problem.dim + 1) else ""
+            raise BudgetTooSmall(
+                f"{self.label} needs a budget of at least {formula}{needed:.10g}, "
+                f"not {problem.budget:.10g}: it starts with d + 1 units an arm",
+                hint="below that only uniform, oracle and policies that choose features can run",
+            )
+        self.check_lots()
+        if not type(self).staged:
+            score_settings(self, problem)
+            _recompile_if_changed(type(self).score)
+
+    def check_lots(self) -> None:
+        """Refuse a share of units left to chance that there cannot be."""
+        chance = self.lots()
+        if not 0.0 <= chance <= (1.0 if type(self).looks else 0.0):
+            raise InvalidPolicy(
+                f"{self.label} leaves {chance!r} of the units to chance",
+                hint="a policy that looks (looks = True) may leave a share from 0 to 1",
+            )
+
     def settings(self, problem: Problem) -> Vector:
-        """Numbers the score reads, for one problem."""
-        return np.zeros(1)
+        """Numbers the score reads, for one problem: the fields in their order unless a policy has its own.
+
+        A field that is no number has a place as well, and not a number in it. No score can read more
+        numbers than there are: one that would is refused.
+        """
+        values = [getattr(self, field.name) for field in policy_fields(type(self))]
+        return np.array([float(v) if isinstance(v, int | float) else np.nan for v in values])
 
     @staticmethod
     def score(arm: Any, trial: Any, settings: Vector) -> float:
@@ -93,12 +143,26 @@ class Policy:
         >>> parse_policy("trace-ucb:width=0.5").spec
         'trace-ucb:width=0.5'
         """
-        parts = [self.name]
-        for field in _fields(type(self)):
+        kind = type(self)
+        if _REGISTRY.get(kind.name) is not kind:
+            raise UnregisteredPolicy(
+                f"the name {kind.name!r} belongs to another class than this {kind.__qualname__}",
+                hint="it was registered again: build the policy anew",
+            )
+        parts = [kind.name]
+        for field in policy_fields(kind):
             value = getattr(self, field.name)
-            if value != field.default:
+            if not same_text(value, field.default):
                 parts.append(f"{field.name}={format_argument(value)}")
         return ":".join(parts)
+
+    @property
+    def label(self) -> str:
+        """What messages call the policy: its text form, or how it was built where it has none."""
+        try:
+            return self.spec
+        except InvalidPolicy:
+            return repr(self)
 
 
 @overload
@@ -122,8 +186,10 @@ def register(name: str, definition: Any = None) -> Any:
             f"{policy.__name__} is not a policy",
             hint="derive it from equipoise.Policy, or decorate a function",
         )
-    if not dataclasses.is_dataclass(policy):
-        policy = dataclasses.dataclass(frozen=True, kw_only=True)(policy)
+    if "__dataclass_fields__" not in vars(policy):
+        # Python allows no frozen class below one that is not.
+        above = getattr(policy, "__dataclass_params__", None)
+        policy = dataclasses.dataclass(frozen=above is None or above.frozen, kw_only=True)(policy)
     known = _REGISTRY.get(name)
     # The same definition executed again (a notebook cell) replaces itself.
     if known is not None and (known.__module__, known.__qualname__) != (
@@ -162,7 +228,7 @@ def parse_policy(text: str | Policy) -> Policy:
     except KeyError:
         raise UnknownPolicy(f"no policy {name!r}", hint=_suggest(name, list(_REGISTRY))) from None
     arguments: dict[str, Any] = {}
-    names = [field.name for field in _fields(kind)]
+    names = [field.name for field in policy_fields(kind)]
     for pair in pairs:
         key, equals, value = pair.partition("=")
         if not equals or not value:
@@ -171,19 +237,48 @@ def parse_policy(text: str | Policy) -> Policy:
             raise InvalidPolicy(f"policy {name!r} has no argument {key!r}", hint=_suggest(key, names))
         if key in arguments:
             raise InvalidPolicy(f"{key!r} is given twice in {text!r}")
-        arguments[key] = _parse(value)
+        arguments[key] = parse_argument(value)
     return kind(**arguments)
 
 
-@cache
-def _compiled_score(function: Callable[..., float]) -> tuple[int, Any]:
-    compiled = compile_score(function)
-    return int(compiled.address), compiled  # code whose owner is gone would be gone, too
+@dataclasses.dataclass(frozen=True)
+class _CompiledScore:
+    address: int
+    owner: Any  # code whose owner is gone would be gone, too
+    fingerprint: str
+
+
+_SCORES: dict[Callable[..., float], _CompiledScore] = {}
 
 
 def score_address(policy: Policy) -> int:
     """Address of the policy's compiled score in this process."""
-    return _compiled_score(type(policy).score)[0]
+    function = type(policy).score
+    if function not in _SCORES:
+        fingerprint, compiled = code_fingerprint(function), compile_score(function)
+        _SCORES[function] = _CompiledScore(int(compiled.address), compiled, fingerprint)
+    return _SCORES[function].address
+
+
+def _recompile_if_changed(function: Callable[..., float]) -> None:
+    """Machine code has constants of modules in it; a new one, say in a notebook, must be seen."""
+    known = _SCORES.get(function)
+    if known is not None and known.fingerprint != code_fingerprint(function):
+        _RETIRED.append(_SCORES.pop(function))
+
+
+# Experiments may still be on their way to these addresses.
+_RETIRED: list[_CompiledScore] = []
+
+
+class _NoName:
+    """What a class that is not registered has as its name."""
+
+    def __get__(self, policy: Policy | None, kind: type[Policy]) -> str:
+        raise UnregisteredPolicy(
+            f"{kind.__qualname__} is not registered, so it has no name",
+            hint=f"put @equipoise.register('my-policy') above class {kind.__name__}",
+        )
 
 
 def _from_function(function: Callable[..., float]) -> type[Policy]:
@@ -200,7 +295,8 @@ def _from_function(function: Callable[..., float]) -> type[Policy]:
     )
 
 
-def _fields(policy: type[Policy]) -> tuple[dataclasses.Field[Any], ...]:
+def policy_fields(policy: type[Policy]) -> tuple[dataclasses.Field[Any], ...]:
+    """Arguments of a policy class."""
     return dataclasses.fields(policy) if dataclasses.is_dataclass(policy) else ()
 
 
@@ -209,23 +305,3 @@ def _suggest(name: str, known: list[str]) -> str:
     if close:
         return f"did you mean {close[0]!r}?"
     return f"known: {', '.join(sorted(known))}" if known else "it takes none"
-
-
-def _parse(text: str) -> Any:
-    if "," in text:
-        return tuple(_parse(part) for part in text.split(","))
-    if text in _WORDS:
-        return _WORDS[text]
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            pass
-    return text
-
-
-def format_argument(value: Any) -> str:
-    """An argument as it is written in a policy's text form."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return ",".join(map(format_argument, value)) if isinstance(value, tuple) else str(value)

@@ -29,7 +29,7 @@ from equipoise.core.layout import STREAM_WORDS, Matrix
 
 Stream = npt.NDArray[np.uint64]  # [19]: 12 words, place, 4 of counter, 2 of key
 
-CONTEXT, NOISE, TRUTH, DELAY, LOSS, LOT = range(6)
+CONTEXT, NOISE, TRUTH, DELAY, LOSS, LOT, TIE = range(7)
 """What a draw is for."""
 
 _BLOCK = 4  # words that one counter gives

@@ -21,6 +21,7 @@ from equipoise.core.numerics import NUMERICS
 from equipoise.core.policy import Policy
 from equipoise.core.problem import Problem
 from equipoise.core.record import FIRST_CAPACITY, Record
+from equipoise.core.settings import score_settings
 from equipoise.core.sparse import Recovery
 from equipoise.core.stages import Stage, acting_policy
 from equipoise.core.trial import trial_state
@@ -142,7 +143,7 @@ def _record(data: dict[str, Any]) -> Record:
     for name in _KEPT:
         expected = getattr(fresh, name)
         arrays[name] = _array(name, data["arrays"][name], expected.dtype, expected.shape)
-    settings = np.ascontiguousarray(acting.settings(part), dtype=float)
+    settings = score_settings(acting, part)
     recovery = data["recovery"]
     stage = Stage(
         **{

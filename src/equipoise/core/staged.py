@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from equipoise.core.layout import Matrix, Vector
 from equipoise.core.policy import Policy
+from equipoise.core.settings import score_settings
 
 if TYPE_CHECKING:
     from equipoise.core.problem import Problem
@@ -29,11 +30,23 @@ class StagedPolicy(Policy):
     staged: ClassVar[bool] = True
     forced_start: ClassVar[bool] = False  # each stage has its own start
 
+    __fingerprint__: ClassVar[tuple[str, ...]] = (
+        *("staged", "forced_start", "reuse", "refresh", "first", "second", "screening", "reserve"),
+        *("known_columns", "recover", "fit", "shown", "score"),
+    )
+
     reuse: bool = False
     """Whether outcomes that have chosen the features serve estimates as well."""
 
     refresh: float | None = None
     """By what factor outcomes have to grow before features are chosen again; None: never."""
+
+    def check(self, problem: Problem) -> None:
+        """Refuse a problem that either stage cannot run on."""
+        super().check(problem)
+        for acting in (self.first(), self.second()):
+            acting.check_lots()
+            score_settings(acting, problem)
 
     def first(self) -> Policy:
         """Who allocates until the features are known."""

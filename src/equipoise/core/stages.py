@@ -33,6 +33,7 @@ from equipoise.core.layout import (
 )
 from equipoise.core.policy import Policy, score_address
 from equipoise.core.problem import Problem
+from equipoise.core.settings import score_settings
 from equipoise.core.staged import Columns, StagedPolicy
 from equipoise.core.trial import trial_state
 
@@ -109,10 +110,10 @@ def is_due(state: State, needed: npt.NDArray[np.int64], needed_in_all: int, rese
 
 def first_stage(problem: Problem, policy: Policy, seed: int, *, capacity: int) -> Stage:
     """What an experiment starts with."""
+    policy.check(problem)  # refuses what cannot be
     columns, acting, part, chosen = np.arange(problem.dim), policy, problem, True
     needed, reserve = math.inf, 0
     if isinstance(policy, StagedPolicy):
-        policy.settings(problem)  # refuses what cannot be
         known = policy.known_columns(problem)
         acting = acting_policy(policy, known)
         if known is None:
@@ -158,7 +159,7 @@ def next_stage(
     state = trial_state(part, acting, seed, capacity=len(old.outcomes))
     state.rows[:step], state.outcomes[:step] = old.rows[:step], old.outcomes[:step]
     state.contexts[:step] = contexts[:step, recovery.columns]
-    for name in ("assigned", "last_row", "open", "set_aside"):
+    for name in ("assigned", "last_row", "open", "set_aside", "order"):
         state.arms[name] = old.arms[name]
     state.trial["step"], state.trial["number"] = step, old.trial["number"]
     if not reuse:
@@ -255,7 +256,7 @@ def acting_policy(policy: Policy, columns: Columns | None) -> Policy:
 
 def _settings(policy: Policy, problem: Problem) -> Vector:
     score_address(policy)  # refuses a score that cannot be compiled
-    return np.ascontiguousarray(policy.settings(problem), dtype=float)
+    return score_settings(policy, problem)
 
 
 def _most_columns(problem: Problem, state: State) -> int:

@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
-
 import numpy as np
-import numpy.typing as npt
 
 from equipoise.core.layout import State, new_state
 from equipoise.core.objective import cost_discounts, variance_exponent
 from equipoise.core.policy import Policy
 from equipoise.core.problem import Problem
-from equipoise.errors import InvalidPolicy
+from equipoise.core.random import new_stream
+from equipoise.core.ties import new_ties, order_arms
 
 
 def trial_state(problem: Problem, policy: Policy, seed: int, *, capacity: int) -> State:
     """Arrays of a fresh trial of ``policy`` on ``problem``."""
-    chance = policy.lots()
-    if not 0.0 <= chance <= (1.0 if type(policy).looks else 0.0):
-        raise InvalidPolicy(
-            f"{policy.name} leaves {chance!r} of the units to chance",
-            hint="a policy that looks (looks = True) may leave a share from 0 to 1",
-        )
-    return new_state(
+    state = new_state(
         dim=problem.dim,
         budget=problem.units,
         money=float(problem.budget),
@@ -31,21 +23,21 @@ def trial_state(problem: Problem, policy: Policy, seed: int, *, capacity: int) -
         costs=problem.costs,
         floors=problem.floors,
         caps=problem.caps,
-        order=tie_order(problem.arms, seed),
+        order=np.zeros(len(problem.arms), np.int64),
         whitener=problem.whitener(),
         learns_moment=problem.moment is None,
         forced_start=type(policy).forced_start,
         looks=type(policy).looks,
         pools=type(policy).pools,
-        chance=chance,
+        chance=policy.lots(),
         seed=seed % 2**63,
         capacity=capacity,
     )
+    number_trial(state, problem, 0)
+    return state
 
 
-def tie_order(arms: tuple[str, ...], seed: int) -> npt.NDArray[np.int64]:
-    """Place of every arm in the order that the seed and the arms' names draw."""
-    keys = [hashlib.blake2b(f"{seed}\0{arm}".encode(), digest_size=16).digest() for arm in arms]
-    order = np.empty(len(arms), dtype=np.int64)
-    order[sorted(range(len(arms)), key=keys.__getitem__)] = np.arange(len(arms))
-    return order
+def number_trial(state: State, problem: Problem, number: int) -> None:
+    """Make it trial ``number`` of the lab, with its own order of ties and its own lots; experiments are 0."""
+    state.trial["number"] = number
+    order_arms(state, new_ties(problem.arms), new_stream())

@@ -15,6 +15,7 @@ none           own = 1, a = c = 0: the plug-in. An arm whose first σ̂² is tin
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -114,5 +115,7 @@ def need(arm: Any, trial: Any, variance: float) -> float:
 
 
 def is_number(value: object) -> bool:
-    """Whether an argument of a policy is a plain number."""
-    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    """Whether an argument of a policy is a plain number, and not beyond all floating-point numbers."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return not isinstance(value, int) or abs(value) < sys.float_info.max

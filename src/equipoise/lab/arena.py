@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from typing import Any, Protocol
 
 from equipoise.core.objective import Objective
@@ -61,10 +61,6 @@ class Setting(Protocol):
 
 class Arena(Setting, Protocol):
     """A setting with everything that its trials need: a scenario, or a table that is replayed."""
-
-    @property
-    def machine_code(self) -> Hashable:
-        """Trials of arenas with equal values run the same compiled functions."""
 
     def open(self, policy: Policy, seed: int) -> Bench:
         """A bench of its own for trials of ``policy``; nothing is shared between two of them."""

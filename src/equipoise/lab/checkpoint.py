@@ -2,32 +2,31 @@
 
 A chunk is written under another name and then renamed, so a file that exists is whole, whatever
 stopped the program; one that is damaged later is run again. The manifest says what the chunks
-belong to; anything else is refused.
+belong to; anything else is refused. Every chunk says so, too: one that came from elsewhere is run again.
 """
 
 from __future__ import annotations
 
 import hashlib
-import inspect
 import json
 import os
 import zipfile
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 
-from equipoise.core.policy import registered_policies
+from equipoise.core.fingerprint import code_fingerprint
+from equipoise.core.numerics import NUMERICS
+from equipoise.core.policy import Policy, parse_policy
 from equipoise.errors import CheckpointMismatch, OutputNotWritable
 from equipoise.lab.arena import Setting
-from equipoise.lab.trials import Ledger
+from equipoise.lab.trials import Ledger, new_ledger
 
 _MANIFEST = "manifest.json"
-# What a policy that chooses features is made of.
-_STAGES = ("first", "second", "screening", "reserve", "known_columns", "shown", "recover", "fit")
 # What reading a damaged archive can raise.
 _DAMAGED = (OSError, ValueError, KeyError, EOFError, NotImplementedError, zipfile.BadZipFile, zlib.error)
 
@@ -37,6 +36,9 @@ class Checkpoint:
     """Chunks of one simulation in one folder."""
 
     folder: Path
+    arms: int
+    identities: Sequence[Mapping[str, Any]]
+    """For every policy, what its chunks belong to."""
 
     def read(self, policy: int, first: int, trials: int) -> tuple[Ledger, float] | None:
         """A finished chunk; None if there is none, or none that can be used."""
@@ -45,45 +47,56 @@ class Checkpoint:
                 self._path(policy, first).open("rb") as file,  # NumPy leaves damaged files open
                 np.load(file, allow_pickle=False) as archive,
             ):
+                if str(archive["belongs"]) != self._belongs(policy, first, trials):
+                    return None
                 ledger = Ledger(*(archive[name] for name in Ledger._fields))
                 seconds = float(archive["seconds"])
         except _DAMAGED:
             return None
-        whole = all(part.ndim == 2 and len(part) == trials for part in ledger)
+        room = zip(ledger, new_ledger(trials, self.arms), strict=True)
+        whole = all(part.shape == own.shape and part.dtype == own.dtype for part, own in room)
         return (ledger, seconds) if whole else None
 
     def write(self, policy: int, first: int, outcome: tuple[Ledger, float]) -> None:
         """Keep a finished chunk."""
         ledger, seconds = outcome
+        belongs = self._belongs(policy, first, len(ledger.errors))
 
         def save(file: BinaryIO) -> None:
-            np.savez(file, seconds=np.array(seconds), **ledger._asdict())
+            np.savez(file, belongs=np.array(belongs), seconds=np.array(seconds), **ledger._asdict())
 
         write_whole(self._path(policy, first), save)
+
+    def _belongs(self, policy: int, first: int, trials: int) -> str:
+        return json.dumps({**self.identities[policy], "first": first, "trials": trials}, sort_keys=True)
 
     def _path(self, policy: int, first: int) -> Path:
         return self.folder / f"policy-{policy}-trial-{first}.npz"
 
 
 def open_checkpoint(
-    folder: str | Path | None, scenario: Setting, policies: Mapping[str, str], trials: int, seed: int
+    folder: str | Path | None, scenario: Setting, policies: Mapping[str, Policy], trials: int, seed: int
 ) -> Checkpoint | None:
-    """The checkpoint in ``folder``, made if it is new; None without a folder.
-
-    ``policies`` maps names to text forms.
-    """
+    """The checkpoint in ``folder``, made if it is new; None without a folder."""
     if folder is None:
         return None
     from equipoise import __version__
 
+    described = scenario.to_dict()
+    shared = {"version": __version__, "numerics": NUMERICS, "seed": int(seed)}
+    codes = {name: policy_fingerprint(policy) for name, policy in policies.items()}
     manifest: dict[str, Any] = {
-        "version": __version__,
-        "seed": int(seed),
+        **shared,
         "trials": int(trials),
-        "scenario": scenario.to_dict(),
+        "scenario": described,
         # A list, as chunks are numbered by the order of the policies.
-        "policies": [[name, spec, policy_fingerprint(spec)] for name, spec in policies.items()],
+        "policies": [[name, policy.spec, codes[name]] for name, policy in policies.items()],
     }
+    digest = hashlib.blake2b(json.dumps(described, sort_keys=True).encode(), digest_size=16).hexdigest()
+    identities = [
+        {**shared, "scenario": digest, "policy": policy.spec, "code": codes[name]}
+        for name, policy in policies.items()
+    ]
     folder = Path(folder)
     path = folder / _MANIFEST
     try:
@@ -95,7 +108,7 @@ def open_checkpoint(
         _compare(path, found, manifest)
     # Written in any case, to find out before any work whether that can be done.
     write_whole(path, lambda file: file.write(json.dumps(manifest, indent=2).encode()))
-    return Checkpoint(folder)
+    return Checkpoint(folder, len(scenario.arms), identities)
 
 
 def _compare(path: Path, found: bytes, manifest: Mapping[str, Any]) -> None:
@@ -114,19 +127,9 @@ def _compare(path: Path, found: bytes, manifest: Mapping[str, Any]) -> None:
             )
 
 
-def policy_fingerprint(spec: str) -> str:
+def policy_fingerprint(policy: Policy | str) -> str:
     """Changes with the code of a policy, which may be the user's own and half done."""
-    policy = registered_policies()[spec.partition(":")[0]]
-    digest = hashlib.blake2b(digest_size=8)
-    stages = _STAGES if policy.staged else ()
-    for function in (policy.score, policy.settings, *(getattr(policy, name) for name in stages)):
-        try:
-            digest.update(inspect.getsource(function).encode())
-        except (OSError, TypeError):  # typed into an interpreter
-            code = function.__code__
-            numbers = [value for value in code.co_consts if isinstance(value, int | float)]
-            digest.update(code.co_code + repr((numbers, code.co_names)).encode())
-    return digest.hexdigest()
+    return code_fingerprint(type(parse_policy(policy)))
 
 
 def write_whole(path: Path, save: Callable[[BinaryIO], object]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -197,13 +197,6 @@ class Scenario:
         covariance = self.contexts.covariance_matrix(varying)
         moment[self.intercept :, self.intercept :] = covariance
         return moment
-
-    @property
-    def machine_code(self) -> Hashable:
-        """Trials of scenarios with equal values run the same compiled functions."""
-        late = self.delay is not None or self.lost > 0
-        method = self.ridge if isinstance(self.ridge, str) else None
-        return late, self.contexts.code, self.noise_shape.code, method
 
     def open(self, policy: Policy, seed: int) -> Bench:
         """A bench for trials of ``policy``."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,8 +15,7 @@ import numpy as np
 
 from equipoise.core.policy import Policy, parse_policy
 from equipoise.core.problem import Problem
-from equipoise.core.terms import check_limits
-from equipoise.errors import BudgetTooSmall, InvalidArgument
+from equipoise.errors import InvalidArgument
 from equipoise.lab.arena import Arena, Bench
 from equipoise.lab.checkpoint import Checkpoint, open_checkpoint
 from equipoise.lab.result import PolicyResult, SimulationResult, result_weights
@@ -113,7 +112,7 @@ def run_policies(
     trials, seed = int(trials), int(seed)
     problem = arena.problem()
     chunks = list(cut_trials(len(named), trials, problem.units))
-    store = open_checkpoint(checkpoint, arena, {k: p.spec for k, p in named.items()}, trials, seed)
+    store = open_checkpoint(checkpoint, arena, named, trials, seed)
     ledgers = [new_ledger(trials, len(arena.noise)) for _ in named]
     seconds = np.zeros(len(named))
     done = 0
@@ -154,15 +153,25 @@ _WARMING = Lock()
 
 def _warm_up(bench: Bench, arena: Arena, policy: Policy) -> None:
     """Run one trial if this process has not run such trials before, so that they are compiled."""
-    kind: Hashable = type(policy).looks
-    if type(policy).staged:
-        # What is compiled depends on switches and words, not on numbers.
-        switches = (value for value in vars(policy).values() if isinstance(value, bool | str))
-        kind = (policy.name, *switches)
+    # Everything that describes them goes in: what was chosen here could be chosen wrongly.
+    kind = (type(arena), outline(arena.to_dict()), type(policy), outline(vars(policy)))
     with _WARMING:
-        if (arena.machine_code, kind) not in _WARM:
+        if kind not in _WARM:
             bench(0, new_ledger(1, len(arena.noise)))
-            _WARM.add((arena.machine_code, kind))
+            _WARM.add(kind)
+
+
+def outline(value: object) -> Hashable:
+    """Plain values without their sizes: what decides which functions are compiled, and a little more.
+
+    Compiled functions branch on numbers, but whether there is a number, and whether it is 0, can decide
+    which of them are called.
+    """
+    if isinstance(value, Mapping):
+        return tuple((name, outline(item)) for name, item in sorted(value.items()))
+    if isinstance(value, list | tuple):
+        return frozenset(outline(item) for item in value)
+    return value if value is None or isinstance(value, bool | str) else value != 0
 
 
 def _run_all(
@@ -246,18 +255,8 @@ def check_policies(
     """Refuse what cannot be run, before any work."""
     check_counts(trials=trials, seed=seed, workers=workers)
     problem = arena.problem()
-    for name, policy in policies.items():
-        if not type(policy).staged:
-            check_limits(problem.arms, problem.floors, problem.caps, least=problem.dim + 1)
-        if not problem.pays_for_start and type(policy).forced_start:
-            needed = problem.least_budget
-            formula = "m(d+1) = " if needed == len(problem.arms) * (problem.dim + 1) else ""
-            raise BudgetTooSmall(
-                f"{name} needs a budget of at least {formula}{needed:.10g}, "
-                f"not {problem.budget:.10g}: it starts with d + 1 units an arm",
-                hint="below that only uniform, oracle and policies that choose features can run",
-            )
-        policy.informed(arena.noise).settings(problem)
+    for policy in policies.values():
+        policy.informed(arena.noise).check(problem)
 
 
 def check_counts(*, trials: int, seed: int, workers: int | None) -> None:

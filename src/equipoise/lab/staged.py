@@ -18,6 +18,7 @@ from equipoise.core.random import Stream, new_stream
 from equipoise.core.shrinkage import METHODS, new_room
 from equipoise.core.staged import Columns, StagedPolicy
 from equipoise.core.stages import Stage, final_stage, first_stage, is_due, next_stage, own_coefs
+from equipoise.core.trial import number_trial
 from equipoise.lab.arrivals import deliver, next_arrival
 from equipoise.lab.finish import judge_of_columns, ridge_coefs_of_stage
 from equipoise.lab.scenario import Scenario
@@ -95,7 +96,7 @@ def run_staged_trial(bench: StagedBench, number: int) -> Stage:
     draw_shocks(bench.world, bench.stream, number)
     policy = bench.policy.shown(np.flatnonzero(np.any(bench.world.coefs != 0.0, axis=0)))
     stage = first_stage(bench.problem, policy, bench.seed, capacity=bench.problem.units)
-    stage.state.trial["number"] = number
+    number_trial(stage.state, bench.problem, number)
     bench.pulls[:] = 0
     bench.clock[:] = (0, 0, bench.problem.units, bench.problem.units)
     while _run_stage(

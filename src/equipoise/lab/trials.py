@@ -15,7 +15,9 @@ from equipoise.core.intervals import measure_elasticities
 from equipoise.core.layout import Matrix, State, Vector
 from equipoise.core.policy import Policy, score_address
 from equipoise.core.random import Stream, new_stream
+from equipoise.core.settings import score_settings
 from equipoise.core.shrinkage import METHODS, Room, new_room
+from equipoise.core.ties import Ties, new_ties, order_arms
 from equipoise.core.trial import trial_state
 from equipoise.lab.arrivals import deliver, next_arrival
 from equipoise.lab.pieces import GAUSSIAN_CONTEXTS, GAUSSIAN_NOISE
@@ -64,6 +66,7 @@ class Bench(NamedTuple):
     due: Counts  # [n] step at which an outcome arrives
     probe: npt.NDArray[Any]  # ARM[m] to try scores on
     elasticities: Vector
+    ties: Ties
     method: str | None  # how coefficients are estimated, where not by the judge's fixed λ
     room: Room | None
 
@@ -82,12 +85,13 @@ def new_bench(scenario: Scenario, policy: Policy, seed: int) -> Bench:
         judge=new_judge(problem.dim, problem.units, ridge, scenario.true_moment(), CONFIDENCE),
         stream=new_stream(),
         score=score_address(policy),
-        settings=np.ascontiguousarray(policy.settings(problem), dtype=float),
+        settings=score_settings(policy, problem),
         scores=np.zeros(m),
         pulls=np.zeros(m, np.int64),
         due=np.zeros(problem.units, np.int64),
         probe=state.arms.copy(),
         elasticities=np.zeros(m),
+        ties=new_ties(problem.arms),
         method=method,
         room=None if method is None else new_room(state, problem.units),
     )
@@ -124,6 +128,7 @@ def run_trials(bench: Bench, first: int, ledger: Ledger) -> None:
     # Unusual worlds and estimates are put together here, so that only what they use is compiled.
     for k in range(len(ledger.errors)):
         clear(bench.state, first + k)
+        order_arms(bench.state, bench.ties, bench.stream)
         draw_any_truth(bench.world, bench.stream, first + k)
         draw_contexts(bench.world, bench.stream, first + k, bench.state.contexts)
         draw_shocks(bench.world, bench.stream, first + k)
@@ -169,6 +174,7 @@ def _run_textbook(
     due: Counts,
     probe: npt.NDArray[Any],
     elasticities: Vector,
+    ties: Ties,
     errors: Matrix,
     counts: Counts,
     coverage: Matrix,
@@ -179,6 +185,7 @@ def _run_textbook(
     """Gaussian contexts and noise, outcomes at once: all trials in one compiled loop."""
     for k in range(errors.shape[0]):
         clear(state, first + k)
+        order_arms(state, ties, stream)
         draw_truth(world, stream, first + k)
         draw_gaussian_contexts(world, stream, first + k, state.contexts)
         for i in range(pulls.shape[0]):

@@ -107,7 +107,7 @@ def test_a_policy_that_was_rewritten_is_simulated_again(tmp_path, monkeypatch):
     monkeypatch.setattr(sweep, "run_policies", None)
     run_leaderboard(["lost"], checkpoint=tmp_path, **RUN)
     monkeypatch.setattr(eq.TraceGain, "score", eq.TraceUCB.score)
-    with pytest.raises(TypeError):  # it would simulate
+    with pytest.raises(TypeError, match="'NoneType' object is not callable"):  # it would simulate
         run_leaderboard(["lost"], checkpoint=tmp_path, **RUN)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import equipoise as eq
+from equipoise.core.trial import number_trial
 from equipoise.errors import InvalidPolicy, SupportWarning
 from equipoise.lab.replay.arena import new_arena
 from equipoise.lab.replay.staged import new_staged_bench, run_staged_trial, run_staged_trials
@@ -47,7 +48,7 @@ def test_the_same_bits_as_experiment(spec, moment, center):
     collect(bench.deck)
     targets = arena.rows.targets - (arena.fit.target_shift if center == "table" else 0.0)
     experiment = eq.Experiment(arena.problem(), bench.policy, seed=11)
-    experiment._state.trial["number"] = 5
+    number_trial(experiment._state, experiment.problem, 5)
     first: dict[int, float] = {}
     for t, row in enumerate(dealt):
         unit = experiment.ask(bench.contexts[t])

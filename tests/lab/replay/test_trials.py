@@ -10,6 +10,7 @@ import pytest
 from built_in import ONE_STAGE
 
 import equipoise as eq
+from equipoise.core.trial import number_trial
 from equipoise.lab.replay.arena import new_arena
 from equipoise.lab.replay.table import ReplayTable
 from equipoise.lab.replay.trials import collect, deal, new_bench, run_trials
@@ -51,6 +52,7 @@ def test_the_same_bits_as_experiment(spec, moment, center):
     assert len(set(dealt.tolist())) == 90
     contexts, targets = plain_columns(table, arena, center)
     experiment = eq.Experiment(arena.problem(), policy.informed(arena.noise), seed=11)
+    number_trial(experiment._state, experiment.problem, 5)
     targets, first = targets.copy(), {}
     for t, row in enumerate(dealt):
         np.testing.assert_array_equal(bench.state.contexts[t], contexts[row])
@@ -161,7 +163,7 @@ def test_workers_and_chunks_do_not_matter(chunk, monkeypatch):
         np.testing.assert_array_equal(found[name].ledger.counts, expected[name].ledger.counts)
 
 
-def test_another_process_finds_the_same(monkeypatch):
+def test_another_process_finds_the_same():
     arena = new_arena(ratings(), 60)
     expected = run_policies(arena, ["trace-ucb"], trials=10, seed=5)["trace-ucb"]
     with ProcessPoolExecutor(1) as pool:

@@ -41,6 +41,7 @@ class BoundedPolicy(Policy):
         return self if self.bound is None else dataclasses.replace(self, bound=self.bound * factor * factor)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         self._width()
 
     def settings(self, problem: Problem) -> Vector:

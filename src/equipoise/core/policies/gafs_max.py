@@ -11,7 +11,7 @@ import numpy as np
 from equipoise.core.layout import Vector
 from equipoise.core.policy import Policy, register
 from equipoise.core.problem import Problem
-from equipoise.core.widths import need
+from equipoise.core.widths import is_number, need
 from equipoise.errors import InvalidPolicy
 
 
@@ -33,7 +33,8 @@ class GAFSMax(Policy):
     contrasts = {"forcing": ({}, {"forcing": 0.25})}
 
     def __post_init__(self) -> None:
-        if isinstance(self.forcing, str) or not 0.0 <= self.forcing < math.inf:
+        super().__post_init__()
+        if not is_number(self.forcing) or not 0.0 <= self.forcing < math.inf:
             raise InvalidPolicy(f"forcing={self.forcing!r} is not a number of at least 0")
 
     def settings(self, problem: Problem) -> Vector:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,7 @@ import numpy as np
 from equipoise.core.layout import Vector
 from equipoise.core.policy import Policy, register
 from equipoise.core.problem import Problem
-from equipoise.core.widths import need
+from equipoise.core.widths import is_number, need
 from equipoise.errors import InvalidPolicy
 
 
@@ -32,7 +33,8 @@ class GFSPMax(Policy):
     contrasts = {"greedy": ({}, {"greedy": 20})}
 
     def __post_init__(self) -> None:
-        if isinstance(self.greedy, str) or self.greedy != int(self.greedy) or self.greedy < 1:
+        super().__post_init__()
+        if not is_number(self.greedy) or not 1 <= self.greedy < math.inf or self.greedy != int(self.greedy):
             raise InvalidPolicy(f"greedy={self.greedy!r} is not a whole number of at least 1")
 
     def settings(self, problem: Problem) -> Vector:

@@ -39,6 +39,7 @@ class UniformLasso(StagedPolicy):
     contrasts = {"joint": ({}, {"joint": True}), "refit": ({}, {"refit": True})}
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for name in ("joint", "refit"):
             if not isinstance(getattr(self, name), bool):
                 raise InvalidPolicy(
@@ -70,6 +71,7 @@ class StaticLasso(StagedPolicy):
     contrasts = {"noise": Oracle.contrasts["noise"]}
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         object.__setattr__(self, "noise", Oracle(noise=self.noise).noise)
 
     def first(self) -> Policy:
@@ -78,10 +80,10 @@ class StaticLasso(StagedPolicy):
         # In units of the largest, and rounded: the unit of the outcomes must not decide where units go.
         return Oracle(noise=tuple(np.round(np.array(self.noise) / max(self.noise), 12)))
 
-    def settings(self, problem: Problem) -> Vector:
+    def check(self, problem: Problem) -> None:
         if self.noise is not None and not all(self.noise):
             raise InvalidPolicy("an arm without noise gets no units", hint="give positive variances")
-        return self.first().settings(problem)
+        super().check(problem)
 
     def reordered(self, order: Sequence[int]) -> StaticLasso:
         return self if self.noise is None else StaticLasso(noise=tuple(self.noise[i] for i in order))

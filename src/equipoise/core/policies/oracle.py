@@ -36,6 +36,7 @@ class Oracle(Policy):
     contrasts = {"noise": ({"noise": (1.0, 1.0, 4.0)}, {"noise": (4.0, 1.0, 1.0)})}
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.noise is not None:
             object.__setattr__(self, "noise", _variances(self.noise))
 

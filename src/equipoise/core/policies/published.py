@@ -10,6 +10,7 @@ from typing import ClassVar, Self
 from equipoise.core.arithmetic.power import power
 from equipoise.core.policy import Policy
 from equipoise.core.problem import Problem
+from equipoise.core.widths import is_number
 from equipoise.errors import InvalidPolicy
 
 
@@ -43,17 +44,18 @@ class PublishedWidthPolicy(Policy):
         return self if self.bound is None else dataclasses.replace(self, bound=self.bound * factor * factor)
 
     def __post_init__(self) -> None:
-        theory = self.width == "theory"
-        if not theory and (isinstance(self.width, str) or not 0.0 <= self.width < math.inf):
+        super().__post_init__()
+        theory = isinstance(self.width, str) and self.width == "theory"
+        if not theory and (not is_number(self.width) or not 0.0 <= float(self.width) < math.inf):
             raise InvalidPolicy(
                 f"width={self.width!r} is neither a number of at least 0 nor 'theory'",
                 hint="this policy brings its own width; width= only scales it",
             )
         if theory != (self.bound is not None):
             raise InvalidPolicy("width='theory' and bound=R go together", hint="give both, or neither")
-        if self.bound is not None and not 0.0 < self.bound < math.inf:
+        if self.bound is not None and not (is_number(self.bound) and 0.0 < self.bound < math.inf):
             raise InvalidPolicy(f"bound={self.bound!r} is not a positive number")
-        if self.delta is not None and not 0.0 < self.delta < 1.0:
+        if self.delta is not None and not (is_number(self.delta) and 0.0 < self.delta < 1.0):
             raise InvalidPolicy(f"delta={self.delta!r} is not between 0 and 1")
 
     def scales(self) -> tuple[float, float]:

@@ -6,7 +6,6 @@ import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from equipoise.core.layout import Vector
 from equipoise.core.policies.features import checked_columns, checked_features
 from equipoise.core.policies.oracle import Oracle
 from equipoise.core.policy import Policy, register
@@ -46,15 +45,13 @@ class SparseOracle(StagedPolicy):
     }
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         object.__setattr__(self, "noise", Oracle(noise=self.noise).noise)
         if self.support is not None:
             object.__setattr__(self, "support", checked_features(self.support))
 
     def second(self) -> Policy:
         return Oracle(noise=self.noise)
-
-    def settings(self, problem: Problem) -> Vector:
-        return self.second().settings(problem)
 
     def known_columns(self, problem: Problem) -> Columns:
         if self.support is None:

@@ -126,13 +126,16 @@ class SparseTraceUCB(StagedPolicy, BoundedPolicy):
                 hint="give reuse=true with it",
             )
 
-    def settings(self, problem: Problem) -> Vector:
-        """Refuses problems that it cannot run on."""
-        dim = problem.dim
-        if self.support is not None:
+    def check(self, problem: Problem) -> None:
+        super().check(problem)
+        if self.support is None:
+            self._check_screening(problem)
+        else:
             checked_columns(self.support, problem)
             self._check_budget(problem, 0, len(self.support))
-            return np.zeros(1)
+
+    def _check_screening(self, problem: Problem) -> None:
+        dim = problem.dim
         if self.sparsity is not None and self.sparsity > dim:
             raise InvalidPolicy(
                 f"sparsity={self.sparsity} is more than the {dim} features that there are",
@@ -146,7 +149,6 @@ class SparseTraceUCB(StagedPolicy, BoundedPolicy):
                 hint=f"give screen={self.sparsity + 2} or more; a few times as many is better",
             )
         self._check_budget(problem, pulls, self.sparsity or 0)
-        return np.zeros(1)
 
     def _check_budget(self, problem: Problem, pulls: int, features: int) -> None:
         start = 0 if self.reuse else features + 1

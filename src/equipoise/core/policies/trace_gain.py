@@ -46,6 +46,7 @@ class TraceGain(Policy):
     contrasts = {"caution": ({}, {"caution": 30.0}), "chance": ({}, {"chance": 0.5})}
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not is_number(self.caution) or not 0.0 <= self.caution < math.inf:
             raise InvalidPolicy(f"caution={self.caution!r} is not a number of at least 0")
         if not is_number(self.chance) or not 0.0 <= self.chance <= 1.0:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -71,11 +71,6 @@ class ReplayArena:
     def weights(self) -> tuple[float, ...] | None:
         """Importance of every arm."""
         return self.scenario.weights
-
-    @property
-    def machine_code(self) -> Hashable:
-        """All replays run the same compiled function."""
-        return "replay"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, without the rows."""

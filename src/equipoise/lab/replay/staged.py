@@ -15,6 +15,7 @@ from equipoise.core.layout import Matrix, State, Vector
 from equipoise.core.problem import Problem
 from equipoise.core.staged import Columns, StagedPolicy
 from equipoise.core.stages import Stage, final_stage, first_stage, is_due, next_stage, own_coefs
+from equipoise.core.trial import number_trial
 from equipoise.lab.finish import judge_of_columns, ridge_coefs_of_stage
 from equipoise.lab.replay.trials import (
     Counts,
@@ -86,7 +87,7 @@ def run_staged_trials(bench: StagedBench, first: int, ledger: Ledger) -> None:
 def run_staged_trial(bench: StagedBench, number: int) -> Stage:
     """Replay one trial; its last stage. The deck stays dealt until errors are measured."""
     stage = first_stage(bench.problem, bench.policy, bench.seed, capacity=bench.problem.units)
-    stage.state.trial["number"] = number
+    number_trial(stage.state, bench.problem, number)
     _begin(bench.rows, bench.deck, bench.contexts, number)
     bench.clock[:] = 0
     while _run_stage(

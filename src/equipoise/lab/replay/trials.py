@@ -21,6 +21,8 @@ from equipoise.core.layout import Matrix, State, Vector
 from equipoise.core.policy import Policy, score_address
 from equipoise.core.problem import Problem
 from equipoise.core.random import CONTEXT, Stream, multiply_wide, new_stream, start, word
+from equipoise.core.settings import score_settings
+from equipoise.core.ties import Ties, new_ties, order_arms
 from equipoise.core.trial import trial_state
 from equipoise.lab.replay.fit import TableFit
 from equipoise.lab.replay.table import ReplayTable
@@ -66,6 +68,7 @@ class Bench(NamedTuple):
     score: int
     settings: Vector
     scores: Vector
+    ties: Ties
 
 
 def new_bench(
@@ -79,8 +82,9 @@ def new_bench(
         deck=new_deck(table, problem.units, seed),
         judge=new_judge(problem.dim, problem.units, 1.0 / problem.units, fit.moment, CONFIDENCE),
         score=score_address(policy),
-        settings=np.ascontiguousarray(policy.settings(problem), dtype=float),
+        settings=score_settings(policy, problem),
         scores=np.zeros(len(problem.arms)),
+        ties=new_ties(problem.arms),
     )
 
 
@@ -124,12 +128,14 @@ def _run(
     score: int,
     settings: Vector,
     scores: Vector,
+    ties: Ties,
     errors: Matrix,
     counts: Counts,
     first: int,
 ) -> None:
     for k in range(errors.shape[0]):
         clear(state, first + k)
+        order_arms(state, ties, deck.stream)
         deal(deck, first + k)
         for i in range(rows.origin.shape[0]):
             rows.origin[i] = rows.target_shift[i]

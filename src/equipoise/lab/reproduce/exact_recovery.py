@@ -12,7 +12,7 @@ from equipoise.core.compiled import compiled
 from equipoise.core.layout import Matrix, Vector
 from equipoise.core.random import Stream, new_stream
 from equipoise.core.sparse import recover_support
-from equipoise.core.trial import tie_order
+from equipoise.core.ties import tie_order
 from equipoise.lab.reproduce.sweep import Runner
 from equipoise.lab.scenario import Scenario
 from equipoise.lab.simulate import worker_pool
@@ -54,13 +54,12 @@ def _count_part(scenario: Scenario, seed: int, first: int, trials: int) -> dict[
     world, stream = new_world(scenario, seed), new_stream()
     contexts = np.zeros((scenario.units, scenario.dim))
     outcomes, m = np.zeros(scenario.units), len(scenario.noise)
-    # The turns that a policy's first stage takes.
-    turns = np.argsort(tie_order(scenario.problem().arms, seed))
-    arms = np.resize(turns, scenario.units)
     exact = dict.fromkeys(CURVES, 0)
     for trial in range(first, first + trials):
         draw_any_truth(world, stream, trial)
         draw_contexts(world, stream, trial, contexts)
+        # The turns that a policy's first stage takes.
+        arms = np.resize(np.argsort(tie_order(scenario.arms, seed, trial)), scenario.units)
         _draw_outcomes(world, stream, trial, arms, contexts, outcomes)
         support = np.flatnonzero(np.any(world.coefs != 0.0, axis=0))
         for curve, option in options.items():

@@ -87,7 +87,7 @@ def affordable(policies: Sequence[str], scenario: Scenario) -> list[str]:
     problem, kept = scenario.problem(), []
     for name in policies:
         try:
-            parse_policy(name).informed(scenario.noise).settings(problem)
+            parse_policy(name).informed(scenario.noise).check(problem)
         except BudgetTooSmall:
             continue
         kept.append(name)
