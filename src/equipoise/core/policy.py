@@ -65,7 +65,7 @@ class Policy:
     """For every field, two sets of arguments that must allocate differently; read by the checks."""
 
     # What decides where units go; checks and text forms do not, and see what else is registered.
-    __fingerprint__ = (
+    __fingerprint__: ClassVar[tuple[str, ...]] = (
         *("forced_start", "looks", "pools", "staged", "settings", "score", "lots"),
         *("reordered", "informed", "rescaled"),
     )

@@ -30,7 +30,7 @@ class StagedPolicy(Policy):
     staged: ClassVar[bool] = True
     forced_start: ClassVar[bool] = False  # each stage has its own start
 
-    __fingerprint__ = (
+    __fingerprint__: ClassVar[tuple[str, ...]] = (
         *("staged", "forced_start", "reuse", "refresh", "first", "second", "screening", "reserve"),
         *("known_columns", "recover", "fit", "shown", "score"),
     )
