@@ -7,6 +7,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any
 
+from equipoise.core.numerics import NUMERICS
 from equipoise.lab.arena import Arena, Setting
 from equipoise.lab.checkpoint import policy_fingerprint
 from equipoise.lab.reproduce.panels import Sweep
@@ -95,6 +96,7 @@ class Runner:
         return {
             "name": name,
             "version": __version__,
+            "numerics": NUMERICS,
             "seed": self.seed,
             "trials": trials,
             "scenario": scenario.to_dict(),
