@@ -359,7 +359,8 @@ def test_what_is_read_is_of_one_moment(start):
         moments = [read(one) for one in history]
         with Steps() as steps:
             read(original)
-        for k in range(1, steps.count + 1):
+        # All of them where copies are made, and a few of the rest.
+        for k in sorted({*range(1, min(steps.count, 45)), *range(45, steps.count + 1, 25)}):
             experiment = copy.deepcopy(original)
             with Handler(k, lambda experiment=experiment: handle(experiment)) as handler:
                 found = read(experiment)
