@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
+from functools import cache
 from importlib.metadata import version
 from typing import Any, TypeVar
 
@@ -84,12 +85,17 @@ def from_data(data: Any) -> Record:
     )
 
 
+@cache
+def _version() -> str:
+    return version("equipoise")
+
+
 def _signature(policy: Any) -> dict[str, Any]:
     """What must be the same where data are written and where they are read, and the version."""
     records = {"ARM": ARM, "TRIAL": TRIAL, "ROW": ROW}
     return {
         "format": FORMAT,
-        "version": version("equipoise"),
+        "version": _version(),
         "numerics": NUMERICS,
         **{
             name: [list(field) for field in np.lib.format.dtype_to_descr(kind)]
@@ -118,7 +124,7 @@ def _difference(name: str, theirs: Any, ours: Any) -> str:
 def _mismatch(written_by: Any, what: str) -> StateMismatch:
     theirs = "an earlier version" if written_by is None else str(written_by)
     return StateMismatch(
-        f"equipoise {theirs} wrote this experiment, and {version('equipoise')} cannot read it: {what}",
+        f"equipoise {theirs} wrote this experiment, and {_version()} cannot read it: {what}",
         hint="load it with the version that wrote it, or ask and tell its history anew",
     )
 
