@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from equipoise.cli.options import MOST_UNITS
 from equipoise.cli.values import positive_number, whole_number
-from equipoise.errors import EquipoiseError, InvalidArgument, InvalidScenario, OutputNotWritable
+from equipoise.errors import EquipoiseError, InvalidArgument, InvalidScenario
+from equipoise.files import write_whole
 
 if TYPE_CHECKING:
     import numpy as np
@@ -66,12 +67,7 @@ def read_scenario(file: Path) -> Scenario:
 
 def save_scenario(file: Path, scenario: Scenario) -> None:
     """Write the scenario as TOML."""
-    try:
-        file.write_text(scenario.to_toml(), encoding="utf-8")
-    except OSError as error:
-        raise OutputNotWritable(
-            f"cannot write the scenario to {file}: {error.strerror or error}", hint="choose another file"
-        ) from None
+    write_whole(file, scenario.to_toml(), hint="choose another file")
 
 
 def _with_budget(given: dict[str, Any], costs: object) -> dict[str, Any]:

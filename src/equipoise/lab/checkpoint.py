@@ -1,8 +1,7 @@
 """Checkpoints: finished chunks in a folder, so that an interrupted run can go on.
 
-A chunk is written under another name and then renamed, so a file that exists is whole, whatever
-stopped the program; one that is damaged later is run again. The manifest says what the chunks
-belong to; anything else is refused.
+A chunk that exists is whole, whatever stopped the program; one that is damaged later is run again.
+The manifest says what the chunks belong to; anything else is refused.
 """
 
 from __future__ import annotations
@@ -10,10 +9,9 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
-import os
 import zipfile
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -21,11 +19,13 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from equipoise.core.policy import registered_policies
-from equipoise.errors import CheckpointMismatch, OutputNotWritable
+from equipoise.errors import CheckpointMismatch
+from equipoise.files import not_writable, write_whole
 from equipoise.lab.arena import Setting
 from equipoise.lab.trials import Ledger
 
 _MANIFEST = "manifest.json"
+_ELSEWHERE = "choose another folder; chunks that are there already are kept"
 # What a policy that chooses features is made of.
 _STAGES = ("first", "second", "screening", "reserve", "known_columns", "shown", "recover", "fit")
 # What reading a damaged archive can raise.
@@ -59,7 +59,7 @@ class Checkpoint:
         def save(file: BinaryIO) -> None:
             np.savez(file, seconds=np.array(seconds), **ledger._asdict())
 
-        write_whole(self._path(policy, first), save)
+        write_whole(self._path(policy, first), save, hint=_ELSEWHERE)
 
     def _path(self, policy: int, first: int) -> Path:
         return self.folder / f"policy-{policy}-trial-{first}.npz"
@@ -90,11 +90,11 @@ def open_checkpoint(
         folder.mkdir(parents=True, exist_ok=True)
         found = path.read_bytes() if path.exists() else None
     except OSError as error:
-        raise _not_writable(folder, error) from None
+        raise not_writable(folder, error, _ELSEWHERE) from None
     if found is not None:
         _compare(path, found, manifest)
     # Written in any case, to find out before any work whether that can be done.
-    write_whole(path, lambda file: file.write(json.dumps(manifest, indent=2).encode()))
+    write_whole(path, json.dumps(manifest, indent=2), hint=_ELSEWHERE)
     return Checkpoint(folder)
 
 
@@ -127,24 +127,3 @@ def policy_fingerprint(spec: str) -> str:
             numbers = [value for value in code.co_consts if isinstance(value, int | float)]
             digest.update(code.co_code + repr((numbers, code.co_names)).encode())
     return digest.hexdigest()
-
-
-def write_whole(path: Path, save: Callable[[BinaryIO], object]) -> None:
-    """Write a file that is either whole or not there, whatever stops the program."""
-    # A name of its own for every process: two runs in one folder write the same, but not at once.
-    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
-    try:
-        with partial.open("wb") as file:
-            save(file)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
-    except OSError as error:
-        raise _not_writable(path.parent, error) from None
-
-
-def _not_writable(folder: Path, error: OSError) -> OutputNotWritable:
-    return OutputNotWritable(
-        f"cannot keep a checkpoint in {folder}: {error.strerror or error}",
-        hint="choose another folder; chunks that are there already are kept",
-    )

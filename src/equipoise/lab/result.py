@@ -14,7 +14,8 @@ import numpy.typing as npt
 
 from equipoise.core.layout import Vector
 from equipoise.core.theory.static import optimal_loss
-from equipoise.errors import InvalidArgument, OutputNotWritable
+from equipoise.errors import InvalidArgument
+from equipoise.files import write_whole
 from equipoise.lab.arena import Setting
 from equipoise.lab.scenario import Scenario
 from equipoise.lab.table import Table
@@ -240,13 +241,7 @@ class SimulationResult:
             for field in Ledger._fields:
                 arrays[f"{index}_{field}"] = getattr(policy.ledger, field)
         header = json.dumps(self._header())
-        try:
-            with Path(path).open("wb") as file:
-                np.savez_compressed(file, header=np.array(header), **arrays)
-        except OSError as error:
-            raise OutputNotWritable(
-                f"cannot write {path}: {error.strerror or error}", hint="choose another place"
-            ) from None
+        write_whole(path, lambda file: np.savez_compressed(file, header=np.array(header), **arrays))
 
     @classmethod
     def load(cls, path: str | Path) -> SimulationResult:

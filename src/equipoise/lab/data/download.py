@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from equipoise.errors import DownloadFailed, OutputNotWritable
+from equipoise.files import write_whole
 from equipoise.lab.data.extra import library
 
 Progress = Callable[[int, int], None]
@@ -107,7 +108,7 @@ class _Attempt:
         self.done = 0
         self.part.write_bytes(b"")
         self._version = _version(response)
-        self._note.write_text(json.dumps({"url": self.url, "version": self._version}))
+        write_whole(self._note, json.dumps({"url": self.url, "version": self._version}))
 
     def _receive(self, response: Any) -> None:
         length = response.headers.get("Content-Length", "")

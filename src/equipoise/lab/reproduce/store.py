@@ -8,14 +8,12 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from equipoise.errors import OutputNotWritable
-from equipoise.lab.checkpoint import write_whole
+from equipoise.files import make_folder, write_whole
 
 
 @dataclass(frozen=True)
@@ -41,7 +39,7 @@ class Store:
             return
         path = self._path(self.folder, identity)
         text = json.dumps({"identity": identity, "record": record})
-        write_whole(path, lambda file: file.write(text.encode()))
+        write_whole(path, text)
         shutil.rmtree(path.with_suffix(""), ignore_errors=True)
 
     def chunks(self, identity: Mapping[str, Any]) -> Path | None:
@@ -55,15 +53,7 @@ class Store:
 
 def open_folder(folder: Path, *, option: str) -> Path:
     """Make the folder if it is new and try to write there; an error before any work."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            return folder
-    except OSError as error:
-        raise OutputNotWritable(
-            f"cannot write to {folder}: {error.strerror or error}",
-            hint=f"choose another directory with {option} DIR",
-        ) from error
+    return make_folder(folder, hint=f"choose another directory with {option} DIR")
 
 
 def _plain(identity: Mapping[str, Any]) -> dict[str, Any]:
