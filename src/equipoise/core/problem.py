@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from equipoise.core.layout import Matrix, Vector
 from equipoise.core.objective import Objective, norm_order
+from equipoise.core.real import NotReal, real_array
 from equipoise.core.terms import (
     check_limits,
     check_money,
@@ -278,8 +279,10 @@ def _countable(budget: float) -> float:
 
 def _valid_moment(moment: npt.ArrayLike, dim: int) -> Matrix:
     try:
-        matrix = np.array(moment, dtype=float)
-    except (TypeError, ValueError):
+        matrix = np.array(real_array(moment))
+    except NotReal as error:
+        raise InvalidMoment(f"moment holds {error}", hint=error.hint) from None
+    except (TypeError, ValueError, OverflowError):
         raise InvalidMoment("moment is not a matrix of numbers") from None
     if matrix.shape != (dim, dim):
         raise InvalidMoment(

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from equipoise.core.real import NotReal, foreign_kind
 from equipoise.errors import InvalidTable
 from equipoise.lab.table import library
 
@@ -47,7 +48,7 @@ def open_source(data: Any) -> Source:
     if package == "pyarrow" and hasattr(data, "to_batches") and hasattr(data, "column_names"):
         return _arrow(data, "arrow table")
     if isinstance(data, Mapping):
-        return _arrays({str(name): np.asarray(values) for name, values in data.items()}, "dictionary")
+        return _arrays({str(name): _as_array(values) for name, values in data.items()}, "dictionary")
     if isinstance(data, np.ndarray):
         return _numpy(data, "array")
     raise InvalidTable(
@@ -153,14 +154,16 @@ def _arrow(table: Any, name: str) -> Source:
 
 def _arrow_blocks(batches: Any, columns: Sequence[str]) -> Iterator[list[Column]]:
     for batch in batches:
-        yield [_arrow_column(batch.column(name)) for name in columns]
+        yield [_arrow_column(name, batch.column(name)) for name in columns]
 
 
-def _arrow_column(values: Any) -> Column:
+def _arrow_column(name: str, values: Any) -> Column:
     types = library("pyarrow").types
     kind = values.type
     if types.is_dictionary(kind):
-        return _arrow_column(values.dictionary_decode())
+        return _arrow_column(name, values.dictionary_decode())
+    if types.is_temporal(kind):
+        raise _foreign(name, "dates or times")
     if types.is_boolean(kind):
         values = values.cast("uint8")
         kind = values.type
@@ -177,22 +180,24 @@ def _pandas(frame: Any) -> Source:
     pandas = library("pandas")
     labels = {str(label): place for place, label in enumerate(frame.columns)}
 
-    def column(values: Any) -> Column:
+    def column(name: str, values: Any) -> Column:
         kind = values.dtype
         if isinstance(kind, pandas.CategoricalDtype):
-            return column(values.astype(kind.categories.dtype))
+            return column(name, values.astype(kind.categories.dtype))
+        if pandas.api.types.is_complex_dtype(kind):
+            raise _foreign(name, "complex numbers")
         if pandas.api.types.is_numeric_dtype(kind):  # true and false are numbers here
             numbers: Column = values.to_numpy(dtype=float, na_value=np.nan)
             return numbers
         missing = values.isna().to_numpy()
-        return _objects(values.astype(object).to_numpy(), missing)
+        return _objects(name, values.astype(object).to_numpy(), missing)
 
     def blocks(columns: Sequence[str]) -> Iterator[list[Column]]:
         places = [labels[name] for name in columns]
         rows = _rows(columns)
         for first in range(0, len(frame), rows):
             part = frame.iloc[first : first + rows]
-            yield [column(part.iloc[:, place]) for place in places]
+            yield [column(name, part.iloc[:, place]) for name, place in zip(columns, places, strict=True)]
 
     return Source("data frame", _unique([str(label) for label in frame.columns]), blocks)
 
@@ -205,6 +210,8 @@ def _polars(frame: Any) -> Source:
         raise InvalidTable("a Polars Series is one column", hint="give a DataFrame")
 
     def column(values: Any) -> Column:
+        if values.dtype.is_temporal():
+            raise _foreign(values.name, "dates or times")
         if values.dtype.is_numeric() or values.dtype in (polars.Boolean, polars.Null):
             numbers: Column = values.cast(polars.Float64).to_numpy()
             return numbers
@@ -236,29 +243,49 @@ def _arrays(columns: Mapping[str, npt.NDArray[Any]], name: str) -> Source:
     def blocks(chosen: Sequence[str]) -> Iterator[list[Column]]:
         step = _rows(chosen)
         for first in range(0, rows, step):
-            yield [_array_column(columns[column][first : first + step]) for column in chosen]
+            yield [_array_column(column, columns[column][first : first + step]) for column in chosen]
 
     return Source(name, _unique(list(columns)), blocks)
 
 
-def _array_column(values: npt.NDArray[Any]) -> Column:
+def _as_array(values: Any) -> npt.NDArray[Any]:
+    # A masked array would lose its mask.
+    return values if isinstance(values, np.ndarray) else np.asarray(values)
+
+
+def _array_column(name: str, values: npt.NDArray[Any]) -> Column:
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise _foreign(name, "masked entries")
     if values.dtype.kind in "biuf":
-        return values.astype(float)
+        return np.asarray(values).astype(float)
     objects = values.astype(object)
     missing = np.array([cell is None or cell != cell for cell in objects], dtype=bool)
-    return _objects(objects, missing)
+    return _objects(name, objects, missing)
 
 
-def _objects(cells: Column, missing: npt.NDArray[np.bool_]) -> Column:
+def _objects(name: str, cells: Column, missing: npt.NDArray[np.bool_]) -> Column:
     """Numbers, if all that is there are numbers; text otherwise."""
     present = cells[~missing]
-    if all(isinstance(cell, bool | int | float | np.number | np.bool_) for cell in present):
+    kinds = {foreign_kind(cell) for cell in present}
+    for what in ("dates or times", "complex numbers"):
+        if what in kinds:
+            raise _foreign(name, what)
+    if kinds == {None, "true and false"}:
+        raise InvalidTable(
+            f"column {name!r} mixes numbers with true and false", hint="write 1 and 0 throughout"
+        )
+    if kinds <= {None} or kinds == {"true and false"}:
         numbers = np.full(len(cells), np.nan)
         numbers[~missing] = present.astype(float)
         return numbers
     words = np.full(len(cells), None, dtype=object)
     words[~missing] = [str(cell) for cell in present]
     return words
+
+
+def _foreign(name: str, what: str) -> InvalidTable:
+    error = NotReal(what)
+    return InvalidTable(f"column {name!r} holds {error}", hint=f"{error.hint}; or leave the column out")
 
 
 def _rows(columns: Sequence[str]) -> int:
