@@ -54,7 +54,7 @@ GOOD = {"arms": ["a", "b"], "dim": 2, "budget": 10}
         ({"moment": [[1.0, 1e300], [1e300, 1e-300]]}, InvalidMoment, "not positive definite"),
         ({"moment": [[1.0, 1.0], [1.0, 1.0]]}, InvalidMoment, "never varies"),
         ({"moment": [[1.0, 0.0], [0.0, 0.0]]}, InvalidMoment, "diagonal entry"),
-        ({"moment": "eye"}, InvalidMoment, "not a matrix"),
+        ({"moment": "eye"}, InvalidMoment, "holds text"),
     ],
 )
 def test_refuses(change, error, message):

@@ -114,8 +114,8 @@ def test_what_makes_no_sense_is_refused(change, message):
         ([[1.0, 1 - 1e-16], [1 - 1e-16, 1.0]], "not positive definite"),
         ([[0.0, 0.0], [0.0, 0.0]], "not positive definite"),
         (3.0, "rows of numbers"),
-        (None, "rows of numbers"),
-        ([["a", "b"], ["c", "d"]], "not a matrix of numbers"),
+        (None, "holds missing values"),
+        ([["a", "b"], ["c", "d"]], "holds text"),
     ],
     ids=str,
 )
