@@ -115,3 +115,11 @@ def test_any_matrix_is_accepted_or_refused_with_a_reason(matrix):
     else:
         lower = problem.whitener()
         assert lower is None or np.all(np.isfinite(lower))
+
+
+def test_half_a_character_is_refused():
+    with pytest.raises(InvalidProblem, match=r"'a\\ud800' holds half a character"):
+        eq.Problem(["a\ud800", "b"], 2, 20)
+    with pytest.raises(InvalidProblem, match="half a character"):
+        eq.Problem(["a", "b"], 2, 20).with_arm("\udfff")
+    assert eq.Problem(["😀", "é"], 2, 20).arms == ("😀", "é")

@@ -57,12 +57,6 @@ def read_scenario(file: Path) -> Scenario:
         raise InvalidScenario(f"{file} is not a text file", hint="a scenario is a TOML document") from None
     except EquipoiseError as error:
         raise InvalidScenario(f"{file}: {error.message}", hint=error.hint) from None
-    except (TypeError, ValueError) as error:
-        # A value of another kind than its field, such as text where a number belongs.
-        raise InvalidScenario(
-            f"{file}: a value is of the wrong kind: {error}",
-            hint="--save-scenario FILE.toml shows how a scenario is written",
-        ) from None
 
 
 def save_scenario(file: Path, scenario: Scenario) -> None:
@@ -143,16 +137,16 @@ def _covariance(text: str) -> Any:
 
 
 def _load_matrix(file: Path) -> npt.NDArray[np.float64]:
-    import numpy as np
+    from equipoise.lab.unpacking import Damaged, read_npy
 
     try:
         with file.open("rb") as opened:
-            values = np.lib.format.read_array(opened, allow_pickle=False)
+            values = read_npy(opened, file.stat().st_size)
     except OSError as error:
         raise InvalidScenario(
             f"--covariance {file}: {error.strerror or error}", hint=_COVARIANCE_HINT
         ) from None
-    except (ValueError, EOFError):
+    except Damaged:
         raise InvalidScenario(
             f"--covariance {file}: not a file of numpy.save", hint=_COVARIANCE_HINT
         ) from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from copy import copy
@@ -242,12 +243,19 @@ def _arm_names(arms: Sequence[str] | int) -> tuple[str, ...]:
                 f"arm name {name!r} is not a non-empty string",
                 hint="give names, or just the number of arms, e.g. arms=3",
             )
+        if not is_text(name):
+            raise InvalidProblem(f"arm name {name!r} holds half a character", hint="write the name anew")
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise DuplicateArm(
             f"arm name used twice: {', '.join(map(repr, twice))}", hint="every arm needs its own name"
         )
     return tuple(str(name) for name in names)
+
+
+def is_text(name: str) -> bool:
+    """Whether it can be written to a file: half of a pair of code units cannot."""
+    return re.search("[\ud800-\udfff]", name) is None
 
 
 def _positive_integer(name: str, value: Any) -> int:

@@ -9,8 +9,6 @@ from __future__ import annotations
 import hashlib
 import inspect
 import json
-import zipfile
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,13 +21,12 @@ from equipoise.errors import CheckpointMismatch
 from equipoise.files import not_writable, write_whole
 from equipoise.lab.arena import Setting
 from equipoise.lab.trials import Ledger
+from equipoise.lab.unpacking import read_npz
 
 _MANIFEST = "manifest.json"
 _ELSEWHERE = "choose another folder; chunks that are there already are kept"
 # What a policy that chooses features is made of.
 _STAGES = ("first", "second", "screening", "reserve", "known_columns", "shown", "recover", "fit")
-# What reading a damaged archive can raise.
-_DAMAGED = (OSError, ValueError, KeyError, EOFError, NotImplementedError, zipfile.BadZipFile, zlib.error)
 
 
 @dataclass(frozen=True)
@@ -41,13 +38,11 @@ class Checkpoint:
     def read(self, policy: int, first: int, trials: int) -> tuple[Ledger, float] | None:
         """A finished chunk; None if there is none, or none that can be used."""
         try:
-            with (
-                self._path(policy, first).open("rb") as file,  # NumPy leaves damaged files open
-                np.load(file, allow_pickle=False) as archive,
-            ):
-                ledger = Ledger(*(archive[name] for name in Ledger._fields))
-                seconds = float(archive["seconds"])
-        except _DAMAGED:
+            with self._path(policy, first).open("rb") as file:
+                arrays = read_npz(file)
+            ledger = Ledger(*(arrays[name] for name in Ledger._fields))
+            seconds = float(arrays["seconds"])
+        except (OSError, ValueError, KeyError, TypeError):
             return None
         whole = all(part.ndim == 2 and len(part) == trials for part in ledger)
         return (ledger, seconds) if whole else None
@@ -101,17 +96,24 @@ def open_checkpoint(
 def _compare(path: Path, found: bytes, manifest: Mapping[str, Any]) -> None:
     try:
         values = json.loads(found)
-    except ValueError:
+    except (ValueError, RecursionError):
         values = None
     if not isinstance(values, dict):
         raise CheckpointMismatch(f"{path} is not a checkpoint's manifest", hint="use another folder")
     for name, expected in json.loads(json.dumps(manifest)).items():
         if values.get(name) != expected:
             raise CheckpointMismatch(
-                f"the checkpoint in {path.parent} belongs to another {name}: {values.get(name)!r} instead of "
-                f"{expected!r}",
+                f"the checkpoint in {path.parent} belongs to another {name}: "
+                f"{_shown(values.get(name))} instead of {_shown(expected)}",
                 hint="use another folder, or delete that one",
             )
+
+
+def _shown(value: Any) -> str:
+    try:
+        return repr(value)
+    except RecursionError:
+        return "something nested deeply"
 
 
 def policy_fingerprint(spec: str) -> str:

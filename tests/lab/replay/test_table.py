@@ -278,3 +278,10 @@ def test_the_digest_is_of_the_numbers(values):
     assert eq.as_table(values.copy(order="F"), targets=["0"]).digest == table.digest
     values[3, 2] += 1.0
     assert eq.as_table(values, targets=[0]).digest != table.digest
+
+
+def test_names_with_half_a_character_are_refused():
+    with pytest.raises(eq.errors.InvalidTable, match="holds half a character"):
+        eq.as_table(({"x\ud800": [1.0, 2.0], "y": [1.0, 2.0]}), targets=["y"])
+    with pytest.raises(eq.errors.InvalidTable, match="holds half a character"):
+        eq.as_table(({"x": ["a", "\udc80"], "y": [1.0, 2.0]}), targets=["y"], one_hot=True)

@@ -123,7 +123,7 @@ class _Attempt:
         try:
             note = json.loads(self._note.read_text())
             return str(note["version"]) if note["url"] == self.url else None
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
             return None
 
 

@@ -164,7 +164,7 @@ def _record(path: Path) -> dict[str, str] | None:
     try:
         record = json.loads(_record_path(path).read_text(encoding="utf-8"))
         return {key: str(record[key]) for key in ("url", "sha256", "checked")}
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
 
 

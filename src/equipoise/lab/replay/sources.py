@@ -7,7 +7,9 @@ table twice.
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,14 +18,17 @@ import numpy as np
 import numpy.typing as npt
 
 from equipoise.core.real import NotReal, foreign_kind
-from equipoise.errors import InvalidTable
+from equipoise.errors import EquipoiseError, InvalidTable
 from equipoise.lab.table import library
+from equipoise.lab.unpacking import Damaged, TooLarge, limited, most_unpacked
 
 Column = npt.NDArray[Any]
 Blocks = Callable[[Sequence[str]], Iterator[list[Column]]]
 
 # 32 MB: small beside a large table, large enough that blocks cost nothing by themselves.
 _CELLS_A_BLOCK = 4_000_000
+# Rows that repeat pack better than text: so many times the usual limit.
+_ROOM = 8
 _FILES = ".csv, .tsv (also .gz), .parquet, .feather, .arrow or .npy"
 
 
@@ -74,19 +79,42 @@ def _file(path: Path) -> Source:
     reader = readers.get(kind.lower())
     if reader is None:
         raise InvalidTable(f"{path.name} is no kind of table that is known", hint=f"give {_FILES}")
-    try:
+    with _explained(path, kind):
         with path.open("rb"):
             pass
-        return reader(path)
+        source = reader(path)
+
+    def blocks(columns: Sequence[str]) -> Iterator[list[Column]]:
+        # Numbers that repeat need hardly any room in some kinds of files.
+        left = most_unpacked(path.stat().st_size) * _ROOM // 8
+        with _explained(path, kind):
+            for block in source.blocks(columns):
+                left -= sum(map(len, block))
+                if left < 0:
+                    raise Damaged("it holds far more rows than its size lets expect")
+                yield block
+
+    return Source(source.name, source.columns, blocks)
+
+
+@contextmanager
+def _explained(path: Path, kind: str) -> Iterator[None]:
+    try:
+        yield
+    except EquipoiseError:
+        raise
+    except TooLarge as error:
+        raise InvalidTable(f"{path.name}: {error}", hint="if you trust it, unpack it first") from None
     except OSError as error:
         raise InvalidTable(f"cannot read {path}: {error.strerror or error}", hint="check the path") from None
-    except (ValueError, EOFError) as error:  # what Arrow and NumPy raise on other formats
+    except Exception as error:  # Arrow and NumPy raise all sorts of things on damaged files
         raise InvalidTable(
             f"{path.name} is not a whole {kind} file: {error}", hint="write it again, or give another"
         ) from None
 
 
 def _npy(path: Path) -> Source:
+    # Mapped, so a header that promises more than there is does no harm.
     return _numpy(np.load(path, mmap_mode="r", allow_pickle=False), path.name)
 
 
@@ -94,14 +122,26 @@ def _csv(path: Path) -> Source:
     csv = library("pyarrow.csv")
     mark = "\t" if ".tsv" in path.suffixes else ","
     parse = csv.ParseOptions(delimiter=mark)
-    with csv.open_csv(path, parse_options=parse) as reader:
+
+    @contextmanager
+    def opened() -> Iterator[Any]:
+        if path.suffix.lower() != ".gz":
+            yield path
+            return
+        with gzip.open(path) as unpacked:
+            yield limited(unpacked, most_unpacked(path.stat().st_size))
+
+    with opened() as file, csv.open_csv(file, parse_options=parse) as reader:
         names = reader.schema.names
 
     def blocks(columns: Sequence[str]) -> Iterator[list[Column]]:
         convert = csv.ConvertOptions(include_columns=list(columns), strings_can_be_null=True)
         try:
             # Whole, as a streaming reader takes a column's type from its first block alone.
-            table = csv.read_csv(path, parse_options=parse, convert_options=convert)
+            with opened() as file:
+                table = csv.read_csv(file, parse_options=parse, convert_options=convert)
+        except Damaged:
+            raise
         except ValueError as error:
             raise InvalidTable(f"{path.name} is not a table: {error}") from None
         yield from _arrow_blocks(table.to_batches(_rows(columns)), columns)

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from equipoise.core.inputs import LARGEST
 from equipoise.core.layout import Matrix
+from equipoise.core.problem import is_text
 from equipoise.core.real import NotReal, real_array
 from equipoise.errors import InvalidArgument, InvalidTable
 from equipoise.lab.replay.sources import Column, Source, open_source
@@ -55,6 +56,9 @@ class ReplayTable:
     file: str | None = None
 
     def __post_init__(self) -> None:
+        for column in (*self.context_names, *self.target_names):
+            if not is_text(column):
+                raise InvalidTable(f"column name {column!r} holds half a character", hint="rename it")
         if not self.digest:
             object.__setattr__(self, "digest", _digest(self))
 
