@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 
 import click
 
+from equipoise.cli.terminal import say
 from equipoise.errors import EquipoiseError
 
 _WRONG_INPUT = 2
@@ -66,13 +67,13 @@ class CommandGroup(click.Group):
 @click.pass_context
 def _show_help(ctx: click.Context) -> None:
     if ctx.invoked_subcommand is None:
-        click.echo(ctx.get_help())
+        say(ctx.get_help())
 
 
 def _fail(message: str, hint: str | None) -> NoReturn:
-    click.echo(f"{click.style('Error:', fg='red', bold=True)} {message}", err=True)
+    say(message, err=True, label="Error:", fg="red", bold=True)
     if hint is not None:
-        click.echo(f"{click.style('Hint:', bold=True)} {hint}", err=True)
+        say(hint, err=True, label="Hint:", bold=True)
     sys.exit(_WRONG_INPUT)
 
 

@@ -12,7 +12,7 @@ import click
 from equipoise.cli.cluster import check_cluster, cluster_option, executor_on
 from equipoise.cli.options import json_option, workers_option
 from equipoise.cli.progress import labelled_progress
-from equipoise.cli.terminal import new_table, output, print_table
+from equipoise.cli.terminal import new_table, output, print_table, say
 from equipoise.cli.values import positive_number, typed, whole_number
 from equipoise.files import check_file, write_whole
 
@@ -144,7 +144,7 @@ def command(
         reproduction_report(found, again=_again(panels, trials_scale, width_trials, seed)),
     )
     if as_json:
-        click.echo(json.dumps(found.record(), indent=2, allow_nan=False))
+        say(json.dumps(found.record(), indent=2, allow_nan=False))
         return
     _print_claims("What the paper says, and what was measured (± one standard error)", found.findings)
     _print_widths(found)
