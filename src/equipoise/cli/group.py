@@ -11,6 +11,7 @@ import click
 
 from equipoise.cli.terminal import say
 from equipoise.errors import EquipoiseError
+from equipoise.version import __version__
 
 _WRONG_INPUT = 2
 _INTERRUPTED = 130  # 128 + SIGINT, as shells report it
@@ -32,7 +33,7 @@ class CommandGroup(click.Group):
             context_settings={"help_option_names": ["-h", "--help"]},
         )
         self._names = tuple(commands)
-        click.version_option(package_name="equipoise", prog_name=name, message="%(prog)s %(version)s")(self)
+        click.version_option(__version__, prog_name=name, message="%(prog)s %(version)s")(self)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """In the order of a first visit, not of the alphabet."""

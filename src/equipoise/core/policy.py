@@ -7,6 +7,7 @@ import difflib
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
+from importlib import import_module
 from typing import Any, ClassVar, TypeVar, overload
 
 import numpy as np
@@ -124,7 +125,7 @@ def register(name: str, definition: Any = None) -> Any:
         )
     if not dataclasses.is_dataclass(policy):
         policy = dataclasses.dataclass(frozen=True, kw_only=True)(policy)
-    known = _REGISTRY.get(name)
+    known = _registry().get(name)
     # The same definition executed again (a notebook cell) replaces itself.
     if known is not None and (known.__module__, known.__qualname__) != (
         policy.__module__,
@@ -141,7 +142,13 @@ def register(name: str, definition: Any = None) -> Any:
 
 def registered_policies() -> dict[str, type[Policy]]:
     """All policies by name, in alphabetical order."""
-    return dict(sorted(_REGISTRY.items()))
+    return dict(sorted(_registry().items()))
+
+
+def _registry() -> dict[str, type[Policy]]:
+    # The package's own policies register themselves when they are imported, wherever this is asked first.
+    import_module("equipoise.core.policies")
+    return _REGISTRY
 
 
 def parse_policy(text: str | Policy) -> Policy:
@@ -158,7 +165,7 @@ def parse_policy(text: str | Policy) -> Policy:
         )
     name, *pairs = text.split(":")
     try:
-        kind = _REGISTRY[name]
+        kind = _registry()[name]
     except KeyError:
         raise UnknownPolicy(f"no policy {name!r}", hint=_suggest(name, list(_REGISTRY))) from None
     arguments: dict[str, Any] = {}
