@@ -102,11 +102,11 @@ def _fetch(
     if path.is_file() and expected.digest is not None and _matches(path, expected):
         return _keep(path, path, url, expected, new=False)  # somebody put it there
     part = path.with_name(path.name + ".part")
-    resumed = download(url, part, patience=patience, progress=tell)
+    resumed = download(url, part, most=file.most_bytes, patience=patience, progress=tell)
     if not _matches(part, expected) and resumed:
         # What was there may have been of another version: once more, from the first byte.
         part.unlink(missing_ok=True)
-        download(url, part, patience=patience, progress=tell)
+        download(url, part, most=file.most_bytes, patience=patience, progress=tell)
     if not _matches(part, expected):
         part.unlink(missing_ok=True)
         raise ChecksumMismatch(
