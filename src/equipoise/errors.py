@@ -134,13 +134,13 @@ class ClusterUnreachable(EquipoiseError, ConnectionError):
 
 
 class DataNotFound(EquipoiseError, FileNotFoundError):
-    """No such file of ratings, or a source that was not fetched yet."""
+    """No such file, or a source that was not fetched yet."""
 
     __str__ = EquipoiseError.__str__
 
 
 class InvalidData(EquipoiseError, ValueError):
-    """A file of ratings that is not what it should be."""
+    """A file that is not what it should be."""
 
 
 class RatingOutOfRange(InvalidData):

@@ -173,7 +173,7 @@ def test_a_disk_that_fills_up_later(fail, monkeypatch):
     def refuse(*_, **__):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(demo_plot, "save_plot", refuse)
+    monkeypatch.setattr(os, "fsync", refuse)
     message, _ = fail(*SMALL)
     assert "No space left on device" in message
 

@@ -341,7 +341,7 @@ def files(tmp_path):
         (["--floors", "1,-2,3"], "'-2' in --floors 1,-2,3 is not a whole number", "--floors 0,20,0"),
         (["--caps", "none,x,3"], "'x' in --caps none,x,3 is not a whole number", "--caps none,30,none"),
         (["--caps", "10,10,10"], "the caps leave 20 of the budget of 50 unspent", "raise caps"),
-        (["--save-scenario", "none/mine.toml"], "cannot write the scenario to", "another file"),
+        (["--save-scenario", "none/mine.toml"], "cannot write to none", "another file"),
         (["--student-noise", 2], "has no variance", "above 2"),
         (["--moment", "guessed"], "'guessed'", "--help"),
         (["--lost", 1], "--lost 1 is not a number of at least 0 and below 1", "--lost 0.1"),
@@ -349,7 +349,7 @@ def files(tmp_path):
         (["--policy", "trace-usb"], "no policy 'trace-usb'", "'trace-ucb'"),
         (["--policy", "uniform", "--policy", "uniform"], "given twice", None),
         (["--output", "file/below"], "cannot write to", "another folder"),
-        (["--checkpoint", "file/below"], "cannot keep a checkpoint", "another folder"),
+        (["--checkpoint", "file/below"], "cannot write to", "another folder"),
         (["--cluster", "tcp://127.0.0.1:1", "--workers", 2], "--workers is for threads", "leave one out"),
     ],
 )

@@ -54,7 +54,7 @@ GOOD = {"arms": ["a", "b"], "dim": 2, "budget": 10}
         ({"moment": [[1.0, 1e300], [1e300, 1e-300]]}, InvalidMoment, "not positive definite"),
         ({"moment": [[1.0, 1.0], [1.0, 1.0]]}, InvalidMoment, "never varies"),
         ({"moment": [[1.0, 0.0], [0.0, 0.0]]}, InvalidMoment, "diagonal entry"),
-        ({"moment": "eye"}, InvalidMoment, "not a matrix"),
+        ({"moment": "eye"}, InvalidMoment, "holds text"),
     ],
 )
 def test_refuses(change, error, message):
@@ -145,3 +145,11 @@ def _check_whitener(matrix):
         found = (lower / scale[:, None]) @ (lower / scale[:, None]).T
         np.testing.assert_allclose(found, matrix / scale / scale[:, None], atol=1e-9)
     return True
+
+
+def test_half_a_character_is_refused():
+    with pytest.raises(InvalidProblem, match=r"'a\\ud800' holds half a character"):
+        eq.Problem(["a\ud800", "b"], 2, 20)
+    with pytest.raises(InvalidProblem, match="half a character"):
+        eq.Problem(["a", "b"], 2, 20).with_arm("\udfff")
+    assert eq.Problem(["😀", "é"], 2, 20).arms == ("😀", "é")

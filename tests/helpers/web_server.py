@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import ssl
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,6 +23,7 @@ class Web:
     lengths: bool = True  # whether it says how long a file is
     cuts: list[int] = field(default_factory=list)  # bytes after which the next answers break off
     failures: list[int] = field(default_factory=list)  # statuses of the next answers
+    redirections: dict[str, str] = field(default_factory=dict)  # name: where it has moved
     shifted: int = 0  # answers with another part than was asked for
     requests: list[tuple[str, str | None]] = field(default_factory=list)  # path, Range
 
@@ -31,7 +33,8 @@ class Web:
 
 
 @contextmanager
-def serve(folder: Path) -> Iterator[Web]:
+def serve(folder: Path, certificate: Path | None = None) -> Iterator[Web]:
+    """Serve the folder; by https if there is a certificate with its key."""
     web = Web(folder)
 
     class Handler(BaseHTTPRequestHandler):
@@ -41,6 +44,12 @@ def serve(folder: Path) -> Iterator[Web]:
             web.requests.append((self.path, self.headers["Range"]))
             if web.failures:
                 self.send_error(web.failures.pop(0))
+                return
+            moved = web.redirections.get(self.path.rpartition("/")[2])
+            if moved:
+                self.send_response(302)
+                self.send_header("Location", moved)
+                self.end_headers()
                 return
             file = web.folder / self.path.rpartition("/")[2]
             if not file.is_file():
@@ -77,7 +86,12 @@ def serve(folder: Path) -> Iterator[Web]:
         def log_message(self, *_: object) -> None: ...
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    web.url = f"http://127.0.0.1:{server.server_port}/files"
+    if certificate is not None:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate)
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+    scheme = "http" if certificate is None else "https"
+    web.url = f"{scheme}://127.0.0.1:{server.server_port}/files"
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     try:

@@ -330,3 +330,10 @@ def test_a_disk_that_fills_up(tmp_path, monkeypatch):
 def test_a_folder_that_does_not_exist_is_made(tmp_path, expected):
     assert_same(eq.simulate(SCENARIO, POLICIES, **RUN, checkpoint=str(tmp_path / "a" / "b")), expected)
     assert len(kept(tmp_path / "a" / "b")) == CHUNKS
+
+
+@pytest.mark.parametrize("text", ["[" * 5_000, '{"version": ' + "[" * 980 + "]" * 980 + "}", "\udc80", "3"])
+def test_a_manifest_that_is_none(tmp_path, text):
+    (tmp_path / "manifest.json").write_bytes(text.encode("utf-8", "surrogateescape"))
+    with pytest.raises(CheckpointMismatch):
+        eq.simulate(SCENARIO, POLICIES, **RUN, checkpoint=tmp_path)

@@ -114,8 +114,8 @@ def test_what_makes_no_sense_is_refused(change, message):
         ([[1.0, 1 - 1e-16], [1 - 1e-16, 1.0]], "not positive definite"),
         ([[0.0, 0.0], [0.0, 0.0]], "not positive definite"),
         (3.0, "rows of numbers"),
-        (None, "rows of numbers"),
-        ([["a", "b"], ["c", "d"]], "not a matrix of numbers"),
+        (None, "holds missing values"),
+        ([["a", "b"], ["c", "d"]], "holds text"),
     ],
     ids=str,
 )
@@ -195,3 +195,25 @@ def test_documents_that_are_not_toml(text):
 def test_unknown_pieces_are_refused():
     with pytest.raises(TypeError, match="drift"):
         eq.GaussianScenario(noise=[1.0, 2.0], dim=2, budget=60, drift=1.0)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "noise = " + "[" * 5_000 + "]" * 5_000,
+        "noise = " + "{a = " * 5_000 + "1" + "}" * 5_000,
+        "a" + ".a" * 5_000 + " = 1",
+        "noise" + ".a" * 5_000 + " = 1\ndim = 2\nbudget = 20",
+        "noise = [1.0]\ndim = 2\nbudget = 20\ncontexts" + ".kind" * 5_000 + " = 1",
+        "noise = [1.0]\ndim = 2\nbudget = " + "9" * 5_000,
+        "noise = [1.0]\ndim = 1e400\nbudget = 20",
+        "noise = [1.0]\ndim = 2\nbudget = 20\nobjective = [[1]]",
+        "noise = [2026-01-01]\ndim = 2\nbudget = 20",
+        "\x00",
+        "noise = [",
+    ],
+    ids=lambda text: text[:30],
+)
+def test_no_toml_brings_it_down(text):
+    with pytest.raises(InvalidScenario):
+        eq.Scenario.from_toml(text)

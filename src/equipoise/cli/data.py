@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from equipoise.cli.options import json_option
-from equipoise.cli.terminal import new_table, output, print_table
+from equipoise.cli.terminal import new_table, output, print_table, say
 from equipoise.cli.values import typed, whole_number
 from equipoise.errors import InvalidArgument, TermsNotAccepted
 
@@ -62,7 +62,7 @@ def fetch(name: str, accept_terms: bool, mirror: str | None) -> None:
     source = find_source(name)
     accepted = accept_terms or terms_accepted(name)
     if not accepted:
-        click.echo(f"{source.terms}\n", err=True)
+        say(f"{source.terms}\n", err=True)
         accepted = _ask(f"Download {source.name} ({source.size}) under these terms?")
         if not accepted:
             raise TermsNotAccepted(
@@ -75,7 +75,7 @@ def fetch(name: str, accept_terms: bool, mirror: str | None) -> None:
                 name, accept_terms=accepted, mirror=mirror, progress=lambda _, done, total: show(done, total)
             )
     except KeyboardInterrupt:
-        click.echo("Stopped. What has arrived is kept: type the same line again to go on.", err=True)
+        say("Stopped. What has arrived is kept: type the same line again to go on.", err=True)
         raise click.Abort from None
     console = output()
     for file in files:
@@ -100,7 +100,7 @@ def show(file: tuple[str, ...], items: list[int] | None, as_json: bool) -> None:
 
     summary = eq.inspect_ratings(file[0] if len(file) == 1 else list(file), items=items)
     if as_json:
-        click.echo(json.dumps(summary.record(), indent=2))
+        say(json.dumps(summary.record(), indent=2))
     else:
         _print_summary(summary, ", ".join(file))
 
@@ -133,7 +133,7 @@ def _ask(question: str) -> bool:
     try:
         return click.confirm(question, err=True)
     except click.Abort:  # nobody there to answer
-        click.echo(err=True)
+        say(err=True)
         return False
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,7 +11,7 @@ import click
 
 from equipoise.cli.terminal import progress_output
 from equipoise.cli.values import typed, whole_number
-from equipoise.errors import InvalidArgument
+from equipoise.files import make_folder
 
 BUDGET = "350"
 # Of 300 seeds, the median trial cut the worst actual error to 0.62 of uniform's; so does this one.
@@ -68,8 +67,7 @@ def command(policy: str, budget: int, seed: int, folder: Path) -> None:
         comparison = world.compare(chosen, uniform, advance)
     # Saved before anything is printed: a reader like head may close the pipe early.
     if plot is not None:
-        with _explained(plot):
-            save_plot(comparison, plot, version=eq.__version__)
+        save_plot(comparison, plot, version=eq.__version__)
     print_comparison(comparison)
     if plot is None:
         print_lines("No plot was saved: matplotlib is missing. To get one: pip install 'equipoise[plot]'")
@@ -84,21 +82,7 @@ def _plot_path(folder: Path) -> Path | None:
 
     if not can_plot():
         return None
-    with _explained(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            return folder / "demo.png"
-
-
-@contextmanager
-def _explained(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise InvalidArgument(
-            f"cannot write to {path}: {error.strerror or error}",
-            hint="choose another directory with --output DIR",
-        ) from error
+    return make_folder(folder, hint="choose another directory with --output DIR") / "demo.png"
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from equipoise.cli.demo_trial import Comparison
+from equipoise.files import write_whole
 
 # Blue and orange of Okabe and Ito (2008) stay apart in every common form of colour blindness;
 # the markers differ in shape as well.
@@ -65,7 +66,8 @@ def save_plot(comparison: Comparison, path: Path, *, version: str) -> None:
             columnspacing=1.8,
         )
         figure.text(0.02, 0.022, settings, fontsize=7.5, color=_QUIET)
-        figure.savefig(path, metadata={"Title": title(comparison), "Description": settings})
+        metadata = {"Title": title(comparison), "Description": settings}
+        write_whole(path, lambda file: figure.savefig(file, format="png", metadata=metadata))
 
 
 def title(comparison: Comparison) -> str:

@@ -9,7 +9,9 @@ from typing import Any, NoReturn
 
 import click
 
+from equipoise.cli.terminal import say
 from equipoise.errors import EquipoiseError
+from equipoise.version import __version__
 
 _WRONG_INPUT = 2
 _INTERRUPTED = 130  # 128 + SIGINT, as shells report it
@@ -31,7 +33,7 @@ class CommandGroup(click.Group):
             context_settings={"help_option_names": ["-h", "--help"]},
         )
         self._names = tuple(commands)
-        click.version_option(package_name="equipoise", prog_name=name, message="%(prog)s %(version)s")(self)
+        click.version_option(__version__, prog_name=name, message="%(prog)s %(version)s")(self)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """In the order of a first visit, not of the alphabet."""
@@ -66,13 +68,13 @@ class CommandGroup(click.Group):
 @click.pass_context
 def _show_help(ctx: click.Context) -> None:
     if ctx.invoked_subcommand is None:
-        click.echo(ctx.get_help())
+        say(ctx.get_help())
 
 
 def _fail(message: str, hint: str | None) -> NoReturn:
-    click.echo(f"{click.style('Error:', fg='red', bold=True)} {message}", err=True)
+    say(message, err=True, label="Error:", fg="red", bold=True)
     if hint is not None:
-        click.echo(f"{click.style('Hint:', bold=True)} {hint}", err=True)
+        say(hint, err=True, label="Hint:", bold=True)
     sys.exit(_WRONG_INPUT)
 
 

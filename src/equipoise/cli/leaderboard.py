@@ -12,7 +12,7 @@ import click
 from equipoise.cli.cluster import check_cluster, cluster_option, executor_on
 from equipoise.cli.options import LARGEST_SEED, MOST_TRIALS, json_option, workers_option
 from equipoise.cli.progress import labelled_progress
-from equipoise.cli.terminal import new_table, output, print_table
+from equipoise.cli.terminal import new_table, output, print_table, say
 from equipoise.cli.values import typed, whole_number
 from equipoise.errors import InvalidArgument
 
@@ -113,14 +113,12 @@ def command(
                 progress=progress,
             )
     except KeyboardInterrupt:
-        click.echo(
-            f"Stopped. What is finished is kept in {kept}: type the same line again to go on.", err=True
-        )
+        say(f"Stopped. What is finished is kept in {kept}: type the same line again to go on.", err=True)
         raise click.Abort from None
     files = lab.write_bar(board, folder) if bar else lab.write_leaderboard(board, folder)
     if as_json:
         record = lab.bar_record(board) if bar else board.record()
-        click.echo(json.dumps(record, indent=2, allow_nan=False))
+        say(json.dumps(record, indent=2, allow_nan=False))
         return
     if bar:
         _print_bar(board)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from equipoise.cli.terminal import say
 from equipoise.cli.values import typed, whole_number
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def chosen_policies(typed: tuple[str, ...], setting: Setting) -> list[str]:
     late = [name for name in names if type(parsed[name]).forced_start]
     if typed or problem.pays_for_start or not late:
         return names
-    click.echo(
+    say(
         f"Without {', '.join(late)}: adaptive policies start with d + 1 units an arm, "
         f"{problem.least_budget:.10g} in all, and the budget is {setting.budget:.10g}.",
         err=True,

@@ -11,7 +11,7 @@ from equipoise.cli.cluster import cluster_option, executor_on
 from equipoise.cli.options import LARGEST_SEED, MOST_TRIALS, json_option
 from equipoise.cli.plan_simulated import print_simulated
 from equipoise.cli.progress import progress_bar
-from equipoise.cli.terminal import new_table, output, print_table
+from equipoise.cli.terminal import new_table, output, print_table, say
 from equipoise.cli.values import (
     parse_costs,
     parse_noise,
@@ -148,7 +148,7 @@ def command(
         record = {"version": eq.__version__, **plan.record()}
         if simulated:
             record["simulated"] = {found.policy: found.record() for found in simulated}
-        click.echo(json.dumps(record, indent=2, allow_nan=False))
+        say(json.dumps(record, indent=2, allow_nan=False))
         return
     print_table(_table(plan), title=_title(plan))
     output().print(_saving(plan))

@@ -27,6 +27,7 @@ from equipoise.cli.options import (
     workers_option,
 )
 from equipoise.cli.progress import progress_bar
+from equipoise.cli.terminal import say
 from equipoise.cli.values import parse_names, parse_objective, parse_weights, whole_number
 from equipoise.errors import InvalidArgument
 
@@ -137,7 +138,7 @@ def command(
     if as_json:
         records = [result.record() for result in results]
         plain = records[0] if len(records) == 1 else {"runs": records}
-        click.echo(json.dumps(plain, indent=2, allow_nan=False))
+        say(json.dumps(plain, indent=2, allow_nan=False))
         return
     from equipoise.cli.replay_output import print_results
 
@@ -209,5 +210,5 @@ def _run(
                 **settings,
             )
     except KeyboardInterrupt:
-        click.echo(farewell(done, total or trials * len(policies), checkpoint), err=True)
+        say(farewell(done, total or trials * len(policies), checkpoint), err=True)
         raise click.Abort from None

@@ -12,9 +12,9 @@ import click
 from equipoise.cli.cluster import check_cluster, cluster_option, executor_on
 from equipoise.cli.options import json_option, workers_option
 from equipoise.cli.progress import labelled_progress
-from equipoise.cli.terminal import new_table, output, print_table
+from equipoise.cli.terminal import new_table, output, print_table, say
 from equipoise.cli.values import positive_number, typed, whole_number
-from equipoise.errors import OutputNotWritable
+from equipoise.files import check_file, write_whole
 
 if TYPE_CHECKING:
     from equipoise.lab.reproduce import Finding, Reproduction
@@ -123,7 +123,7 @@ def command(
 
     check_cluster(cluster, workers)
     if claims_table is not None:
-        _try_out(claims_table)
+        check_file(claims_table, hint="choose another file with --claims-table FILE")
     with executor_on(cluster) as executor, labelled_progress() as progress:
         found = reproduce(
             panels,
@@ -138,13 +138,13 @@ def command(
             progress=progress,
         )
     if claims_table is not None:
-        claims_table.write_text(found.claims_table())
+        write_whole(claims_table, found.claims_table())
     report = write_report(
         folder / "report.html",
         reproduction_report(found, again=_again(panels, trials_scale, width_trials, seed)),
     )
     if as_json:
-        click.echo(json.dumps(found.record(), indent=2, allow_nan=False))
+        say(json.dumps(found.record(), indent=2, allow_nan=False))
         return
     _print_claims("What the paper says, and what was measured (± one standard error)", found.findings)
     _print_widths(found)
@@ -197,14 +197,3 @@ def _print_widths(found: Reproduction) -> None:
         verdicts = (_SHORT[str(found.by_width[width][place].verdict)] for width in widths)
         table.add_row(finding.id, *verdicts)
     print_table(table, title=f"The same claims by width, {found.width_trials:,} trials a point")
-
-
-def _try_out(path: Path) -> None:
-    """Refuse a table that cannot be written before any work, and leave an older one as it is."""
-    try:
-        path.open("a").close()
-    except OSError as error:
-        raise OutputNotWritable(
-            f"cannot write to {path}: {error.strerror or error}",
-            hint="choose another file with --claims-table FILE",
-        ) from error

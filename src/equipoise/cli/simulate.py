@@ -26,6 +26,7 @@ from equipoise.cli.options import (
     workers_option,
 )
 from equipoise.cli.progress import progress_bar
+from equipoise.cli.terminal import say
 from equipoise.cli.values import (
     number_between,
     parse_caps,
@@ -165,7 +166,7 @@ def command(
 
         files = write_results(output, result, again=again)
     if as_json:
-        click.echo(json.dumps(result.record(), indent=2, allow_nan=False))
+        say(json.dumps(result.record(), indent=2, allow_nan=False))
         return
     from equipoise.cli.simulate_output import print_result
 
@@ -205,5 +206,5 @@ def _run(
                 checkpoint=checkpoint,
             )
     except KeyboardInterrupt:
-        click.echo(farewell(done, trials * len(policies), checkpoint), err=True)
+        say(farewell(done, trials * len(policies), checkpoint), err=True)
         raise click.Abort from None

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from equipoise.cli.options import MOST_UNITS
 from equipoise.cli.values import positive_number, whole_number
-from equipoise.errors import EquipoiseError, InvalidArgument, InvalidScenario, OutputNotWritable
+from equipoise.errors import EquipoiseError, InvalidArgument, InvalidScenario
+from equipoise.files import write_whole
 
 if TYPE_CHECKING:
     import numpy as np
@@ -56,22 +57,11 @@ def read_scenario(file: Path) -> Scenario:
         raise InvalidScenario(f"{file} is not a text file", hint="a scenario is a TOML document") from None
     except EquipoiseError as error:
         raise InvalidScenario(f"{file}: {error.message}", hint=error.hint) from None
-    except (TypeError, ValueError) as error:
-        # A value of another kind than its field, such as text where a number belongs.
-        raise InvalidScenario(
-            f"{file}: a value is of the wrong kind: {error}",
-            hint="--save-scenario FILE.toml shows how a scenario is written",
-        ) from None
 
 
 def save_scenario(file: Path, scenario: Scenario) -> None:
     """Write the scenario as TOML."""
-    try:
-        file.write_text(scenario.to_toml(), encoding="utf-8")
-    except OSError as error:
-        raise OutputNotWritable(
-            f"cannot write the scenario to {file}: {error.strerror or error}", hint="choose another file"
-        ) from None
+    write_whole(file, scenario.to_toml(), hint="choose another file")
 
 
 def _with_budget(given: dict[str, Any], costs: object) -> dict[str, Any]:
@@ -147,16 +137,16 @@ def _covariance(text: str) -> Any:
 
 
 def _load_matrix(file: Path) -> npt.NDArray[np.float64]:
-    import numpy as np
+    from equipoise.lab.unpacking import Damaged, read_npy
 
     try:
         with file.open("rb") as opened:
-            values = np.lib.format.read_array(opened, allow_pickle=False)
+            values = read_npy(opened, file.stat().st_size)
     except OSError as error:
         raise InvalidScenario(
             f"--covariance {file}: {error.strerror or error}", hint=_COVARIANCE_HINT
         ) from None
-    except (ValueError, EOFError):
+    except Damaged:
         raise InvalidScenario(
             f"--covariance {file}: not a file of numpy.save", hint=_COVARIANCE_HINT
         ) from None

@@ -1,33 +1,66 @@
-"""Tables and sentences for terminals, pipes and files alike."""
+"""Tables and sentences for terminals, pipes and files alike: the one door through which text leaves."""
 
 from __future__ import annotations
 
 import os
+import re
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from functools import cache
+from typing import IO, TYPE_CHECKING, Any
+
+import click
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.segment import Segment
     from rich.table import Table
+    from rich.text import Text
 
 # Wide enough for every table of this package.
 _WIDTH_WITHOUT_TERMINAL = 100
+# What a terminal obeys rather than shows: controls but for tabs and ends of lines, directions of writing,
+# separators that some take for ends of lines, and halves of characters.
+_OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+_PLAIN_TERMINALS = ("dumb", "unknown")
+
+
+def visible(text: str) -> str:
+    r"""The text with everything that a terminal would obey written out, as JSON does.
+
+    >>> visible("a\x1b[2Jb")
+    'a\\u001b[2Jb'
+    """
+    return _OBEYED.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def say(text: str = "", *, err: bool = False, label: str = "", **style: Any) -> None:
+    """A line on standard output, or on standard error, after a label in colour."""
+    stream = sys.stderr if err else sys.stdout
+    colour = wants_colour(stream)
+    shown = f"{click.style(label, **style) if colour else label} " if label else ""
+    click.echo(shown + visible(text), err=err, color=colour)
+
+
+def wants_colour(stream: IO[str]) -> bool:
+    """Whether the stream gets colours: NO_COLOR says no, FORCE_COLOR yes, else a terminal that shows them."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    forced = os.environ.get("FORCE_COLOR")
+    if forced:
+        return forced != "0"
+    return _is_terminal(stream)
 
 
 def output() -> Console:
     """Standard output, with text printed as it is: brackets and colons are no markup here."""
-    from rich.console import Console
-
     told = sys.stdout.isatty() or "COLUMNS" in os.environ
-    width = None if told else _WIDTH_WITHOUT_TERMINAL
-    return Console(width=width, markup=False, emoji=False, highlight=False)
+    return _console(sys.stdout, width=None if told else _WIDTH_WITHOUT_TERMINAL)
 
 
 def progress_output() -> Console:
     """Standard error, so that a progress bar never ends up in a file of results."""
-    from rich.console import Console
-
-    return Console(stderr=True, markup=False, emoji=False, highlight=False)
+    return _console(sys.stderr, stderr=True, force_terminal=_is_terminal(sys.stderr))
 
 
 def new_table(*columns: str, text_columns: int = 1) -> Table:
@@ -48,3 +81,36 @@ def print_table(table: Table, *, title: str) -> None:
     console.print(title, style="bold")
     console.print(table)
     console.print()
+
+
+def _is_terminal(stream: IO[str]) -> bool:
+    return stream.isatty() and os.environ.get("TERM") not in _PLAIN_TERMINALS
+
+
+def _console(stream: IO[str], **settings: Any) -> Console:
+    colour = wants_colour(stream)
+    if not colour:
+        settings["color_system"] = None
+    elif not _is_terminal(stream):
+        settings["color_system"] = "standard"
+    settings.setdefault("force_terminal", colour or stream.isatty())
+    console: Console = _careful_console()(**settings, markup=False, emoji=False, highlight=False)
+    return console
+
+
+@cache
+def _careful_console() -> Any:
+    """A console that prints nothing a terminal would obey but its own colours."""
+    from rich.console import Console
+
+    class CarefulConsole(Console):
+        def render_str(self, text: str, **rest: Any) -> Text:
+            # Here, so that columns are as wide as what is shown.
+            return super().render_str(visible(text), **rest)
+
+        def render(self, *content: Any, **options: Any) -> Iterable[Segment]:
+            # And here, for texts that are made elsewhere.
+            for segment in super().render(*content, **options):
+                yield segment if segment.control else segment._replace(text=visible(segment.text))
+
+    return CarefulConsole

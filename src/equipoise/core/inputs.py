@@ -11,7 +11,10 @@ import numpy.typing as npt
 
 from equipoise.core.compiled import compiled
 from equipoise.core.layout import Matrix, Vector
+from equipoise.core.real import NotReal, real_array, real_number
 from equipoise.errors import InvalidArgument, InvalidContext, InvalidOutcome
+
+_FLOAT = np.dtype(np.float64)
 
 LARGEST = 1e140
 """Contexts and residuals are squared and summed; beyond this they would overflow."""
@@ -20,7 +23,11 @@ LARGEST = 1e140
 def checked_context(x: npt.ArrayLike, dim: int) -> Vector:
     """One context as an array, or InvalidContext."""
     try:
-        context = np.ascontiguousarray(x, dtype=float)
+        # What most callers hand over needs no look at its entries.
+        known = type(x) is np.ndarray and x.dtype is _FLOAT
+        context: Vector = np.ascontiguousarray(x if known else real_array(x))
+    except NotReal as error:
+        raise InvalidContext(f"the context holds {error}", hint=error.hint) from None
     except (TypeError, ValueError, OverflowError):
         raise InvalidContext("the context is not a list of numbers") from None
     if context.shape != (dim,):
@@ -45,7 +52,9 @@ def checked_context(x: npt.ArrayLike, dim: int) -> Vector:
 def checked_batch(contexts: Any, dim: int) -> Matrix:
     """Contexts as the rows of a matrix, or InvalidContext that says which unit is wrong."""
     # A data frame would list its columns, an array of one number nothing.
-    rows = np.asarray(contexts) if hasattr(contexts, "__array__") else contexts
+    # A masked array keeps its mask.
+    table = hasattr(contexts, "__array__") and not isinstance(contexts, np.ndarray)
+    rows = np.asarray(contexts) if table else contexts
     if not isinstance(rows, Iterable) or (isinstance(rows, np.ndarray) and rows.ndim != 2):
         raise InvalidContext("the batch is not a list of contexts", hint="one row of numbers a unit")
     batch = []
@@ -59,16 +68,17 @@ def checked_batch(contexts: Any, dim: int) -> Matrix:
 
 def checked_outcome(outcome: float) -> float:
     """An outcome as a finite number, or InvalidOutcome."""
+    what, hint = "", "if it will never be known call lose(id)"
     try:
-        value = float(outcome)
+        value = float(outcome) if type(outcome) is int else real_number(outcome)
+    except NotReal as error:
+        value, what, hint = math.nan, f", but {error.what}", error.hint
     except (TypeError, ValueError, OverflowError):
         value = math.nan
     if math.isfinite(value) and not abs(value) < LARGEST:
         raise InvalidOutcome(f"outcome {outcome!r} is too large to square", hint="give it another unit")
-    if not math.isfinite(value) or isinstance(outcome, str):
-        raise InvalidOutcome(
-            f"outcome {outcome!r} is not a finite number", hint="if it will never be known call lose(id)"
-        )
+    if not math.isfinite(value):
+        raise InvalidOutcome(f"outcome {outcome!r} is not a finite number{what}", hint=hint)
     return value
 
 

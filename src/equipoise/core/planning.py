@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from equipoise.core.layout import Vector
 from equipoise.core.objective import Objective
+from equipoise.core.real import real_array
 from equipoise.core.tables import html_table, text_table
 from equipoise.core.theory.static import (
     best_allocation,
@@ -210,7 +211,10 @@ def whole_steps(money: float, step: float) -> int:
 
 
 def _one_an_arm(what: str, values: npt.ArrayLike, arms: int) -> Vector:
-    numbers = np.asarray(values, float)
+    try:
+        numbers = real_array(values)
+    except (TypeError, ValueError, OverflowError):
+        numbers = np.array(np.nan)
     if numbers.shape not in ((), (arms,)):
         raise InvalidArgument(
             f"{numbers.size} {what}s for {arms} arms", hint=f"give one {what} an arm, or one for all"

@@ -6,6 +6,7 @@ import dataclasses
 import difflib
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from typing import Any, ClassVar, TypeVar, overload
 
 import numpy as np
@@ -190,7 +191,7 @@ def register(name: str, definition: Any = None) -> Any:
         # Python allows no frozen class below one that is not.
         above = getattr(policy, "__dataclass_params__", None)
         policy = dataclasses.dataclass(frozen=above is None or above.frozen, kw_only=True)(policy)
-    known = _REGISTRY.get(name)
+    known = _registry().get(name)
     # The same definition executed again (a notebook cell) replaces itself.
     if known is not None and (known.__module__, known.__qualname__) != (
         policy.__module__,
@@ -207,7 +208,13 @@ def register(name: str, definition: Any = None) -> Any:
 
 def registered_policies() -> dict[str, type[Policy]]:
     """All policies by name, in alphabetical order."""
-    return dict(sorted(_REGISTRY.items()))
+    return dict(sorted(_registry().items()))
+
+
+def _registry() -> dict[str, type[Policy]]:
+    # The package's own policies register themselves when they are imported, wherever this is asked first.
+    import_module("equipoise.core.policies")
+    return _REGISTRY
 
 
 def parse_policy(text: str | Policy) -> Policy:
@@ -224,7 +231,7 @@ def parse_policy(text: str | Policy) -> Policy:
         )
     name, *pairs = text.split(":")
     try:
-        kind = _REGISTRY[name]
+        kind = _registry()[name]
     except KeyError:
         raise UnknownPolicy(f"no policy {name!r}", hint=_suggest(name, list(_REGISTRY))) from None
     arguments: dict[str, Any] = {}

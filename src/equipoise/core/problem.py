@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from copy import copy
@@ -16,6 +17,7 @@ from equipoise.core.arithmetic.linear import cholesky
 from equipoise.core.arithmetic.sums import exact_sum
 from equipoise.core.layout import Matrix, Vector
 from equipoise.core.objective import Objective, norm_order
+from equipoise.core.real import NotReal, real_array
 from equipoise.core.terms import (
     check_limits,
     check_money,
@@ -246,12 +248,19 @@ def _arm_names(arms: Sequence[str] | int) -> tuple[str, ...]:
                 f"arm name {name!r} is not a non-empty string",
                 hint="give names, or just the number of arms, e.g. arms=3",
             )
+        if not is_text(name):
+            raise InvalidProblem(f"arm name {name!r} holds half a character", hint="write the name anew")
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise DuplicateArm(
             f"arm name used twice: {', '.join(map(repr, twice))}", hint="every arm needs its own name"
         )
     return tuple(str(name) for name in names)
+
+
+def is_text(name: str) -> bool:
+    """Whether it can be written to a file: half of a pair of code units cannot."""
+    return re.search("[\ud800-\udfff]", name) is None
 
 
 def _positive_integer(name: str, value: Any) -> int:
@@ -283,8 +292,10 @@ def _countable(budget: float) -> float:
 
 def _valid_moment(moment: npt.ArrayLike, dim: int) -> Matrix:
     try:
-        matrix = np.array(moment, dtype=float)
-    except (TypeError, ValueError):
+        matrix = np.array(real_array(moment))
+    except NotReal as error:
+        raise InvalidMoment(f"moment holds {error}", hint=error.hint) from None
+    except (TypeError, ValueError, OverflowError):
         raise InvalidMoment("moment is not a matrix of numbers") from None
     if matrix.shape != (dim, dim):
         raise InvalidMoment(

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from equipoise.core.arithmetic.sums import exact_sum
 from equipoise.core.layout import NO_CAP, Vector
 from equipoise.core.limits import ROUNDING
+from equipoise.core.real import real_number
 from equipoise.errors import BudgetTooSmall, InvalidArgument, InvalidProblem, LimitConflict, UnknownArm
 
 _SUM_ROUNDING = 1e-12
@@ -41,7 +42,7 @@ def whole_numbers(
 def positive_number(what: str, name: str, value: Any) -> float:
     """The number, or an error that says whose it is."""
     try:
-        number = math.nan if isinstance(value, str) else float(value)
+        number = real_number(value)
     except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not 0.0 < number < math.inf:

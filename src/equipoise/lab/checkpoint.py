@@ -1,18 +1,15 @@
 """Checkpoints: finished chunks in a folder, so that an interrupted run can go on.
 
-A chunk is written under another name and then renamed, so a file that exists is whole, whatever
-stopped the program; one that is damaged later is run again. The manifest says what the chunks
-belong to; anything else is refused. Every chunk says so, too: one that came from elsewhere is run again.
+A chunk that exists is whole, whatever stopped the program; one that is damaged later is run again.
+The manifest says what the chunks belong to; anything else is refused. Every chunk says so, too: one that
+came from elsewhere is run again.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
-import zipfile
-import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -22,13 +19,14 @@ import numpy as np
 from equipoise.core.fingerprint import code_fingerprint
 from equipoise.core.numerics import NUMERICS
 from equipoise.core.policy import Policy, parse_policy
-from equipoise.errors import CheckpointMismatch, OutputNotWritable
+from equipoise.errors import CheckpointMismatch
+from equipoise.files import not_writable, write_whole
 from equipoise.lab.arena import Setting
 from equipoise.lab.trials import Ledger, new_ledger
+from equipoise.lab.unpacking import read_npz
 
 _MANIFEST = "manifest.json"
-# What reading a damaged archive can raise.
-_DAMAGED = (OSError, ValueError, KeyError, EOFError, NotImplementedError, zipfile.BadZipFile, zlib.error)
+_ELSEWHERE = "choose another folder; chunks that are there already are kept"
 
 
 @dataclass(frozen=True)
@@ -43,15 +41,13 @@ class Checkpoint:
     def read(self, policy: int, first: int, trials: int) -> tuple[Ledger, float] | None:
         """A finished chunk; None if there is none, or none that can be used."""
         try:
-            with (
-                self._path(policy, first).open("rb") as file,  # NumPy leaves damaged files open
-                np.load(file, allow_pickle=False) as archive,
-            ):
-                if str(archive["belongs"]) != self._belongs(policy, first, trials):
-                    return None
-                ledger = Ledger(*(archive[name] for name in Ledger._fields))
-                seconds = float(archive["seconds"])
-        except _DAMAGED:
+            with self._path(policy, first).open("rb") as file:
+                arrays = read_npz(file)
+            if str(arrays["belongs"]) != self._belongs(policy, first, trials):
+                return None
+            ledger = Ledger(*(arrays[name] for name in Ledger._fields))
+            seconds = float(arrays["seconds"])
+        except (OSError, ValueError, KeyError, TypeError):
             return None
         room = zip(ledger, new_ledger(trials, self.arms), strict=True)
         whole = all(part.shape == own.shape and part.dtype == own.dtype for part, own in room)
@@ -65,7 +61,7 @@ class Checkpoint:
         def save(file: BinaryIO) -> None:
             np.savez(file, belongs=np.array(belongs), seconds=np.array(seconds), **ledger._asdict())
 
-        write_whole(self._path(policy, first), save)
+        write_whole(self._path(policy, first), save, hint=_ELSEWHERE)
 
     def _belongs(self, policy: int, first: int, trials: int) -> str:
         return json.dumps({**self.identities[policy], "first": first, "trials": trials}, sort_keys=True)
@@ -103,51 +99,37 @@ def open_checkpoint(
         folder.mkdir(parents=True, exist_ok=True)
         found = path.read_bytes() if path.exists() else None
     except OSError as error:
-        raise _not_writable(folder, error) from None
+        raise not_writable(folder, error, _ELSEWHERE) from None
     if found is not None:
         _compare(path, found, manifest)
     # Written in any case, to find out before any work whether that can be done.
-    write_whole(path, lambda file: file.write(json.dumps(manifest, indent=2).encode()))
+    write_whole(path, json.dumps(manifest, indent=2), hint=_ELSEWHERE)
     return Checkpoint(folder, len(scenario.arms), identities)
 
 
 def _compare(path: Path, found: bytes, manifest: Mapping[str, Any]) -> None:
     try:
         values = json.loads(found)
-    except ValueError:
+    except (ValueError, RecursionError):
         values = None
     if not isinstance(values, dict):
         raise CheckpointMismatch(f"{path} is not a checkpoint's manifest", hint="use another folder")
     for name, expected in json.loads(json.dumps(manifest)).items():
         if values.get(name) != expected:
             raise CheckpointMismatch(
-                f"the checkpoint in {path.parent} belongs to another {name}: {values.get(name)!r} instead of "
-                f"{expected!r}",
+                f"the checkpoint in {path.parent} belongs to another {name}: "
+                f"{_shown(values.get(name))} instead of {_shown(expected)}",
                 hint="use another folder, or delete that one",
             )
+
+
+def _shown(value: Any) -> str:
+    try:
+        return repr(value)
+    except RecursionError:
+        return "something nested deeply"
 
 
 def policy_fingerprint(policy: Policy | str) -> str:
     """Changes with the code of a policy, which may be the user's own and half done."""
     return code_fingerprint(type(parse_policy(policy)))
-
-
-def write_whole(path: Path, save: Callable[[BinaryIO], object]) -> None:
-    """Write a file that is either whole or not there, whatever stops the program."""
-    # A name of its own for every process: two runs in one folder write the same, but not at once.
-    partial = path.with_name(f"{path.name}.{os.getpid()}.partial")
-    try:
-        with partial.open("wb") as file:
-            save(file)
-            file.flush()
-            os.fsync(file.fileno())
-        partial.replace(path)
-    except OSError as error:
-        raise _not_writable(path.parent, error) from None
-
-
-def _not_writable(folder: Path, error: OSError) -> OutputNotWritable:
-    return OutputNotWritable(
-        f"cannot keep a checkpoint in {folder}: {error.strerror or error}",
-        hint="choose another folder; chunks that are there already are kept",
-    )

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from equipoise.core.layout import Matrix
+from equipoise.core.real import NotReal, real_array, real_number
 from equipoise.errors import InvalidScenario
 
 GAUSSIAN_CONTEXTS, STUDENT_CONTEXTS, DISCRETE_CONTEXTS, ONE_HOT_CONTEXTS = range(4)
@@ -262,9 +263,9 @@ Noise = GaussianNoise | StudentNoise | SkewedNoise
 def as_number(name: str, value: Any) -> float:
     """A plain float, which compares, hashes and is written as it is."""
     try:
-        if not isinstance(value, bool | str):
-            return float(value) + 0.0  # never −0.0, which is equal to 0.0 but written otherwise
-    except (TypeError, ValueError):
+        if not isinstance(value, bool):
+            return real_number(value) + 0.0  # never −0.0, which is equal to 0.0 but written otherwise
+    except (TypeError, ValueError, OverflowError):
         pass
     raise InvalidScenario(f"{name}={value!r} is not a number")
 
@@ -298,8 +299,10 @@ def as_counts(name: str, values: Any) -> tuple[int | None, ...]:
 def as_rows(matrix: npt.ArrayLike) -> Rows:
     """A matrix as tuples, which compare and hash."""
     try:
-        values = np.asarray(matrix, dtype=float)
-    except (TypeError, ValueError):
+        values = real_array(matrix)
+    except NotReal as error:
+        raise InvalidScenario(f"a matrix holds {error}", hint=error.hint) from None
+    except (TypeError, ValueError, OverflowError):
         raise InvalidScenario(f"{matrix!r} is not a matrix of numbers") from None
     if values.ndim != 2:
         raise InvalidScenario(f"expected rows of numbers, got shape {values.shape}")

@@ -76,7 +76,9 @@ def load_toml(text: str) -> dict[str, Any]:
 
     try:
         return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except RecursionError:
+        raise InvalidScenario("this TOML document is nested too deeply") from None
+    except ValueError as error:  # numbers that are too long among others
         raise InvalidScenario(f"this is not a TOML document: {error}") from None
 
 

@@ -14,11 +14,16 @@ import numpy.typing as npt
 
 from equipoise.core.layout import Vector
 from equipoise.core.theory.static import optimal_loss
-from equipoise.errors import InvalidArgument, OutputNotWritable
+from equipoise.errors import DataNotFound, EquipoiseError, InvalidArgument, InvalidData
+from equipoise.files import write_whole
 from equipoise.lab.arena import Setting
 from equipoise.lab.scenario import Scenario
 from equipoise.lab.table import Table
 from equipoise.lab.trials import Ledger
+from equipoise.lab.unpacking import Damaged, read_npz
+
+# What a header that is not one of ours can raise while it is read.
+_WRONG = (ValueError, TypeError, KeyError, IndexError, AttributeError, ArithmeticError, RecursionError)
 
 
 @dataclass(frozen=True)
@@ -240,34 +245,48 @@ class SimulationResult:
             for field in Ledger._fields:
                 arrays[f"{index}_{field}"] = getattr(policy.ledger, field)
         header = json.dumps(self._header())
-        try:
-            with Path(path).open("wb") as file:
-                np.savez_compressed(file, header=np.array(header), **arrays)
-        except OSError as error:
-            raise OutputNotWritable(
-                f"cannot write {path}: {error.strerror or error}", hint="choose another place"
-            ) from None
+        write_whole(path, lambda file: np.savez_compressed(file, header=np.array(header), **arrays))
 
     @classmethod
     def load(cls, path: str | Path) -> SimulationResult:
         """What :meth:`save` wrote."""
-        with np.load(Path(path), allow_pickle=False) as archive:
-            header = json.loads(str(archive["header"]))
-            cls._check_kind(path, header["scenario"])
-            scenario = cls._read_scenario(header["scenario"])
-            weights = result_weights(scenario)
-            policies = {}
-            for index, (name, spec) in enumerate(header["policies"].items()):
-                try:
-                    ledger = Ledger(*(archive[f"{index}_{field}"] for field in Ledger._fields))
-                except KeyError:
-                    raise InvalidArgument(
-                        f"{path} was written by equipoise {header['version']}, which knew other numbers",
-                        hint="run it again",
-                    ) from None
-                seconds, decisions = header["timing"][index]
-                policies[name] = PolicyResult(name, spec, ledger, weights, seconds, decisions)
-        return cls(scenario, header["seed"], header["version"], policies, **cls._read_rest(header))
+        try:
+            with Path(path).open("rb") as file:
+                return cls._read(path, read_npz(file))
+        except EquipoiseError:
+            raise
+        except FileNotFoundError:
+            raise DataNotFound(f"there is no file {path}", hint="check the path") from None
+        except OSError as error:
+            raise DataNotFound(
+                f"{path} cannot be read: {error.strerror or error}", hint="check the path"
+            ) from None
+        except _WRONG as error:
+            reason = f": {error}" if isinstance(error, Damaged) else ""
+            raise InvalidData(f"{path} is not a whole result{reason}", hint="run it again") from None
+
+    @classmethod
+    def _read(cls, path: str | Path, arrays: Mapping[str, npt.NDArray[Any]]) -> SimulationResult:
+        header = json.loads(str(arrays["header"]))
+        cls._check_kind(path, header["scenario"])
+        scenario = cls._read_scenario(header["scenario"])
+        weights = result_weights(scenario)
+        policies = {}
+        for index, (name, spec) in enumerate(header["policies"].items()):
+            try:
+                ledger = Ledger(*(arrays[f"{index}_{field}"] for field in Ledger._fields))
+            except KeyError:
+                raise InvalidArgument(
+                    f"{path} was written by equipoise {header['version']}, which knew other numbers",
+                    hint="run it again",
+                ) from None
+            _check_ledger(ledger, header["trials"], len(weights))
+            seconds, decisions = map(float, header["timing"][index])
+            policies[str(name)] = PolicyResult(str(name), str(spec), ledger, weights, seconds, int(decisions))
+        if not policies:
+            raise Damaged("it holds no policies")
+        version = str(header["version"])
+        return cls(scenario, int(header["seed"]), version, policies, **cls._read_rest(header))
 
     def _header(self) -> dict[str, Any]:
         """What a file holds besides the numbers of the trials."""
@@ -296,6 +315,13 @@ class SimulationResult:
 
     def _repr_html_(self) -> str:
         return self.losses()._repr_html_()
+
+
+def _check_ledger(ledger: Ledger, trials: int, arms: int) -> None:
+    for field, part in ledger._asdict().items():
+        columns = (2,) if field == "support" else (arms,)
+        if part.shape != (trials, *columns) or part.dtype.kind not in "fi" or not trials:
+            raise Damaged(f"the numbers of {field} are not one row a trial")
 
 
 def result_weights(scenario: Setting) -> Vector:

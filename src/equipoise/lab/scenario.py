@@ -236,7 +236,17 @@ class Scenario:
         """The scenario that a TOML document describes."""
         from equipoise.lab.plain import load_toml
 
-        return cls.from_dict(load_toml(text))
+        values = load_toml(text)
+        try:
+            return cls.from_dict(values)
+        except EquipoiseError:
+            raise
+        except (TypeError, ValueError, ArithmeticError, AttributeError, RecursionError) as error:
+            # A value of another kind than its field, such as text where a number belongs.
+            raise InvalidScenario(
+                f"a value is of the wrong kind: {error}",
+                hint="scenario.to_toml(), or --save-scenario FILE.toml, shows how one is written",
+            ) from None
 
     def _check_pieces(self) -> None:
         kinds = {

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any, overload
 
 from equipoise.core.tables import html_table, text_table
-from equipoise.errors import InvalidArgument, MissingExtra, OutputNotWritable
+from equipoise.errors import InvalidArgument, MissingExtra
+from equipoise.files import write_whole
 
 
 class Table(Sequence[dict[str, Any]]):
@@ -74,12 +75,7 @@ class Table(Sequence[dict[str, Any]]):
     def write_parquet(self, path: str | Path) -> None:
         """A Parquet file with the metadata inside."""
         parquet, table = library("pyarrow.parquet"), self.to_arrow()
-        try:
-            parquet.write_table(table, str(path))
-        except OSError as error:
-            raise OutputNotWritable(
-                f"cannot write {path}: {error.strerror or error}", hint="choose another file"
-            ) from None
+        write_whole(path, lambda file: parquet.write_table(table, file), hint="choose another file")
 
     def __str__(self) -> str:
         return text_table(self.columns, [[_cell(value) for value in row] for row in self._rows])

@@ -1,8 +1,9 @@
 """Reports: one HTML file each, that needs no network and says how to get the same numbers again."""
 
+from equipoise.files import check_writable
 from equipoise.report.document import Code, Figure, Report, Section, Table, Text
 from equipoise.report.figures import can_plot, figure_from, new_figure
-from equipoise.report.files import check_writable, write_replays, write_report, write_results
+from equipoise.report.files import write_replays, write_report, write_results
 from equipoise.report.html import render
 from equipoise.report.replay import replay_report
 from equipoise.report.reproduction import reproduction_report

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -231,6 +233,14 @@ def test_no_bytes_bring_it_down(tmp_path_factory, content, start):
         read_jester(path)
     except EquipoiseError as error:
         assert error.hint
+
+
+@pytest.mark.parametrize("content", [b'3,"', b'3,2\n4,"', b'"\n3,"', b'3,"1\n'])
+def test_a_single_quote_is_no_panic(tmp_path, capfd, content):
+    path = save(tmp_path / "file", content)
+    with contextlib.suppress(EquipoiseError):
+        read_jester(path)
+    assert capfd.readouterr().err == ""
 
 
 @given(st.lists(st.tuples(st.integers(0, 6000), st.integers(0, 255)), min_size=1, max_size=30))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import gzip
 from types import SimpleNamespace
 
@@ -135,6 +136,67 @@ def test_text_is_refused_by_name_or_spread(make):
         eq.as_table(make(WORDS), contexts=["x"], targets=["note"], one_hot=True)
 
 
+DAYS = [datetime.date(2026, 1, day) for day in (1, 2, 3, 4)]
+MOMENTS = [datetime.datetime(2026, 1, day) for day in (1, 2, 3, 4)]
+SPANS = [datetime.timedelta(days) for days in (1, 2, 3, 4)]
+
+
+@pytest.mark.parametrize("one_hot", [False, True])
+@pytest.mark.parametrize("times", [DAYS, MOMENTS, SPANS], ids=["days", "moments", "spans"])
+@pytest.mark.parametrize("make", [dict, pd.DataFrame, pl.DataFrame, pa.table])
+def test_dates_are_refused_by_name(make, times, one_hot):
+    with pytest.raises(eq.errors.InvalidTable, match="column 'when' holds dates or times"):
+        eq.as_table(make({"when": times, "y": [1.0, 2.0, 3.0, 4.0]}), targets=["y"], one_hot=one_hot)
+
+
+@pytest.mark.parametrize(
+    ("values", "says"),
+    [
+        (np.array([1 + 1j, 2, 3, 4]), "column 'x' holds complex numbers"),
+        ([1.0, 2j, 3.0, None], "column 'x' holds complex numbers"),
+        (np.array(["2026-01-01"] * 4, "datetime64[D]"), "column 'x' holds dates or times"),
+        (np.array([1, 2, 3, 4], "timedelta64[s]"), "column 'x' holds dates or times"),
+        (np.array([1.0, True, 2.0, 3.0], dtype=object), "column 'x' mixes numbers with true and false"),
+        (np.ma.array([1.0, -9999.0, 3.0, 4.0], mask=[0, 1, 0, 0]), "column 'x' holds masked entries"),
+        (["1.5", "2", "3", "4"], "column 'x' holds text"),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("make", [dict, pd.DataFrame])
+def test_what_is_no_number_is_refused_by_name(make, values, says):
+    if make is pd.DataFrame and isinstance(values, np.ma.MaskedArray):
+        values = values.tolist()  # pandas itself makes gaps of masked entries
+        assert eq.as_table(make({"x": values, "y": [1.0, 2.0, 3.0, 4.0]}), targets=["y"]).dropped == 1
+        return
+    with pytest.raises(eq.errors.InvalidTable, match=says):
+        eq.as_table(make({"x": values, "y": [1.0, 2.0, 3.0, 4.0]}), targets=["y"])
+
+
+def test_masked_arrays_keep_their_mask():
+    values = np.ma.array([[1.0, 2.0], [3.0, -9999.0], [5.0, 6.0]])
+    assert eq.as_table(values, targets=[1]).targets[:, 0].tolist() == [2.0, -9999.0, 6.0]
+    values[1, 1] = np.ma.masked
+    with pytest.raises(eq.errors.InvalidTable, match="column '1' holds masked entries"):
+        eq.as_table(values, targets=[1])
+    split = SimpleNamespace(
+        contexts=values[:, :1], targets=values[:, 1:], context_names=["x"], target_names=["a"]
+    )
+    with pytest.raises(eq.errors.InvalidTable, match="the targets hold masked entries"):
+        eq.as_table(split)
+    split.targets = [["a"], ["b"], ["c"]]
+    with pytest.raises(eq.errors.InvalidTable, match="the targets hold text"):
+        eq.as_table(split)
+    split.targets = [[1.0], [2.0, 3.0], [4.0]]
+    with pytest.raises(eq.errors.InvalidTable, match="the targets are not a matrix"):
+        eq.as_table(split)
+
+
+def test_true_and_false_with_gaps_are_numbers():
+    table = eq.as_table({"x": [True, None, False, True], "y": [1.0, 2.0, 3.0, 4.0]}, targets=["y"])
+    assert table.contexts[:, 0].tolist() == [1.0, 0.0, 1.0]
+    assert table.dropped == 1
+
+
 def test_categories_across_blocks(monkeypatch):
     monkeypatch.setattr(sources, "_CELLS_A_BLOCK", 4)
     frame = pd.DataFrame(WORDS).assign(town=pd.Categorical(WORDS["town"]))
@@ -216,3 +278,10 @@ def test_the_digest_is_of_the_numbers(values):
     assert eq.as_table(values.copy(order="F"), targets=["0"]).digest == table.digest
     values[3, 2] += 1.0
     assert eq.as_table(values, targets=[0]).digest != table.digest
+
+
+def test_names_with_half_a_character_are_refused():
+    with pytest.raises(eq.errors.InvalidTable, match="holds half a character"):
+        eq.as_table(({"x\ud800": [1.0, 2.0], "y": [1.0, 2.0]}), targets=["y"])
+    with pytest.raises(eq.errors.InvalidTable, match="holds half a character"):
+        eq.as_table(({"x": ["a", "\udc80"], "y": [1.0, 2.0]}), targets=["y"], one_hot=True)

@@ -13,6 +13,7 @@ from equipoise.core.arithmetic.sums import exact_sum
 from equipoise.core.layout import Vector
 from equipoise.core.limits import ROUNDING
 from equipoise.core.objective import Objective, combine, cost_discounts, norm_order, variance_exponent
+from equipoise.core.real import real_array
 from equipoise.core.terms import covers
 from equipoise.errors import InvalidArgument
 
@@ -27,7 +28,7 @@ _CLOSE = 1e-12
 def checked_noise(noise: npt.ArrayLike) -> Vector:
     """Noise variances as an array, or an error that says which one is wrong."""
     try:
-        values = np.atleast_1d(np.asarray(noise, dtype=float))
+        values = np.atleast_1d(real_array(noise))
     except (TypeError, ValueError, OverflowError):
         values = np.array([np.nan])
     if values.ndim != 1 or values.size == 0 or not np.all(np.isfinite(values) & (values >= 0)):
@@ -282,8 +283,8 @@ def wild_arms(noise: npt.ArrayLike) -> npt.NDArray[np.bool_]:
 def _checked_costs(costs: npt.ArrayLike, arms: int) -> Vector:
     """One positive cost an arm."""
     try:
-        prices: Vector = np.broadcast_to(np.asarray(costs, dtype=float), (arms,))
-    except (TypeError, ValueError):
+        prices: Vector = np.broadcast_to(real_array(costs), (arms,))
+    except (TypeError, ValueError, OverflowError):
         prices = np.array([np.nan])
     if not np.all((prices > 0.0) & np.isfinite(prices)):
         raise InvalidArgument(

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from equipoise.errors import InvalidArgument, NoCompleteUsers, OutputNotWritable
-from equipoise.lab.checkpoint import write_whole
+from equipoise.errors import InvalidArgument, NoCompleteUsers
+from equipoise.files import write_whole
 from equipoise.lab.data.matrix import RatingMatrix
 from equipoise.lab.data.subset import Method, choose_items, complete_users
 
@@ -61,10 +61,7 @@ class DenseTable:
         lines = [",".join(self.names)]
         lines += [",".join(f"{value:.12g}" for value in row) for row in self.values.tolist()]
         text = "\n".join(lines) + "\n"
-        try:
-            write_whole(Path(path), lambda file: file.write(text.encode()))
-        except OutputNotWritable:
-            raise OutputNotWritable(f"{path} cannot be written", hint="choose another place") from None
+        write_whole(path, text)
 
     def describe(self) -> str:
         """What this table is, in a few lines."""

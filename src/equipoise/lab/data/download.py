@@ -8,15 +8,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urljoin, urlsplit
 
 from equipoise.errors import DownloadFailed, OutputNotWritable
+from equipoise.files import write_whole
 from equipoise.lab.data.extra import library
 
 Progress = Callable[[int, int], None]
 _BLOCK = 1 << 16
 _TRY_AGAIN = frozenset({408, 425, 429, 500, 502, 503, 504})
 _MOST_TEXT = 4096
+_REDIRECTIONS = frozenset({301, 302, 303, 307, 308})
+_MOST_REDIRECTS = 5
 
 
 @dataclass(frozen=True)
@@ -29,9 +32,12 @@ class Patience:
     timeout: float = 30.0
 
 
-def download(url: str, part: Path, *, patience: Patience, progress: Progress) -> bool:
-    """Fill ``part``, going on behind what it holds; returns whether anything of it was old."""
-    attempt = _Attempt(url, part, patience, progress)
+def download(url: str, part: Path, *, most: int, patience: Patience, progress: Progress) -> bool:
+    """Fill ``part``, going on behind what it holds; returns whether anything of it was old.
+
+    A file of more than ``most`` bytes is refused, and nothing of it kept.
+    """
+    attempt = _Attempt(url, part, most, patience, progress)
     resumed = attempt.done > 0
     _persist(attempt.go_on, patience, lambda: attempt.idle, url)
     attempt.forget()
@@ -49,7 +55,7 @@ def read_text(url: str, *, patience: Patience) -> str | None:
             if response.status in (403, 404, 410):
                 return None
             _check_status(response, url)
-            return str(response.read(_MOST_TEXT).decode("ascii", "replace"))
+            return str(response.read(_MOST_TEXT, decode_content=False).decode("ascii", "replace"))
 
     answer: str | None = _persist(ask, patience, lambda: tries, url)
     return answer
@@ -62,8 +68,9 @@ class _TryAgain(Exception):
 class _Attempt:
     """The file so far, and what identifies its version on the server."""
 
-    def __init__(self, url: str, part: Path, patience: Patience, progress: Progress) -> None:
-        self.url, self.part, self.patience, self.progress = url, part, patience, progress
+    def __init__(self, url: str, part: Path, most: int, patience: Patience, progress: Progress) -> None:
+        self.url, self.part, self.most = url, part, most
+        self.patience, self.progress = patience, progress
         self.idle = 0  # attempts in a row that brought nothing
         self._note = part.with_name(part.name + ".json")
         self._version = self._remembered()
@@ -107,22 +114,34 @@ class _Attempt:
         self.done = 0
         self.part.write_bytes(b"")
         self._version = _version(response)
-        self._note.write_text(json.dumps({"url": self.url, "version": self._version}))
+        write_whole(self._note, json.dumps({"url": self.url, "version": self._version}))
 
     def _receive(self, response: Any) -> None:
         length = response.headers.get("Content-Length", "")
         total = self.done + int(length) if length.isdigit() else 0
+        self._refuse_more(total)
         with self.part.open("ab") as file:
             for block in response.stream(_BLOCK, decode_content=False):
+                self._refuse_more(self.done + len(block))
                 file.write(block)
                 self.done += len(block)
                 self.progress(self.done, max(total, self.done))
+
+    def _refuse_more(self, size: int) -> None:
+        if size <= self.most:
+            return
+        self.part.unlink(missing_ok=True)
+        self.forget()
+        raise DownloadFailed(
+            f"{self.url} is larger than the {self.most / 1e6:,.0f} MB that the file may have",
+            hint="the address may serve something else now; --from names another",
+        )
 
     def _remembered(self) -> str | None:
         try:
             note = json.loads(self._note.read_text())
             return str(note["version"]) if note["url"] == self.url else None
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
             return None
 
 
@@ -153,15 +172,48 @@ def _persist(act: Callable[[], Any], patience: Patience, idle: Callable[[], int]
 
 
 def _open(url: str, headers: dict[str, str], patience: Patience) -> Any:
+    """The answer to a request, after at most five redirections, none of them from https to anything else."""
+    for _ in range(_MOST_REDIRECTS + 1):
+        response = _ask(url, headers, patience)
+        location = response.headers.get("Location")
+        if response.status not in _REDIRECTIONS or not location:
+            return response
+        response.close()
+        there = _beside(url, location)
+        if _address(url).scheme == "https" and _address(there).scheme != "https":
+            raise DownloadFailed(
+                f"{url} redirects to {there}, which anybody on the way could change",
+                hint="--from names another address that starts with https://",
+            )
+        url = there
+    raise DownloadFailed(f"{url} redirects in circles", hint="--from names another address")
+
+
+def _beside(url: str, location: str) -> str:
+    try:
+        return urljoin(url, location)
+    except ValueError:  # brackets that do not match
+        return location
+
+
+def _address(url: str) -> SplitResult:
+    try:
+        address = urlsplit(url)
+        if address.scheme in ("http", "https") and address.hostname:
+            return address
+    except ValueError:
+        pass
+    raise DownloadFailed(f"{url!r} is not an address of the web", hint="it starts with https://")
+
+
+def _ask(url: str, headers: dict[str, str], patience: Patience) -> Any:
     from urllib.request import getproxies, proxy_bypass  # slow to import
 
     from equipoise import __version__
 
     urllib3 = library("urllib3")
-    address = urlsplit(url)
-    if address.scheme not in ("http", "https") or not address.hostname:
-        raise DownloadFailed(f"{url!r} is not an address of the web", hint="it starts with https://")
-    proxy = None if proxy_bypass(address.hostname) else getproxies().get(address.scheme)
+    address = _address(url)
+    proxy = None if proxy_bypass(address.hostname or "") else getproxies().get(address.scheme)
     pool = urllib3.ProxyManager(proxy) if proxy else urllib3.PoolManager()
     return pool.request(
         "GET",
@@ -169,7 +221,8 @@ def _open(url: str, headers: dict[str, str], patience: Patience) -> Any:
         headers={"Accept-Encoding": "identity", "User-Agent": f"equipoise/{__version__}", **headers},
         preload_content=False,
         timeout=urllib3.Timeout(connect=patience.timeout, read=patience.timeout),
-        retries=urllib3.Retry(total=None, connect=0, read=0, redirect=5, status=0, other=0),
+        redirect=False,
+        retries=urllib3.Retry(total=None, connect=0, read=0, redirect=0, status=0, other=0),
     )
 
 

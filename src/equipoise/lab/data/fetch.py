@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from equipoise.errors import ChecksumMismatch, OutputNotWritable, TermsNotAccepted
-from equipoise.lab.checkpoint import write_whole
+from equipoise.files import write_whole
 from equipoise.lab.data.download import Patience, Progress, download, read_text
 from equipoise.lab.data.sources import DataFile, DataSource, cache_folder, find_source
+
+_ELSEWHERE = "EQUIPOISE_CACHE names another folder"
 
 
 @dataclass(frozen=True)
@@ -77,9 +79,9 @@ def _settle_terms(source: DataSource, accept: bool) -> None:
         )
     try:
         mark.parent.mkdir(parents=True, exist_ok=True)
-        mark.write_text(source.terms + "\n", encoding="utf-8")
     except OSError as error:
         raise _not_writable(error) from None
+    write_whole(mark, source.terms + "\n", hint=_ELSEWHERE)
 
 
 def _mark(source: DataSource) -> Path:
@@ -100,11 +102,11 @@ def _fetch(
     if path.is_file() and expected.digest is not None and _matches(path, expected):
         return _keep(path, path, url, expected, new=False)  # somebody put it there
     part = path.with_name(path.name + ".part")
-    resumed = download(url, part, patience=patience, progress=tell)
+    resumed = download(url, part, most=file.most_bytes, patience=patience, progress=tell)
     if not _matches(part, expected) and resumed:
         # What was there may have been of another version: once more, from the first byte.
         part.unlink(missing_ok=True)
-        download(url, part, patience=patience, progress=tell)
+        download(url, part, most=file.most_bytes, patience=patience, progress=tell)
     if not _matches(part, expected):
         part.unlink(missing_ok=True)
         raise ChecksumMismatch(
@@ -149,7 +151,7 @@ def _keep(part: Path, path: Path, url: str, expected: _Expected, *, new: bool) -
         part.replace(path)
     except OSError as error:
         raise _not_writable(error) from None
-    write_whole(_record_path(path), lambda file: file.write(json.dumps(record, indent=2).encode()))
+    write_whole(_record_path(path), json.dumps(record, indent=2), hint=_ELSEWHERE)
     return FetchedFile(path, sha256, expected.checked, new=new)
 
 
@@ -162,7 +164,7 @@ def _record(path: Path) -> dict[str, str] | None:
     try:
         record = json.loads(_record_path(path).read_text(encoding="utf-8"))
         return {key: str(record[key]) for key in ("url", "sha256", "checked")}
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None
 
 
@@ -172,6 +174,4 @@ def _digest(path: Path, kind: str) -> str:
 
 
 def _not_writable(error: OSError) -> OutputNotWritable:
-    return OutputNotWritable(
-        f"the cache cannot be written: {error}", hint="EQUIPOISE_CACHE names another folder"
-    )
+    return OutputNotWritable(f"the cache cannot be written: {error}", hint=_ELSEWHERE)

@@ -6,8 +6,8 @@ What a file is, is read from its first bytes: names lie, and downloads are renam
 from __future__ import annotations
 
 import gzip
-import io
 import lzma
+import struct
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -16,11 +16,21 @@ from pathlib import Path, PurePosixPath
 from typing import IO
 
 from equipoise.errors import DataNotFound, InvalidData
+from equipoise.lab.unpacking import Damaged, TooLarge, limited, most_unpacked
 
 _GZIP = b"\x1f\x8b"
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")  # the second has nothing in it
 # What reading a damaged archive raises, an encrypted or an exotic one included.
-_DAMAGED = (zipfile.BadZipFile, gzip.BadGzipFile, zlib.error, lzma.LZMAError, EOFError, RuntimeError)
+_DAMAGED = (
+    Damaged,
+    zipfile.BadZipFile,
+    gzip.BadGzipFile,
+    zlib.error,
+    lzma.LZMAError,
+    struct.error,
+    EOFError,
+    RuntimeError,
+)
 
 
 @contextmanager
@@ -31,15 +41,16 @@ def open_data(path: Path, wanted: Callable[[str], bool], what: str) -> Iterator[
         file.seek(0)
         if not magic:
             raise InvalidData(f"{path} is empty", hint=f"{what} is expected there")
+        room = most_unpacked(path.stat().st_size)
         if magic.startswith(_GZIP):
             with gzip.open(file) as unpacked:
-                yield io.BufferedReader(unpacked)
+                yield limited(unpacked, room)
         elif magic.startswith(_ZIP):
             with (
                 zipfile.ZipFile(file) as archive,
                 archive.open(_member(path, archive, wanted, what)) as member,
             ):
-                yield member
+                yield limited(member, room)
         else:
             yield file
 
@@ -57,6 +68,8 @@ def explained(path: Path) -> Iterator[None]:
         raise DataNotFound(
             f"{path} cannot be read: {error.strerror or error}", hint="check the path"
         ) from None
+    except TooLarge as error:
+        raise InvalidData(f"{path}: {error}", hint="if you trust it, unpack it first") from None
     except _DAMAGED as error:
         raise _damaged(path, error) from None
 

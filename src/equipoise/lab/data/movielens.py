@@ -20,6 +20,7 @@ from equipoise.lab.data.matrix import RatingMatrix
 from equipoise.lab.data.packed import CODE_BITS, item_of, pack_ratings, user_of
 from equipoise.lab.data.sources import PathOrName, locate_one
 from equipoise.lab.data.subset import Method
+from equipoise.lab.unpacking import Damaged, read_npz
 
 POOL = 300
 _FILES = ("ratings.csv", "ratings.dat", "u.data")
@@ -139,9 +140,9 @@ def _read_matrix(path: Path, pool: int) -> RatingMatrix:
     form = "R2 [users, movies] of bytes 0 to 10, movieId [movies], n_ratings [users]"
     with explained(path):
         try:
-            with np.load(path, allow_pickle=False) as file:
-                codes, movies, counts = file["R2"], file["movieId"], file["n_ratings"]
-        except (KeyError, ValueError) as error:
+            with path.open("rb") as file:
+                codes, movies, counts = read_npz(file, ("R2", "movieId", "n_ratings")).values()
+        except Damaged as error:
             raise InvalidData(f"{path} is not a matrix of half stars: {error}", hint=form) from None
     fits = codes.ndim == 2 and movies.shape == codes.shape[1:] and counts.shape == codes.shape[:1]
     if not fits or codes.dtype != np.uint8 or codes.max(initial=0) > _HALF_STARS or not len(movies):

@@ -20,6 +20,7 @@ from equipoise.lab.data.extra import library
 CODE_BITS = 4  # half stars, 1 to 10
 _ID_BITS = 30
 _PIECE = 1 << 24  # bytes; a million lines at most
+_LONGEST_LINE = 1 << 20
 _COLUMNS = ("userId", "movieId", "rating")
 _HINT = (
     "userId,movieId,rating,timestamp with a header, user::movie::rating::time, or four columns between tabs"
@@ -47,7 +48,7 @@ def pack_ratings(
     pieces: list[Packed] = []
     tallies = []
     line = form.lines_before
-    for piece in _whole_lines(stream, rest):
+    for piece in _whole_lines(stream, rest, path):
         frame = _parse(piece, form, path, line)
         pieces.append(_pack(frame, path, line))
         tallies.append(frame.group_by("item").len())
@@ -94,7 +95,7 @@ def _recognize(line: bytes) -> _Form | None:
     return _Form(",", tuple(short.get(name, name) for name in names), 1, colons=False)
 
 
-def _whole_lines(stream: IO[bytes], rest: bytes) -> Any:
+def _whole_lines(stream: IO[bytes], rest: bytes, path: Path) -> Any:
     """Pieces of the file that end with a line."""
     while read := stream.read(_PIECE):
         lines, newline, tail = read.rpartition(b"\n")
@@ -103,6 +104,8 @@ def _whole_lines(stream: IO[bytes], rest: bytes) -> Any:
             rest = tail
         else:
             rest += tail
+            if len(rest) > _LONGEST_LINE:
+                raise InvalidData(f"{path} has a line of {len(rest):,} bytes and more", hint=_HINT)
     if rest.strip():
         yield rest
 

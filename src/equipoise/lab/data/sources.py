@@ -38,6 +38,7 @@ class DataFile:
     """One file to download."""
 
     url: str
+    megabytes: int
     sha256: str | None = None
     md5_beside: bool = False
     """Whether the server keeps a checksum under the same address with ``.md5`` behind it."""
@@ -47,6 +48,11 @@ class DataFile:
         """Its name on the server and in the cache."""
         return self.url.rpartition("/")[2]
 
+    @property
+    def most_bytes(self) -> int:
+        """More than this is not the file: four times its size, as some releases grow, and some to spare."""
+        return (4 * self.megabytes + 16) * 1_000_000
+
 
 @dataclass(frozen=True)
 class DataSource:
@@ -54,9 +60,13 @@ class DataSource:
 
     name: str
     what: str
-    size: str
     terms: str
     files: tuple[DataFile, ...]
+
+    @property
+    def size(self) -> str:
+        """What it takes to download."""
+        return f"{sum(file.megabytes for file in self.files)} MB"
 
     def paths(self) -> list[Path]:
         """Where its files are kept, fetched or not."""
@@ -72,45 +82,46 @@ class DataSource:
 _JESTER_FILES = (
     DataFile(
         _JESTER + "jester_dataset_1_1.zip",
+        4,
         sha256="cb7841756ded125b15f3d95c9f8241224065e96354c132a46ae4214deeab7615",
     ),
     DataFile(
         _JESTER + "jester_dataset_1_2.zip",
+        4,
         sha256="4d312fd824d8c8cb2c9c952a7b1fb7c00d1f5fd3ece370f7285aa701d371748b",
     ),
     DataFile(
         _JESTER + "jester_dataset_1_3.zip",
+        2,
         sha256="7f548d3762d3506cf7cd37d8cb9e3adb67984a7da7aa2d2096d5e0b1b884758d",
     ),
 )
 
 
-def _jester(name: str, what: str, size: str, files: tuple[DataFile, ...]) -> DataSource:
-    return DataSource(name, what, size, _JESTER_TERMS, files)
+def _jester(name: str, what: str, files: tuple[DataFile, ...]) -> DataSource:
+    return DataSource(name, what, _JESTER_TERMS, files)
 
 
-def _movielens(name: str, what: str, size: str, redistribution: str = _COPIES) -> DataSource:
-    file = DataFile(f"{_MOVIELENS}{name}.zip", md5_beside=True)
-    return DataSource(name, what, size, _MOVIELENS_TERMS.format(redistribution=redistribution), (file,))
+def _movielens(name: str, what: str, megabytes: int, redistribution: str = _COPIES) -> DataSource:
+    file = DataFile(f"{_MOVIELENS}{name}.zip", megabytes, md5_beside=True)
+    return DataSource(name, what, _MOVIELENS_TERMS.format(redistribution=redistribution), (file,))
 
 
 SOURCES = {
     source.name: source
     for source in (
-        _jester(
-            "jester", "Jester data set 1, all three parts: 73,421 users, 100 jokes", "10 MB", _JESTER_FILES
-        ),
-        _jester("jester-1", "part 1: 24,983 users with 36 ratings or more", "4 MB", _JESTER_FILES[:1]),
-        _jester("jester-2", "part 2: 23,500 users with 36 ratings or more", "4 MB", _JESTER_FILES[1:2]),
-        _jester("jester-3", "part 3: 24,938 users with 15 to 35 ratings", "2 MB", _JESTER_FILES[2:]),
-        _movielens("ml-latest-small", "MovieLens, 100,000 half-star ratings; changes over time", "1 MB"),
-        _movielens("ml-latest", "MovieLens, 33 million half-star ratings; changes over time", "335 MB"),
-        _movielens("ml-32m", "MovieLens, 32 million half-star ratings", "240 MB"),
-        _movielens("ml-25m", "MovieLens, 25 million half-star ratings", "250 MB"),
-        _movielens("ml-20m", "MovieLens, 20 million half-star ratings", "190 MB"),
-        _movielens("ml-10m", "MovieLens, 10 million half-star ratings", "63 MB", _NO_COPIES),
-        _movielens("ml-1m", "MovieLens, 1 million ratings in whole stars", "6 MB", _NO_COPIES),
-        _movielens("ml-100k", "MovieLens, 100,000 ratings in whole stars", "5 MB", _NO_COPIES),
+        _jester("jester", "Jester data set 1, all three parts: 73,421 users, 100 jokes", _JESTER_FILES),
+        _jester("jester-1", "part 1: 24,983 users with 36 ratings or more", _JESTER_FILES[:1]),
+        _jester("jester-2", "part 2: 23,500 users with 36 ratings or more", _JESTER_FILES[1:2]),
+        _jester("jester-3", "part 3: 24,938 users with 15 to 35 ratings", _JESTER_FILES[2:]),
+        _movielens("ml-latest-small", "MovieLens, 100,000 half-star ratings; changes over time", 1),
+        _movielens("ml-latest", "MovieLens, 33 million half-star ratings; changes over time", 335),
+        _movielens("ml-32m", "MovieLens, 32 million half-star ratings", 240),
+        _movielens("ml-25m", "MovieLens, 25 million half-star ratings", 250),
+        _movielens("ml-20m", "MovieLens, 20 million half-star ratings", 190),
+        _movielens("ml-10m", "MovieLens, 10 million half-star ratings", 63, _NO_COPIES),
+        _movielens("ml-1m", "MovieLens, 1 million ratings in whole stars", 6, _NO_COPIES),
+        _movielens("ml-100k", "MovieLens, 100,000 ratings in whole stars", 5, _NO_COPIES),
     )
 }
 _ALIASES = {"movielens": "ml-25m"}

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from equipoise.files import write_whole
 from equipoise.lab.leaderboard.bar import bar_record
 from equipoise.lab.leaderboard.drawing import draw_leaderboard
 from equipoise.lab.leaderboard.markdown import bar_table, leaderboard_tables
@@ -28,6 +29,6 @@ def write_bar(board: Leaderboard, folder: str | Path) -> list[Path]:
 
 def _write(folder: Path, name: str, table: str, record: dict[str, Any]) -> list[Path]:
     paths = [folder / f"{name}.md", folder / f"{name}.json"]
-    paths[0].write_text(table, encoding="utf-8")
-    paths[1].write_text(json.dumps(record, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+    write_whole(paths[0], table)
+    write_whole(paths[1], json.dumps(record, indent=2, allow_nan=False) + "\n")
     return paths

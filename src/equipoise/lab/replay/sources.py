@@ -7,7 +7,9 @@ table twice.
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,14 +17,18 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from equipoise.errors import InvalidTable
+from equipoise.core.real import NotReal, foreign_kind
+from equipoise.errors import EquipoiseError, InvalidTable
 from equipoise.lab.table import library
+from equipoise.lab.unpacking import Damaged, TooLarge, limited, most_unpacked
 
 Column = npt.NDArray[Any]
 Blocks = Callable[[Sequence[str]], Iterator[list[Column]]]
 
 # 32 MB: small beside a large table, large enough that blocks cost nothing by themselves.
 _CELLS_A_BLOCK = 4_000_000
+# Rows that repeat pack better than text: so many times the usual limit.
+_ROOM = 8
 _FILES = ".csv, .tsv (also .gz), .parquet, .feather, .arrow or .npy"
 
 
@@ -47,7 +53,7 @@ def open_source(data: Any) -> Source:
     if package == "pyarrow" and hasattr(data, "to_batches") and hasattr(data, "column_names"):
         return _arrow(data, "arrow table")
     if isinstance(data, Mapping):
-        return _arrays({str(name): np.asarray(values) for name, values in data.items()}, "dictionary")
+        return _arrays({str(name): _as_array(values) for name, values in data.items()}, "dictionary")
     if isinstance(data, np.ndarray):
         return _numpy(data, "array")
     raise InvalidTable(
@@ -73,19 +79,42 @@ def _file(path: Path) -> Source:
     reader = readers.get(kind.lower())
     if reader is None:
         raise InvalidTable(f"{path.name} is no kind of table that is known", hint=f"give {_FILES}")
-    try:
+    with _explained(path, kind):
         with path.open("rb"):
             pass
-        return reader(path)
+        source = reader(path)
+
+    def blocks(columns: Sequence[str]) -> Iterator[list[Column]]:
+        # Numbers that repeat need hardly any room in some kinds of files.
+        left = most_unpacked(path.stat().st_size) * _ROOM // 8
+        with _explained(path, kind):
+            for block in source.blocks(columns):
+                left -= sum(map(len, block))
+                if left < 0:
+                    raise Damaged("it holds far more rows than its size lets expect")
+                yield block
+
+    return Source(source.name, source.columns, blocks)
+
+
+@contextmanager
+def _explained(path: Path, kind: str) -> Iterator[None]:
+    try:
+        yield
+    except EquipoiseError:
+        raise
+    except TooLarge as error:
+        raise InvalidTable(f"{path.name}: {error}", hint="if you trust it, unpack it first") from None
     except OSError as error:
         raise InvalidTable(f"cannot read {path}: {error.strerror or error}", hint="check the path") from None
-    except (ValueError, EOFError) as error:  # what Arrow and NumPy raise on other formats
+    except Exception as error:  # Arrow and NumPy raise all sorts of things on damaged files
         raise InvalidTable(
             f"{path.name} is not a whole {kind} file: {error}", hint="write it again, or give another"
         ) from None
 
 
 def _npy(path: Path) -> Source:
+    # Mapped, so a header that promises more than there is does no harm.
     return _numpy(np.load(path, mmap_mode="r", allow_pickle=False), path.name)
 
 
@@ -93,14 +122,26 @@ def _csv(path: Path) -> Source:
     csv = library("pyarrow.csv")
     mark = "\t" if ".tsv" in path.suffixes else ","
     parse = csv.ParseOptions(delimiter=mark)
-    with csv.open_csv(path, parse_options=parse) as reader:
+
+    @contextmanager
+    def opened() -> Iterator[Any]:
+        if path.suffix.lower() != ".gz":
+            yield path
+            return
+        with gzip.open(path) as unpacked:
+            yield limited(unpacked, most_unpacked(path.stat().st_size))
+
+    with opened() as file, csv.open_csv(file, parse_options=parse) as reader:
         names = reader.schema.names
 
     def blocks(columns: Sequence[str]) -> Iterator[list[Column]]:
         convert = csv.ConvertOptions(include_columns=list(columns), strings_can_be_null=True)
         try:
             # Whole, as a streaming reader takes a column's type from its first block alone.
-            table = csv.read_csv(path, parse_options=parse, convert_options=convert)
+            with opened() as file:
+                table = csv.read_csv(file, parse_options=parse, convert_options=convert)
+        except Damaged:
+            raise
         except ValueError as error:
             raise InvalidTable(f"{path.name} is not a table: {error}") from None
         yield from _arrow_blocks(table.to_batches(_rows(columns)), columns)
@@ -153,14 +194,16 @@ def _arrow(table: Any, name: str) -> Source:
 
 def _arrow_blocks(batches: Any, columns: Sequence[str]) -> Iterator[list[Column]]:
     for batch in batches:
-        yield [_arrow_column(batch.column(name)) for name in columns]
+        yield [_arrow_column(name, batch.column(name)) for name in columns]
 
 
-def _arrow_column(values: Any) -> Column:
+def _arrow_column(name: str, values: Any) -> Column:
     types = library("pyarrow").types
     kind = values.type
     if types.is_dictionary(kind):
-        return _arrow_column(values.dictionary_decode())
+        return _arrow_column(name, values.dictionary_decode())
+    if types.is_temporal(kind):
+        raise _foreign(name, "dates or times")
     if types.is_boolean(kind):
         values = values.cast("uint8")
         kind = values.type
@@ -177,22 +220,24 @@ def _pandas(frame: Any) -> Source:
     pandas = library("pandas")
     labels = {str(label): place for place, label in enumerate(frame.columns)}
 
-    def column(values: Any) -> Column:
+    def column(name: str, values: Any) -> Column:
         kind = values.dtype
         if isinstance(kind, pandas.CategoricalDtype):
-            return column(values.astype(kind.categories.dtype))
+            return column(name, values.astype(kind.categories.dtype))
+        if pandas.api.types.is_complex_dtype(kind):
+            raise _foreign(name, "complex numbers")
         if pandas.api.types.is_numeric_dtype(kind):  # true and false are numbers here
             numbers: Column = values.to_numpy(dtype=float, na_value=np.nan)
             return numbers
         missing = values.isna().to_numpy()
-        return _objects(values.astype(object).to_numpy(), missing)
+        return _objects(name, values.astype(object).to_numpy(), missing)
 
     def blocks(columns: Sequence[str]) -> Iterator[list[Column]]:
         places = [labels[name] for name in columns]
         rows = _rows(columns)
         for first in range(0, len(frame), rows):
             part = frame.iloc[first : first + rows]
-            yield [column(part.iloc[:, place]) for place in places]
+            yield [column(name, part.iloc[:, place]) for name, place in zip(columns, places, strict=True)]
 
     return Source("data frame", _unique([str(label) for label in frame.columns]), blocks)
 
@@ -205,6 +250,8 @@ def _polars(frame: Any) -> Source:
         raise InvalidTable("a Polars Series is one column", hint="give a DataFrame")
 
     def column(values: Any) -> Column:
+        if values.dtype.is_temporal():
+            raise _foreign(values.name, "dates or times")
         if values.dtype.is_numeric() or values.dtype in (polars.Boolean, polars.Null):
             numbers: Column = values.cast(polars.Float64).to_numpy()
             return numbers
@@ -236,29 +283,49 @@ def _arrays(columns: Mapping[str, npt.NDArray[Any]], name: str) -> Source:
     def blocks(chosen: Sequence[str]) -> Iterator[list[Column]]:
         step = _rows(chosen)
         for first in range(0, rows, step):
-            yield [_array_column(columns[column][first : first + step]) for column in chosen]
+            yield [_array_column(column, columns[column][first : first + step]) for column in chosen]
 
     return Source(name, _unique(list(columns)), blocks)
 
 
-def _array_column(values: npt.NDArray[Any]) -> Column:
+def _as_array(values: Any) -> npt.NDArray[Any]:
+    # A masked array would lose its mask.
+    return values if isinstance(values, np.ndarray) else np.asarray(values)
+
+
+def _array_column(name: str, values: npt.NDArray[Any]) -> Column:
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise _foreign(name, "masked entries")
     if values.dtype.kind in "biuf":
-        return values.astype(float)
+        return np.asarray(values).astype(float)
     objects = values.astype(object)
     missing = np.array([cell is None or cell != cell for cell in objects], dtype=bool)
-    return _objects(objects, missing)
+    return _objects(name, objects, missing)
 
 
-def _objects(cells: Column, missing: npt.NDArray[np.bool_]) -> Column:
+def _objects(name: str, cells: Column, missing: npt.NDArray[np.bool_]) -> Column:
     """Numbers, if all that is there are numbers; text otherwise."""
     present = cells[~missing]
-    if all(isinstance(cell, bool | int | float | np.number | np.bool_) for cell in present):
+    kinds = {foreign_kind(cell) for cell in present}
+    for what in ("dates or times", "complex numbers"):
+        if what in kinds:
+            raise _foreign(name, what)
+    if kinds == {None, "true and false"}:
+        raise InvalidTable(
+            f"column {name!r} mixes numbers with true and false", hint="write 1 and 0 throughout"
+        )
+    if kinds <= {None} or kinds == {"true and false"}:
         numbers = np.full(len(cells), np.nan)
         numbers[~missing] = present.astype(float)
         return numbers
     words = np.full(len(cells), None, dtype=object)
     words[~missing] = [str(cell) for cell in present]
     return words
+
+
+def _foreign(name: str, what: str) -> InvalidTable:
+    error = NotReal(what)
+    return InvalidTable(f"column {name!r} holds {error}", hint=f"{error.hint}; or leave the column out")
 
 
 def _rows(columns: Sequence[str]) -> int:

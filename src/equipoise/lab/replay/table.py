@@ -15,6 +15,8 @@ import numpy.typing as npt
 
 from equipoise.core.inputs import LARGEST
 from equipoise.core.layout import Matrix
+from equipoise.core.problem import is_text
+from equipoise.core.real import NotReal, real_array
 from equipoise.errors import InvalidArgument, InvalidTable
 from equipoise.lab.replay.sources import Column, Source, open_source
 
@@ -54,6 +56,9 @@ class ReplayTable:
     file: str | None = None
 
     def __post_init__(self) -> None:
+        for column in (*self.context_names, *self.target_names):
+            if not is_text(column):
+                raise InvalidTable(f"column name {column!r} holds half a character", hint="rename it")
         if not self.digest:
             object.__setattr__(self, "digest", _digest(self))
 
@@ -127,14 +132,13 @@ def _is_split(data: Any) -> bool:
 
 
 def _from_split(data: Any, missing: str, name: str | None) -> ReplayTable:
-    contexts = np.ascontiguousarray(data.contexts, dtype=float)
-    targets = np.ascontiguousarray(data.targets, dtype=float)
+    contexts, targets = _matrix("contexts", data.contexts), _matrix("targets", data.targets)
     names = tuple(map(str, data.context_names)), tuple(map(str, data.target_names))
     if contexts.ndim != 2 or targets.ndim != 2 or len(contexts) != len(targets):
         raise InvalidTable(f"contexts of shape {contexts.shape} do not go with targets of {targets.shape}")
     if (contexts.shape[1], targets.shape[1]) != tuple(map(len, names)):
         raise InvalidTable("there is not one name a column")
-    complete = np.isfinite(contexts).all(axis=1) & np.isfinite(targets).all(axis=1)
+    complete = np.asarray(np.isfinite(contexts).all(axis=1) & np.isfinite(targets).all(axis=1))
     dropped = int(np.count_nonzero(~complete))
     if dropped:
         if missing == "refuse":
@@ -142,6 +146,16 @@ def _from_split(data: Any, missing: str, name: str | None) -> ReplayTable:
         contexts, targets = contexts[complete], targets[complete]
     called = name or str(getattr(data, "name", None) or getattr(data, "source", type(data).__name__))
     return _checked(ReplayTable(called, contexts, targets, *names, dropped))
+
+
+def _matrix(role: str, values: Any) -> Matrix:
+    try:
+        matrix: Matrix = np.ascontiguousarray(real_array(values))
+        return matrix
+    except NotReal as error:
+        raise InvalidTable(f"the {role} hold {error}", hint=error.hint) from None
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidTable(f"the {role} are not a matrix of numbers", hint="give rows and columns") from None
 
 
 def _choose(source: Source, asked: Sequence[str | int] | None, role: str) -> list[str]:

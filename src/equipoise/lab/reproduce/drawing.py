@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from equipoise.errors import MissingExtra, OutputNotWritable
+from equipoise.errors import MissingExtra
+from equipoise.files import write_whole
 
 INK = "#222222"
 QUIET = "#6E6E6E"
@@ -67,13 +69,16 @@ def house_style() -> Iterator[None]:
 def save(figure: Any, folder: Path, name: str, *, title: str, settings: str) -> None:
     """SVG and PNG, both with title and settings as metadata."""
     metadata = {"Title": title, "Description": settings}
-    try:
-        figure.savefig(folder / f"{name}.svg", metadata={**metadata, "Date": None})
-        figure.savefig(folder / f"{name}.png", dpi=_DPI, metadata=metadata, pil_kwargs={"optimize": True})
-    except OSError as error:
-        raise OutputNotWritable(
-            f"cannot write to {folder}: {error.strerror or error}", hint="choose another directory"
-        ) from error
+    looks: dict[str, dict[str, Any]] = {
+        "svg": {"metadata": {**metadata, "Date": None}},
+        "png": {"metadata": metadata, "dpi": _DPI, "pil_kwargs": {"optimize": True}},
+    }
+    for kind, look in looks.items():
+        write_whole(
+            folder / f"{name}.{kind}",
+            partial(figure.savefig, format=kind, **look),
+            hint="choose another directory",
+        )
 
 
 def plain_log_ticks(axis: Any, *, steps: tuple[float, ...] = (1.0, 2.0, 5.0)) -> None:

@@ -9,6 +9,7 @@ from concurrent.futures import Executor
 from pathlib import Path
 
 from equipoise.errors import DataNotFound, InvalidArgument
+from equipoise.files import write_whole
 from equipoise.lab.reproduce.claims import check_claims
 from equipoise.lab.reproduce.drawing import need_matplotlib
 from equipoise.lab.reproduce.figure import draw_figure, draw_tables
@@ -147,7 +148,7 @@ def reproduce(
     if rate is not None:
         draw_rate(found, output)
     draw_sparse(found, output)
-    (output / "reproduce.json").write_text(json.dumps(found.record(), indent=2, allow_nan=False) + "\n")
+    write_whole(output / "reproduce.json", json.dumps(found.record(), indent=2, allow_nan=False) + "\n")
     return found
 
 

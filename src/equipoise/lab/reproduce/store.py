@@ -8,14 +8,12 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from equipoise.errors import OutputNotWritable
-from equipoise.lab.checkpoint import write_whole
+from equipoise.files import make_folder, write_whole
 
 
 @dataclass(frozen=True)
@@ -30,18 +28,19 @@ class Store:
             return None
         try:
             kept = json.loads(self._path(self.folder, identity).read_text())
-        except (OSError, ValueError):
+            record: dict[str, Any] = kept["record"]
+            whole = kept["identity"] == _plain(identity) and kept["digest"] == _digest(record)
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
             return None
-        record: dict[str, Any] | None = kept["record"] if kept["identity"] == _plain(identity) else None
-        return record
+        return record if whole else None
 
     def write(self, identity: Mapping[str, Any], record: Mapping[str, Any]) -> None:
         """Keep a finished record and drop the chunks that it was made of."""
         if self.folder is None:
             return
         path = self._path(self.folder, identity)
-        text = json.dumps({"identity": identity, "record": record})
-        write_whole(path, lambda file: file.write(text.encode()))
+        text = json.dumps({"identity": identity, "record": record, "digest": _digest(record)})
+        write_whole(path, text)
         shutil.rmtree(path.with_suffix(""), ignore_errors=True)
 
     def chunks(self, identity: Mapping[str, Any]) -> Path | None:
@@ -49,21 +48,16 @@ class Store:
         return None if self.folder is None else self._path(self.folder, identity).with_suffix("")
 
     def _path(self, folder: Path, identity: Mapping[str, Any]) -> Path:
-        digest = hashlib.sha256(json.dumps(_plain(identity), sort_keys=True).encode()).hexdigest()
-        return folder / f"{identity['name']}-{digest[:16]}.json"
+        return folder / f"{identity['name']}-{_digest(identity)[:16]}.json"
 
 
 def open_folder(folder: Path, *, option: str) -> Path:
     """Make the folder if it is new and try to write there; an error before any work."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            return folder
-    except OSError as error:
-        raise OutputNotWritable(
-            f"cannot write to {folder}: {error.strerror or error}",
-            hint=f"choose another directory with {option} DIR",
-        ) from error
+    return make_folder(folder, hint=f"choose another directory with {option} DIR")
+
+
+def _digest(values: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(_plain(values), sort_keys=True).encode()).hexdigest()
 
 
 def _plain(identity: Mapping[str, Any]) -> dict[str, Any]:
