@@ -27,12 +27,12 @@ def test_import_is_light():
         "heavy = ('scipy.special', 'matplotlib', 'pandas', 'click', 'rich')\n"
         "print(json.dumps([name for name in heavy if name in sys.modules]))\n"
         "from equipoise.core.arms import assign\n"
-        "print(len(assign.signatures))"
+        "print(assign.is_compiled)"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    loaded, signatures = out.splitlines()
+    loaded, is_compiled = out.splitlines()
     assert json.loads(loaded) == []
-    assert signatures == "0"
+    assert is_compiled == "False"
 
 
 def output_of(code):

@@ -27,7 +27,8 @@ CHUNKS = 24
 PATIENCE = 60.0  # seconds, for another process to start and compile
 
 # The module, which the package hides behind the function of that name.
-module = sys.modules["equipoise.lab.simulate"]
+import importlib
+module = importlib.import_module("equipoise.lab.simulate")
 
 
 @pytest.fixture(autouse=True)
@@ -71,7 +72,8 @@ def kept(folder: Path) -> list[Path]:
 
 PROGRAM = """
 import sys, time, equipoise as eq
-module = sys.modules["equipoise.lab.simulate"]
+import importlib
+module = importlib.import_module("equipoise.lab.simulate")
 module._DECISIONS_A_CHUNK = {chunk}
 scenario = eq.Scenario.from_toml({toml!r})
 

@@ -234,8 +234,10 @@ class _Names:
             self._found = self._known.get(name, getattr(builtins, name, None))
             yield self._found
         elif step.opname in ("LOAD_ATTR", "LOAD_METHOD") and isinstance(before, ModuleType | type):
-            self._found = _attribute(before, name)
-            yield self._found
+            # Packages that count by their version may fill in their modules as they are asked.
+            if not (isinstance(before, ModuleType) and is_foreign(before.__name__)):
+                self._found = _attribute(before, name)
+                yield self._found
         elif step.opname == "IMPORT_NAME":
             self._found = self._imported = _import(name, self._constants, self._known.get("__package__"))
             yield self._found

@@ -50,6 +50,11 @@ class Kernel:
             self._stored = False
             return self._new_dispatcher()(*arguments)
 
+    @property
+    def is_compiled(self) -> bool:
+        """Whether Python has called it."""
+        return self._dispatcher is not None
+
     def under(self, condition: Condition) -> Kernel:
         """The same function, skipped by compiled code for which the condition does not hold."""
         return Kernel(self.py_func, inline=self._inline, condition=condition)
