@@ -75,13 +75,11 @@ def _by_information(rows: Rows) -> list[int]:
     log_counts = [log(count) for count in counts]
     best, least = 0, np.inf
     for size in range(min(int(refit.size[0]), rows.most) + 1):
-        squares = np.maximum(refit.squares[size, told], _ROUNDING * refit.squares[0, told])
+        squares = np.maximum(refit.squares[size, told], _ROUNDING * refit.squares[0, told]).tolist()
         ranks = refit.ranks[size, told].tolist()
         terms = [
             count * log(square) + rank * log_count
-            for count, square, rank, log_count in zip(
-                counts, squares.tolist(), ranks, log_counts, strict=True
-            )
+            for count, square, rank, log_count in zip(counts, squares, ranks, log_counts, strict=True)
         ]
         choices = log_gamma(dim + 1.0) - log_gamma(size + 1.0) - log_gamma(dim - size + 1.0)
         criterion = exact_sum(terms) + 2.0 * choices
