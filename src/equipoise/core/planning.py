@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from equipoise.core.arithmetic.sums import exact_sum
 from equipoise.core.layout import Vector
 from equipoise.core.objective import Objective
 from equipoise.core.real import real_array
@@ -178,7 +179,7 @@ def plan(
         return static_loss(variances, counts(policy, variances, budget), dim, objective, importance)
 
     def smallest(policy: str, variances: Vector) -> float:
-        least = whole_steps(float(np.sum(prices)) * (dim + 1), step)
+        least = whole_steps(exact_sum(prices) * (dim + 1), step)
         return step * _smallest_budget(lambda steps: loss(policy, variances, steps * step) <= target, least)
 
     budgets = []

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from equipoise.core.arithmetic.sums import exact_sum
 from equipoise.core.layout import set_limits
 from equipoise.core.problem import Problem
 from equipoise.core.record import Record, draft
@@ -91,8 +92,8 @@ def _committed(record: Record) -> float:
     arms, problem = record.state.arms, record.problem
     missing = np.maximum(problem.floors - arms["set_aside"], record.stage.start) - arms["count"]
     owed = np.maximum(np.minimum(missing, problem.caps - arms["assigned"]), 0.0) * arms["open"]
-    return float(np.sum(problem.costs * owed))
+    return exact_sum(problem.costs * owed)
 
 
 def _paid(problem: Problem, arms: Arms) -> float:
-    return float(np.sum(problem.costs * arms["assigned"]))
+    return exact_sum(problem.costs * arms["assigned"])

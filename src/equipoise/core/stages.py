@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from equipoise.core import arms as kernel
 from equipoise.core.anew import rebuild, rebuild_all
+from equipoise.core.arithmetic.sums import exact_sum
 from equipoise.core.compiled import compiled
 from equipoise.core.layout import (
     KNOWN,
@@ -131,7 +132,7 @@ def first_stage(problem: Problem, policy: Policy, seed: int, *, capacity: int) -
         start=int(needed) + reserve if screens else part.dim + 1,
         needed=np.full(len(problem.arms), int(needed) if screens else 0),
         needed_in_all=0 if screens else _NEVER,
-        reserve=reserve * float(problem.costs.sum()) if screens else -math.inf,
+        reserve=reserve * exact_sum(problem.costs) if screens else -math.inf,
         chosen=chosen,
     )
 
@@ -229,7 +230,7 @@ def with_arm(stage: Stage, problem: Problem, seed: int) -> Stage:
     """The same stage with the arm that ``problem`` lists last."""
     part = problem if stage.whole else problem.on_columns(stage.columns)
     settings = _settings(stage.policy, part)
-    share = float(problem.costs.sum() / problem.costs[:-1].sum())
+    share = exact_sum(problem.costs) / exact_sum(problem.costs[:-1])
     return replace(
         stage,
         problem=part,
@@ -261,9 +262,9 @@ def _settings(policy: Policy, problem: Problem) -> Vector:
 
 def _most_columns(problem: Problem, state: State) -> int:
     """Features that what is left of the budget can still fit: s + 1 units of every arm."""
-    left = problem.budget - float(np.sum(problem.costs * state.arms["assigned"]))
+    left = problem.budget - exact_sum(problem.costs * state.arms["assigned"])
     taking = (state.arms["open"] != 0) & (state.arms["assigned"] < state.arms["cap"])
     if not taking.any():
         return problem.dim
-    units = left / float(problem.costs[taking].sum()) + float(np.min(state.arms["pending"][taking]))
+    units = left / exact_sum(problem.costs[taking]) + float(np.min(state.arms["pending"][taking]))
     return max(int(units) - 1, 0)

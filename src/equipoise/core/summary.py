@@ -9,6 +9,7 @@ import warnings
 import numpy as np
 
 from equipoise.core import arms as kernel
+from equipoise.core.arithmetic.linear import dot, matvec
 from equipoise.core.estimates import Estimates, estimate_arms
 from equipoise.core.fitted import LASSO, ArmEstimate
 from equipoise.core.layout import Matrix, Vector
@@ -54,7 +55,8 @@ def _with_coef(arm: ArmEstimate, coef: Vector, data: tuple[Matrix, Vector]) -> A
     """An arm whose coefficients come from elsewhere, and tell nothing about their errors."""
     nothing, columns = np.zeros_like(coef), np.flatnonzero(coef)
     contexts, outcomes = data
-    rss, freedom = float(np.sum((outcomes - contexts @ coef) ** 2)), len(outcomes) - len(columns)
+    left = outcomes - matvec(contexts, coef)
+    rss, freedom = dot(left, left), len(outcomes) - len(columns)
     return dataclasses.replace(
         arm,
         coef=coef,

@@ -2,7 +2,8 @@
 
 Every arm tests every feature: one in the support by its t statistic, one outside by what it would
 add to the arm's least squares. Both are exact for Gaussian noise if the outcomes tested have not chosen
-the features. Fisher's method makes one p value of an arm's each.
+the features. Fisher's method makes one p value of an arm's each; p values are SciPy's, all else is written
+arithmetic.
 """
 
 from __future__ import annotations
@@ -13,8 +14,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from equipoise.core.arithmetic.linear import (
+    column_squares,
+    column_sums,
+    cross_product,
+    dot,
+    matvec,
+    product,
+    solve_lower,
+    solve_upper,
+)
+from equipoise.core.arithmetic.sums import exact_sum
 from equipoise.core.layout import TOLD, WITHDRAWN, Matrix, Vector
 from equipoise.core.problem import Problem
+from equipoise.core.solving import cholesky_solve
+from equipoise.core.sparse.refit import add_feature, new_refit
+from equipoise.core.sparse.standardised import standardise
 from equipoise.core.staged import Columns
 from equipoise.core.tables import html_table, text_table
 
@@ -127,10 +142,11 @@ def examine_support(problem: Problem, stage: Stage, contexts: Matrix, *, known: 
         mine = (state.rows["arm"][: len(contexts)] == i) & (status == TOLD)
         rows, left, t_squares = _least_squares(contexts[mine], state.outcomes[: len(contexts)][mine], columns)
         residuals.append((i, rows, left))
-        squares = np.sum(rows**2, axis=0)
-        usable = squares > 1e-12 * np.sum(contexts[mine][:, outside] ** 2, axis=0)
-        explained = np.where(usable, (rows.T @ left) ** 2 / np.where(usable, squares, 1.0), 0.0)
-        total, dof = float(left @ left), int(arm["dof"])
+        squares = column_squares(rows)
+        usable = squares > 1e-12 * column_squares(contexts[mine][:, outside])
+        along = matvec(rows.T, left)
+        explained = np.where(usable, along * along / np.where(usable, squares, 1.0), 0.0)
+        total, dof = dot(left, left), int(arm["dof"])
         rest = np.maximum(total - explained, 1e-300)
         chance = fdtrc(1, dof - 1, explained / rest * (dof - 1))
         log_p[outside] += np.where(usable, np.log(np.maximum(chance, 1e-300)), 0.0)
@@ -163,17 +179,23 @@ def examine_support(problem: Problem, stage: Stage, contexts: Matrix, *, known: 
 
 def _least_squares(contexts: Matrix, outcomes: Vector, columns: Columns) -> tuple[Matrix, Vector, Vector]:
     """All other features and the outcomes, freed of the columns; squared t statistics of the columns."""
-    inside = contexts[:, columns]
-    basis, triangle = np.linalg.qr(inside)
+    count, size = len(outcomes), len(columns)
+    # Columns of unit length: t statistics have no unit.
+    refit = new_refit(standardise(contexts, outcomes, np.zeros(count, np.int64), 1), size)
+    for j in columns:
+        add_feature(refit, j)
+    size = int(refit.size[0])
+    basis, left = refit.basis[:size, :count], refit.residuals[size, :count]
     others = np.delete(contexts, columns, axis=1)
-    others = others - basis @ (basis.T @ others)
-    left = outcomes - basis @ (basis.T @ outcomes)
-    inverse = np.linalg.inv(triangle)
-    coef = inverse @ (basis.T @ outcomes)
-    dof = len(outcomes) - len(columns)
-    variances = np.sum(inverse**2, axis=1) * float(left @ left) / max(dof, 1)
+    others = others - cross_product(basis, product(basis, others))
+    inverse = solve_upper(refit.triangles[0, :size, :size], np.eye(size))
+    coef = matvec(inverse, refit.loads[:size, 0])
+    variances = column_squares(inverse.T) * dot(left, left) / max(count - len(columns), 1)
+    t_squares = np.zeros(len(columns))
     with np.errstate(divide="ignore", invalid="ignore"):
-        return others, left, np.nan_to_num(coef**2 / variances, nan=0.0, posinf=np.inf)
+        found = np.nan_to_num(coef * coef / variances, nan=0.0, posinf=np.inf)
+    t_squares[np.isin(columns, refit.features[:size])] = found
+    return others, left, t_squares
 
 
 def _left_over_moment(problem: Problem, contexts: Matrix, outside: Columns, inside: Columns) -> Matrix:
@@ -182,10 +204,9 @@ def _left_over_moment(problem: Problem, contexts: Matrix, outside: Columns, insi
     if problem.moment is not None:
         moment = problem.moment[np.ix_(both, both)]
     else:
-        moment = contexts[:, both].T @ contexts[:, both] / max(len(contexts), 1)
+        moment = cross_product(contexts[:, both]) / max(len(contexts), 1)
     n = len(outside)
-    explained = moment[:n, n:] @ np.linalg.pinv(moment[n:, n:]) @ moment[n:, :n]
-    left_over: Matrix = moment[:n, :n] - explained
+    left_over: Matrix = moment[:n, :n] - cross_product(solve_lower(_root(moment[n:, n:]), moment[n:, :n]))
     return left_over
 
 
@@ -197,10 +218,19 @@ def _omitted_error(rows: Matrix, left: Vector, fitted: int, moment: Matrix) -> f
     dof = len(rows) - fitted - rows.shape[1]
     if dof < 1:
         return 0.0
-    inverse = np.linalg.pinv(rows.T @ rows)
-    coef = inverse @ (rows.T @ left)
-    variance = float(np.sum((left - rows @ coef) ** 2)) / dof
-    return max(float(coef @ moment @ coef - variance * np.sum(moment * inverse)), 0.0)
+    inverse_root = solve_lower(_root(cross_product(rows)), np.eye(rows.shape[1]))
+    coef = matvec(inverse_root.T, matvec(inverse_root, matvec(rows.T, left)))
+    rest = left - matvec(rows, coef)
+    variance: float = dot(rest, rest) / dof
+    noise = variance * exact_sum(column_sums(moment * cross_product(inverse_root)))
+    return max(dot(coef, matvec(moment, coef)) - noise, 0.0)
+
+
+def _root(moment: Matrix) -> Matrix:
+    """Lower L with LLᵀ = Σ; ∞ on the diagonal, for a share of 0, where a feature is others' combination."""
+    lower = np.array(moment)
+    cholesky_solve(lower, np.zeros(len(lower)))
+    return np.tril(lower)
 
 
 def _p_text(value: float) -> str:

@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from equipoise.core.sparse.block_lasso import solve
+from equipoise.core.sparse.path import weighted_task
 from equipoise.core.sparse.standardised import standardise
-from equipoise.core.sparse.task import largest_penalty, new_task
+from equipoise.core.sparse.task import largest_penalty
 
 
 def draw(seed, counts, dim, correlation=0.0, mean=0.0):
@@ -24,7 +25,7 @@ def draw(seed, counts, dim, correlation=0.0, mean=0.0):
 
 def task_for(contexts, outcomes, arms, count):
     data = standardise(contexts, outcomes, arms, count)
-    return data, new_task(data, data.outcomes)
+    return data, weighted_task(data, np.ones(len(data.counts)))
 
 
 def objective(data, coefs, penalty):
@@ -118,7 +119,7 @@ def test_warm_and_cold_starts_agree():
     largest = largest_penalty(warm)
     for share in (0.9, 0.5, 0.05, 0.2):
         solve(warm, share * largest, 1e-13)
-    cold = new_task(data, data.outcomes)
+    cold = weighted_task(data, np.ones(len(data.counts)))
     solve(cold, 0.2 * largest, 1e-13)
     np.testing.assert_allclose(warm.coefs, cold.coefs, atol=1e-6 * np.abs(cold.coefs).max())
 
@@ -133,7 +134,7 @@ def test_features_that_the_strong_rule_held_back_are_let_in():
     data, task = task_for(*draw(7, [20, 25], 60), 2)
     task.slopes[:] = 0.0
     assert solve(task, 0.1 * largest_penalty(task), 1e-12) <= 1e-12
-    other = new_task(data, data.outcomes)
+    other = weighted_task(data, np.ones(len(data.counts)))
     solve(other, 0.1 * largest_penalty(task), 1e-12)
     np.testing.assert_array_equal(task.norms > 1e-6, other.norms > 1e-6)
 

@@ -117,3 +117,18 @@ def test_least_squares_in_the_units_of_the_rows():
         own = arms == i
         fit = np.linalg.lstsq(contexts[own][:, [1, 3]], outcomes[own], rcond=None)[0]
         np.testing.assert_allclose(coefs[i, [1, 3]], fit, rtol=1e-9)
+
+
+def test_what_an_arm_cannot_tell_from_earlier_features_is_zero():
+    contexts, outcomes, arms = draw(5, counts=(20, 3, 0))
+    contexts[:, 2] = np.where(arms == 0, contexts[:, 2], 2.0 * contexts[:, 1])
+    columns = np.array([1, 2, 6, 0, 4])
+    coefs = least_squares(standardise(contexts, outcomes, arms, 3), columns)
+    fit = np.linalg.lstsq(contexts[arms == 0][:, columns], outcomes[arms == 0], rcond=None)[0]
+    np.testing.assert_allclose(coefs[0, columns], fit, rtol=1e-9)
+    # Three rows: the fit goes through all of them with the first three features that differ.
+    own = arms == 1
+    exact = np.linalg.solve(contexts[own][:, [1, 6, 0]], outcomes[own])
+    np.testing.assert_allclose(coefs[1, [1, 6, 0]], exact, rtol=1e-9)
+    assert not coefs[1, [2, 4]].any()
+    assert not coefs[2].any()

@@ -10,6 +10,7 @@ is written: no C library, no BLAS. Other processors, compilers and systems give 
 ``logarithm``     ``log``, ``log1p``
 ``exponential``   ``exp``
 ``power``         ``power``
+``gamma``         ``log_gamma``
 ``quantiles``     ``chi_square_quantiles``
 ``linear``        cross-products, Cholesky factors, triangular systems
 ``sums``          ``exact_sum``, for a few numbers in plain Python

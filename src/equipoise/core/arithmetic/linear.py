@@ -57,6 +57,24 @@ def dot(left: npt.ArrayLike, right: npt.ArrayLike) -> float:
     return float(cross_product(np.asarray(left, float)[:, None], np.asarray(right, float)[:, None])[0, 0])
 
 
+def column_sums(values: npt.ArrayLike) -> Vector:
+    """The sum of every column, from the first row to the last."""
+    table = np.ascontiguousarray(values, dtype=float)
+    sums = np.zeros(table.shape[1])
+    add_rows(table, sums)
+    return sums
+
+
+def column_squares(values: npt.ArrayLike) -> Vector:
+    """The sum of every column's squares, from the first row to the last.
+
+    >>> column_squares([[1.0, 2.0], [3.0, 4.0]])
+    array([10., 20.])
+    """
+    table = np.ascontiguousarray(values, dtype=float)
+    return column_sums(table * table)
+
+
 def cholesky(matrix: npt.ArrayLike, least_pivot: float = 0.0) -> Matrix | None:
     """Lower L with LLᵀ = A; None unless the squares on its diagonal all exceed ``least_pivot``.
 
@@ -128,6 +146,14 @@ def add_cross_products(left: Matrix, right: Matrix, mirrored: bool, products: Ma
                 store(products, b + 2 * across, third_more)
                 store(products, a + 3 * across, fourth)
                 store(products, b + 3 * across, fourth_more)
+
+
+@compiled
+def add_rows(table: Matrix, sums: Vector) -> None:
+    """Add every row to ``sums``."""
+    for r in range(table.shape[0]):
+        for c in range(table.shape[1]):
+            sums[c] += table[r, c]
 
 
 @compiled

@@ -7,8 +7,6 @@ limit. Whether it is better than what descent has reached is for the caller to s
 
 from __future__ import annotations
 
-import numpy as np
-
 from equipoise.core.compiled import compiled
 from equipoise.core.layout import Matrix, Vector
 from equipoise.core.solving import cholesky_solve
@@ -33,7 +31,9 @@ def combine(points: Matrix, first: int, system: Matrix, weights: Vector) -> bool
                 entry += step * (points[other + 1, r] - points[other, r])
             system[k, other] = entry
     cholesky_solve(system, weights)
-    total = np.sum(weights)
+    total = 0.0
+    for k in range(DEPTH):
+        total += weights[k]
     if not total > 0.0:
         return False
     for r in range(length):

@@ -28,6 +28,16 @@ _STRIDE = 2 * (DEPTH + 1)
 
 
 @compiled
+def begin(task: Task) -> None:
+    """Start at λ = λ_max, where all coefficients are 0."""
+    square = 0.0
+    for r in range(task.target.shape[0]):
+        square += task.target[r] * task.target[r]
+    task.power[0] = 0.5 * square
+    task.penalties[:] = _look(task, task.design.shape[0])
+
+
+@compiled
 def solve(task: Task, penalty: float, tolerance: float) -> float:
     """Descend from where the task stands; return the duality gap over ½‖y‖², at most ``tolerance``.
 

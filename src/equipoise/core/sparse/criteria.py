@@ -15,6 +15,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from equipoise.core.arithmetic.gamma import log_gamma
+from equipoise.core.arithmetic.logarithm import log
+from equipoise.core.arithmetic.sums import exact_sum
 from equipoise.core.layout import Matrix, Vector
 from equipoise.core.sparse.cross_validation import cross_validated
 from equipoise.core.sparse.elimination import eliminate
@@ -67,15 +70,21 @@ def _by_information(rows: Rows) -> list[int]:
     """
     found = screen(rows.data, rows.scale, (rows.room + 1) // 2)
     refit, dim = found.refit, rows.contexts.shape[1]
-    told = refit.squares[0] > 0.0
-    counts = rows.data.counts[told].astype(float)
+    told = np.flatnonzero(refit.squares[0] > 0.0)
+    counts = [float(count) for count in rows.data.counts[told]]
+    log_counts = [log(count) for count in counts]
     best, least = 0, np.inf
     for size in range(min(int(refit.size[0]), rows.most) + 1):
-        squares = np.maximum(refit.squares[size, told], _ROUNDING * refit.squares[0, told])
-        choices = math.lgamma(dim + 1) - math.lgamma(size + 1) - math.lgamma(dim - size + 1)
-        fits = counts @ np.log(squares) + refit.ranks[size, told] @ np.log(counts)
-        if fits + 2.0 * choices < least:
-            best, least = size, fits + 2.0 * choices
+        squares = np.maximum(refit.squares[size, told], _ROUNDING * refit.squares[0, told]).tolist()
+        ranks = refit.ranks[size, told].tolist()
+        terms = [
+            count * log(square) + rank * log_count
+            for count, square, rank, log_count in zip(counts, squares, ranks, log_counts, strict=True)
+        ]
+        choices = log_gamma(dim + 1.0) - log_gamma(size + 1.0) - log_gamma(dim - size + 1.0)
+        criterion = exact_sum(terms) + 2.0 * choices
+        if criterion < least:
+            best, least = size, criterion
     return [int(j) for j in refit.features[:best]]
 
 
@@ -88,13 +97,14 @@ def _by_cross_validation(rows: Rows) -> list[int]:
 
 def _by_stability(rows: Rows) -> list[int]:
     """Features that most halves of the rows choose (Meinshausen & Bühlmann 2010)."""
-    generator = np.random.default_rng(0)  # the same halves for the same number of rows
+    # The same halves for the same number of rows; NumPy promises the words of a bit generator for good.
+    generator = np.random.PCG64(0)
     dim, arm_count = rows.contexts.shape[1], len(rows.scale)
     chosen = np.zeros(dim)
     # √((2π − 1) d) features a half keep the expected number of false ones below one.
     reach = min(int(math.sqrt((2.0 * _OFTEN - 1.0) * dim)), rows.room // 2)
     for _ in range(_HALVES):
-        ranks = generator.random(len(rows.arms))
+        ranks = generator.random_raw(len(rows.arms))
         half = np.zeros(len(rows.arms), dtype=bool)
         for i in range(arm_count):
             own = np.flatnonzero(rows.arms == i)

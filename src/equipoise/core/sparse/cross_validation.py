@@ -7,12 +7,17 @@ k′ of k rows takes λ·√(k′/k).
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import numpy.typing as npt
 
+from equipoise.core.arithmetic.power import power
+from equipoise.core.arithmetic.sums import exact_sum
+from equipoise.core.compiled import compiled
 from equipoise.core.layout import Matrix, Vector
 from equipoise.core.sparse.block_lasso import solve
-from equipoise.core.sparse.path import weighted_task
+from equipoise.core.sparse.path import active_features, weighted_task
 from equipoise.core.sparse.refit import least_squares
 from equipoise.core.sparse.standardised import Integers, Standardised, standardise
 from equipoise.core.sparse.task import Task, largest_penalty
@@ -47,11 +52,11 @@ def cross_validated(
         for fold in range(_FOLDS)
         if 0 < np.count_nonzero(numbers == fold) < len(arms)
     ]
-    shares = np.geomspace(1.0, _SMALLEST, _PENALTIES)
+    shares = [power(_SMALLEST, step / (_PENALTIES - 1.0)) for step in range(_PENALTIES)]
     # At λ_max nothing is explained, and without rows to leave out nothing else is chosen.
-    best, least = 0, sum(float(fold.told @ fold.told) for fold in folds)
+    best, least = 0, exact_sum(fold.square for fold in folds)
     for step in range(1, _PENALTIES if largest > 0.0 and folds else 1):
-        error = sum(fold.error(shares[step] * largest, refit) for fold in folds)
+        error = exact_sum(fold.error(shares[step] * largest, refit) for fold in folds)
         if error < least:
             best, least = step, error
         if step - best >= _PATIENCE:
@@ -82,19 +87,34 @@ class _Fold:
     ) -> None:
         self.kept = standardise(contexts[~out], outcomes[~out], arms[~out], len(scale))
         self.task = weighted_task(self.kept, scale)
-        self.share = float(np.sqrt(np.mean(~out)))
+        self.share = math.sqrt(np.count_nonzero(~out) / len(out))
         self.arms = arms[out]
         self.rows = contexts[out] * (1.0 / scale)[self.arms][:, None]
         self.told = outcomes[out] / scale[self.arms]
         self.scale = scale
+        self.square = self._square(np.zeros(0, np.int64), np.zeros((0, len(scale))))
 
     def error(self, penalty: float, refit: bool) -> float:
         """Sum of squares, in units of scale."""
         solve(self.task, penalty * self.share, _TOLERANCE)
-        active = np.flatnonzero(self.task.norms)
+        active = active_features(self.task)
         if refit:
             coefs = least_squares(self.kept, active)[:, active].T
         else:
             coefs = self.task.coefs[active] * self.scale / self.kept.lengths[:, active].T
-        left = self.told - np.einsum("rj,jr->r", self.rows[:, active], coefs[:, self.arms])
-        return float(left @ left)
+        return self._square(active, coefs)
+
+    def _square(self, active: Integers, coefs: Matrix) -> float:
+        return _squared_error(self.rows, self.told, self.arms, active, np.ascontiguousarray(coefs))
+
+
+@compiled
+def _squared_error(rows: Matrix, told: Vector, arms: Integers, active: Integers, coefs: Matrix) -> float:
+    """Sum over rows of (y − Σⱼ xⱼbⱼ)², b the coefficients [j, arm] of some features."""
+    total = 0.0
+    for r in range(rows.shape[0]):
+        left = told[r]
+        for k in range(active.shape[0]):
+            left -= rows[r, active[k]] * coefs[k, arms[r]]
+        total += left * left
+    return total

@@ -14,10 +14,10 @@ number.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
+from equipoise.core.arithmetic.gamma import log_gamma
+from equipoise.core.arithmetic.logarithm import log, log1p
 from equipoise.core.compiled import compiled
 from equipoise.core.layout import Matrix, Vector
 from equipoise.core.sparse.refit import Refit, remove_feature
@@ -41,12 +41,12 @@ def eliminate(refit: Refit, *, fixed: int | None, most: int) -> bool:
     scratch = np.zeros((2, places)), np.zeros((places, arms)), np.zeros((2, arms))
     while (size := int(refit.size[0])) > (fixed or 0):
         weakest, evidence, dropped = _weakest(refit, *scratch, first)
-        if fixed is None and size <= most and evidence >= math.log((dim - size + 1) / _CHANCE):
+        if fixed is None and size <= most and evidence >= log((dim - size + 1) / _CHANCE):
             break
         remove_feature(refit, weakest)
     # As many supports could have been dropped.
-    choices = math.lgamma(dim - size + 1) - math.lgamma(first - size + 1) - math.lgamma(dim - first + 1)
-    return dropped >= choices - math.log(_CHANCE)
+    choices = log_gamma(dim - size + 1.0) - log_gamma(first - size + 1.0) - log_gamma(dim - first + 1.0)
+    return dropped >= choices - log(_CHANCE)
 
 
 @compiled
@@ -112,7 +112,7 @@ def _evidence(
         if loss < 0.0 or refit.squares[0, i] == 0.0 or more < 1 or free <= more:
             continue
         left = refit.squares[size if alone else first, i]
-        gain += free * np.log1p(loss / max(left, _ROUNDING * refit.squares[0, i]))
+        gain += free * log1p(loss / max(left, _ROUNDING * refit.squares[0, i]))
         dof[arms], extra[arms] = free, more
         arms += 1
     return _chernoff(gain, dof, extra, arms), gain
@@ -145,7 +145,7 @@ def _exponent(theta: float, gain: float, dof: Vector, extra: Vector, arms: int) 
         if i == 0 or dof[i] != dof[i - 1] or extra[i] != extra[i - 1]:
             half, more = (dof[i] - extra[i]) / 2.0, extra[i] / 2.0
             tilted = half - dof[i] * theta
-            term = math.lgamma(tilted) - math.lgamma(tilted + more)
-            term += math.lgamma(half + more) - math.lgamma(half)
+            term = log_gamma(tilted) - log_gamma(tilted + more)
+            term += log_gamma(half + more) - log_gamma(half)
         total -= term
     return total

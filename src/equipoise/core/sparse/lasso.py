@@ -7,10 +7,11 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from equipoise.core.arithmetic.logarithm import log
 from equipoise.core.layout import Matrix, Vector
 from equipoise.core.sparse.block_lasso import solve
 from equipoise.core.sparse.cross_validation import cross_validated, raw_coefs
-from equipoise.core.sparse.path import weighted_task
+from equipoise.core.sparse.path import active_features, weighted_task
 from equipoise.core.sparse.refit import least_squares
 from equipoise.core.sparse.rows import checked_rows
 from equipoise.core.sparse.standardised import Integers, Standardised, mean_squares, standardise
@@ -39,7 +40,8 @@ def fit_lasso(
     cross-validation, or from ``noise``, the arms' variances, as in the note on the static allocation:
     λᵢ = σᵢ√(2 log d / kᵢ), and σᵢ(√m + √(2 log d))/√kᵢ jointly, since m slopes of noise make a block.
     ``refit`` fits the chosen features again by least squares, which do not shrink, and cross-validates that
-    fit. Columns are brought to the same length in every arm first; nothing is centred.
+    fit; a feature that an arm cannot tell from stronger ones is 0 there. Columns are brought to the same
+    length in every arm first; nothing is centred.
     """
     contexts, outcomes, arms = checked_rows(contexts, outcomes, arms, arm_count)
     variances = None if noise is None else _checked_noise(noise, arm_count)
@@ -66,8 +68,8 @@ def _fit(
         scale = np.sqrt(noise)
         # A single arm has one slope a feature, which the second root covers alone.
         blocks = math.sqrt(arm_count) if arm_count > 1 else 0.0
-        task = _solved(data, scale, blocks + math.sqrt(2.0 * math.log(max(contexts.shape[1], 2))))
-    return least_squares(data, np.flatnonzero(task.norms)) if refit else raw_coefs(task, data, scale)
+        task = _solved(data, scale, blocks + math.sqrt(2.0 * log(max(contexts.shape[1], 2.0))))
+    return least_squares(data, active_features(task)) if refit else raw_coefs(task, data, scale)
 
 
 def _solved(data: Standardised, scale: Vector, penalty: float) -> Task:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from equipoise.core.layout import Vector
-from equipoise.core.sparse.block_lasso import solve
+from equipoise.core.sparse.block_lasso import begin, solve
 from equipoise.core.sparse.refit import Refit, add_feature, new_refit
 from equipoise.core.sparse.standardised import Integers, Standardised, spread_over_rows
 from equipoise.core.sparse.task import Task, largest_penalty, new_task
@@ -65,7 +65,7 @@ def first_support(data: Standardised, scale: Vector, size: int) -> tuple[Refit, 
         if np.count_nonzero(task.norms) >= size:
             share = _narrow(task, share, size)
             refit = new_refit(data, size)
-            for feature in _by_norm(task, np.flatnonzero(task.norms)):
+            for feature in active_features(task):
                 add_feature(refit, feature)
                 if refit.size[0] == size:
                     return refit, share
@@ -73,14 +73,16 @@ def first_support(data: Standardised, scale: Vector, size: int) -> tuple[Refit, 
 
 
 def weighted_task(data: Standardised, scale: Vector) -> Task:
-    """Outcomes in units of ``scale``, one number an arm."""
-    return new_task(data, data.outcomes / spread_over_rows(scale, data.starts))
+    """At λ_max; outcomes in units of ``scale``, one number an arm."""
+    task = new_task(data, data.outcomes / spread_over_rows(scale, data.starts))
+    begin(task)
+    return task
 
 
 def newcomers(task: Task, entered: list[Entry]) -> list[int]:
     """Active features that were not before, the strongest first."""
     seen = {entry.feature for entry in entered}
-    return [j for j in _by_norm(task, np.flatnonzero(task.norms)) if j not in seen]
+    return [int(j) for j in active_features(task) if int(j) not in seen]
 
 
 def _walk(task: Task) -> Iterator[float]:
@@ -113,5 +115,7 @@ def _narrow(task: Task, share: float, size: int) -> float:
     return share
 
 
-def _by_norm(task: Task, features: Integers) -> list[int]:
-    return [int(j) for j in features[np.argsort(-task.norms[features], kind="stable")]]
+def active_features(task: Task) -> Integers:
+    """Features with coefficients, the strongest first."""
+    active = np.flatnonzero(task.norms)
+    return active[np.argsort(-task.norms[active], kind="stable")]

@@ -15,7 +15,7 @@ from equipoise.core.compiled import compiled
 from equipoise.core.handles import handled
 from equipoise.core.lanes import aligned_zeros
 from equipoise.core.layout import Matrix, Vector
-from equipoise.core.sparse.standardised import Integers, Standardised
+from equipoise.core.sparse.standardised import Integers, Standardised, squares_by_arm
 
 Matrices = npt.NDArray[np.float64]  # [m, features, features]
 
@@ -58,21 +58,18 @@ def new_refit(data: Standardised, most: int) -> Refit:
         features=np.zeros(most + 1, dtype=np.int64),
     )
     refit.residuals[0] = data.outcomes
-    for i in range(arms):
-        part = refit.residuals[0, data.starts[i] : data.starts[i + 1]]
-        refit.squares[0, i] = np.sum(part * part)
+    refit.squares[0] = squares_by_arm(data.outcomes, data.starts)
     return refit
 
 
 def least_squares(data: Standardised, columns: npt.NDArray[np.intp]) -> Matrix:
-    """Coefficients [m, d] on some columns, of the least length where an arm does not determine them."""
+    """Coefficients [m, d] on some columns; 0 in an arm that cannot tell a column from those before it."""
+    refit = new_refit(data, len(columns))
+    for j in columns:
+        add_feature(refit, j)
     coefs = np.zeros(data.lengths.shape)
-    for i in range(len(data.counts)):
-        rows = slice(data.starts[i], data.starts[i] + data.counts[i])
-        if data.counts[i] > 0 and len(columns) > 0:
-            fit = np.linalg.lstsq(data.design[columns, rows].T, data.outcomes[rows], rcond=None)[0]
-            coefs[i, columns] = fit / data.lengths[i, columns]
-    return coefs
+    _solve_triangles(refit, coefs)
+    return coefs / data.lengths
 
 
 def remove_feature(refit: Refit, place: int) -> None:
@@ -116,6 +113,19 @@ def add_feature(refit: Refit, j: int) -> bool:
         refit.features[size] = j
         refit.size[0] = size + 1
     return told_apart
+
+
+@compiled
+def _solve_triangles(refit: Refit, coefs: Matrix) -> None:
+    """Coefficients of the standardised columns, among those of all features."""
+    size = refit.size[0]
+    for i in range(coefs.shape[0]):
+        upper = refit.triangles[i]
+        for r in range(size - 1, -1, -1):
+            entry = refit.loads[r, i]
+            for k in range(r + 1, size):
+                entry -= upper[r, k] * coefs[i, refit.features[k]]
+            coefs[i, refit.features[r]] = entry / upper[r, r]
 
 
 @compiled

@@ -11,7 +11,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from equipoise.core.lanes import aligned_zeros, padded
+from equipoise.core.compiled import compiled, inlined
+from equipoise.core.lanes import WIDTH, add_product, aligned_zeros, load, padded, spread, total
 from equipoise.core.layout import Matrix, Vector
 
 Integers = npt.NDArray[np.int64]
@@ -43,12 +44,8 @@ def standardise(contexts: Matrix, outcomes: Vector, arms: Integers, arm_count: i
     largest[largest == 0.0] = 1.0
     design[:, places] = (contexts[order] / largest).T
     lengths = np.ones((arm_count, dim))
-    for i in range(arm_count):
-        part = design[:, starts[i] : starts[i + 1]]
-        length = np.sqrt(np.einsum("jr,jr->j", part, part))
-        length[length == 0.0] = 1.0
-        part /= length[:, None]
-        lengths[i] = length * largest
+    _to_unit_length(design, starts, lengths)
+    lengths *= largest
     told = np.zeros(int(starts[-1]))
     told[places] = outcomes[order]
     return Standardised(design, starts, counts, lengths, told)
@@ -66,6 +63,38 @@ def spread_over_rows(per_arm: Vector, starts: Integers) -> Vector:
 
 def mean_squares(rows: Vector, data: Standardised) -> Vector:
     """Mean square of each arm's rows; 0 for arms without rows."""
-    sums = np.add.reduceat(np.append(rows * rows, 0.0), data.starts[:-1])
-    sums[data.counts == 0] = 0.0  # reduceat gives an empty range the entry it begins at
-    return sums / np.maximum(data.counts, 1)
+    return squares_by_arm(rows, data.starts) / np.maximum(data.counts, 1)
+
+
+def squares_by_arm(rows: Vector, starts: Integers) -> Vector:
+    """Sum of squares of each arm's rows."""
+    sums = np.zeros(len(starts) - 1)
+    _add_squares(rows, starts, sums)
+    return sums
+
+
+@compiled
+def _to_unit_length(design: Matrix, starts: Integers, lengths: Matrix) -> None:
+    for j in range(design.shape[0]):
+        for i in range(lengths.shape[0]):
+            first = j * design.shape[1]
+            length = np.sqrt(_square(design, first + starts[i], first + starts[i + 1]))
+            if length > 0.0:
+                lengths[i, j] = length
+                for r in range(starts[i], starts[i + 1]):
+                    design[j, r] /= length
+
+
+@compiled
+def _add_squares(rows: Vector, starts: Integers, sums: Vector) -> None:
+    for i in range(sums.shape[0]):
+        sums[i] = _square(rows, starts[i], starts[i + 1])
+
+
+@inlined
+def _square(values: npt.NDArray[np.float64], begin: int, end: int) -> float:
+    sums = spread(0.0)
+    for r in range(begin, end, WIDTH):
+        entries = load(values, r)
+        sums = add_product(sums, entries, entries)
+    return total(sums)

@@ -35,24 +35,20 @@ class Task(NamedTuple):
 
 
 def new_task(data: Standardised, target: Vector) -> Task:
-    """At λ = λ_max, where all coefficients are 0."""
+    """All coefficients 0; block_lasso.begin brings it to λ_max."""
     dim, arms = len(data.design), len(data.counts)
-    slopes = np.zeros(dim)
-    for i in range(arms):
-        rows = slice(data.starts[i], data.starts[i + 1])
-        slopes = np.hypot(slopes, np.einsum("jr,r->j", data.design[:, rows], target[rows]))
     point = np.concatenate([np.zeros(dim * arms), target])
     return Task(
         design=data.design,
         starts=data.starts,
         target=target,
-        power=np.array([0.5 * np.sum(target * target)]),
+        power=np.zeros(1),
         coefs=point[: dim * arms].reshape(dim, arms),
         norms=np.zeros(dim),
         residuals=point[dim * arms :],
-        slopes=slopes,
-        working=np.zeros(dim, dtype=np.int64),
-        penalties=np.full(2, slopes.max()),
+        slopes=np.zeros(dim),
+        working=np.arange(dim),
+        penalties=np.zeros(2),
         block=np.zeros(arms),
         point=point,
         points=np.zeros((DEPTH + 2, len(point))),
