@@ -1,5 +1,6 @@
 import json
 import sys
+from importlib import import_module
 
 import pytest
 
@@ -72,7 +73,7 @@ def test_wrong_values_are_found_before_any_work(fail, monkeypatch, options, mess
     def work(*_):
         pytest.fail("work was done before the error was found")
 
-    monkeypatch.setattr(sys.modules["equipoise.lab.simulate"], "run_chunk", work)
+    monkeypatch.setattr(import_module("equipoise.lab.simulate"), "run_chunk", work)
     found, hinted = fail(*BASE, *options)
     assert message in found
     assert hint in hinted

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from contextlib import contextmanager, suppress
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -180,7 +181,7 @@ def test_checkpoints_are_kept_and_used(run, tmp_path, monkeypatch):
     def work(*_):
         pytest.fail("a finished chunk was run again")
 
-    monkeypatch.setattr(sys.modules["equipoise.lab.simulate"], "run_chunk", work)
+    monkeypatch.setattr(import_module("equipoise.lab.simulate"), "run_chunk", work)
     assert record(run(*BASE, "--checkpoint", "kept", "--json")) == first
 
 
@@ -357,7 +358,7 @@ def test_wrong_values_are_found_before_any_work(fail, files, monkeypatch, tmp_pa
     def work(*_):
         pytest.fail("work was done before the error was found")
 
-    monkeypatch.setattr(sys.modules["equipoise.lab.simulate"], "run_chunk", work)
+    monkeypatch.setattr(import_module("equipoise.lab.simulate"), "run_chunk", work)
     found, hinted = fail(*BASE, *options)
     assert message in found
     assert hint is None or hint in hinted

@@ -28,6 +28,7 @@ PATIENCE = 60.0  # seconds, for another process to start and compile
 
 # The module, which the package hides behind the function of that name.
 import importlib
+
 module = importlib.import_module("equipoise.lab.simulate")
 
 

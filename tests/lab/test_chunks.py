@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-import sys
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ POLICIES = ["uniform", "trace-ucb"]
 RUN = {"trials": 40, "seed": 3}
 
 # The module, which the package hides behind the function of that name.
-module = sys.modules["equipoise.lab.simulate"]
+module = import_module("equipoise.lab.simulate")
 
 
 @pytest.fixture(autouse=True)

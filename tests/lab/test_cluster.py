@@ -12,6 +12,7 @@ import threading
 import time
 from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -82,7 +83,7 @@ def cluster_of(tmp_path):
 
 def small_chunks(monkeypatch, trials: int) -> None:
     # The package has a function of the module's name.
-    module = sys.modules["equipoise.lab.simulate"]
+    module = import_module("equipoise.lab.simulate")
     monkeypatch.setattr(module, "_DECISIONS_A_CHUNK", trials * SCENARIO.budget)
 
 

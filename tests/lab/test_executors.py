@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import sys
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from importlib import import_module
 from multiprocessing import get_context
 
 import numpy as np
@@ -20,7 +20,7 @@ POLICIES = ["uniform", "trace-ucb", "var-ucb:width=2"]
 RUN = {"trials": 90, "seed": 8}
 
 # The module, which the package hides behind the function of that name.
-module = sys.modules["equipoise.lab.simulate"]
+module = import_module("equipoise.lab.simulate")
 
 
 def chunks_of(monkeypatch, trials: int) -> None:

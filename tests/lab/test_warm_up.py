@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import sys
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ import equipoise as eq
 from equipoise.lab import Delay, OneHotContexts, SkewedNoise, SparseTruth, StudentContexts, StudentNoise
 
 # The module, which the package hides behind the function of that name.
-module = sys.modules["equipoise.lab.simulate"]
+module = import_module("equipoise.lab.simulate")
 outline = module.outline
 
 SCENARIO = eq.GaussianScenario(noise=(0.5, 2.0), dim=4, budget=60)

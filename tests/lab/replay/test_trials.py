@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from concurrent.futures import ProcessPoolExecutor
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -156,7 +156,7 @@ def test_workers_and_chunks_do_not_matter(chunk, monkeypatch):
     arena = new_arena(ratings(), 60)
     policies = ["uniform", "trace-ucb"]
     expected = run_policies(arena, policies, trials=30, seed=5, workers=1)
-    monkeypatch.setattr(sys.modules["equipoise.lab.simulate"], "_DECISIONS_A_CHUNK", chunk * 60)
+    monkeypatch.setattr(import_module("equipoise.lab.simulate"), "_DECISIONS_A_CHUNK", chunk * 60)
     found = run_policies(arena, policies, trials=30, seed=5, workers=3)
     for name in policies:
         np.testing.assert_array_equal(found[name].ledger.errors, expected[name].ledger.errors)
