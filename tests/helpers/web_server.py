@@ -85,7 +85,10 @@ def serve(folder: Path, certificate: Path | None = None) -> Iterator[Web]:
 
         def log_message(self, *_: object) -> None: ...
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    class Server(ThreadingHTTPServer):
+        def handle_error(self, *_: object) -> None: ...  # clients that leave early are meant
+
+    server = Server(("127.0.0.1", 0), Handler)
     if certificate is not None:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(certificate)

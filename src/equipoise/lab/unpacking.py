@@ -12,13 +12,14 @@ import math
 import zipfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
 
-# Tables of ratings shrink to a third, sparse ones to a fiftieth.
-_RATIO = 100
+# Ratings shrink to a third, tables that are mostly zero to a thirtieth.
+_RATIO = 50
 _ALWAYS = 1 << 28  # 256 MB do no harm, whatever they were packed in
 
 
@@ -62,6 +63,17 @@ class LimitedReader(io.RawIOBase):
 def limited(stream: IO[bytes] | gzip.GzipFile, limit: int) -> IO[bytes]:
     """The stream, which ends with TooLarge if it goes on after ``limit`` bytes."""
     return io.BufferedReader(LimitedReader(stream, limit), 1 << 16)
+
+
+def check_unpacked(path: Path) -> None:
+    """Unpack a file of gzip once and throw it away, block by block, or TooLarge.
+
+    For readers that hold all of it before anything could be counted.
+    """
+    with gzip.open(path) as unpacked:
+        stream = limited(unpacked, most_unpacked(path.stat().st_size))
+        while stream.read(1 << 20):
+            pass
 
 
 def read_npy(stream: IO[bytes], size: int) -> npt.NDArray[Any]:

@@ -7,7 +7,6 @@ table twice.
 
 from __future__ import annotations
 
-import gzip
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ import numpy.typing as npt
 from equipoise.core.real import NotReal, foreign_kind
 from equipoise.errors import EquipoiseError, InvalidTable
 from equipoise.lab.table import library
-from equipoise.lab.unpacking import Damaged, TooLarge, limited, most_unpacked
+from equipoise.lab.unpacking import Damaged, TooLarge, check_unpacked, most_unpacked
 
 Column = npt.NDArray[Any]
 Blocks = Callable[[Sequence[str]], Iterator[list[Column]]]
@@ -122,26 +121,16 @@ def _csv(path: Path) -> Source:
     csv = library("pyarrow.csv")
     mark = "\t" if ".tsv" in path.suffixes else ","
     parse = csv.ParseOptions(delimiter=mark)
-
-    @contextmanager
-    def opened() -> Iterator[Any]:
-        if path.suffix.lower() != ".gz":
-            yield path
-            return
-        with gzip.open(path) as unpacked:
-            yield limited(unpacked, most_unpacked(path.stat().st_size))
-
-    with opened() as file, csv.open_csv(file, parse_options=parse) as reader:
+    if path.suffix.lower() == ".gz":
+        check_unpacked(path)
+    with csv.open_csv(path, parse_options=parse) as reader:
         names = reader.schema.names
 
     def blocks(columns: Sequence[str]) -> Iterator[list[Column]]:
         convert = csv.ConvertOptions(include_columns=list(columns), strings_can_be_null=True)
         try:
             # Whole, as a streaming reader takes a column's type from its first block alone.
-            with opened() as file:
-                table = csv.read_csv(file, parse_options=parse, convert_options=convert)
-        except Damaged:
-            raise
+            table = csv.read_csv(path, parse_options=parse, convert_options=convert)
         except ValueError as error:
             raise InvalidTable(f"{path.name} is not a table: {error}") from None
         yield from _arrow_blocks(table.to_batches(_rows(columns)), columns)
@@ -156,9 +145,17 @@ def _parquet(path: Path) -> Source:
 
     def blocks(columns: Sequence[str]) -> Iterator[list[Column]]:
         with parquet.ParquetFile(path, pre_buffer=False) as file:
+            _check_parquet(file.metadata, path)
             yield from _arrow_blocks(file.iter_batches(_rows(columns), columns=list(columns)), columns)
 
     return Source(path.name, _unique(names), blocks)
+
+
+def _check_parquet(metadata: Any, path: Path) -> None:
+    limit = most_unpacked(path.stat().st_size) * _ROOM
+    groups = (metadata.row_group(place).total_byte_size for place in range(metadata.num_row_groups))
+    if sum(groups) > limit:
+        raise TooLarge(limit)
 
 
 def _ipc(path: Path) -> Source:
