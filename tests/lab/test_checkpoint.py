@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -27,9 +28,7 @@ CHUNKS = 24
 PATIENCE = 60.0  # seconds, for another process to start and compile
 
 # The module, which the package hides behind the function of that name.
-import importlib
-
-module = importlib.import_module("equipoise.lab.simulate")
+module = import_module("equipoise.lab.simulate")
 
 
 @pytest.fixture(autouse=True)
