@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from equipoise.core.estimates import Estimates
     from equipoise.core.experiment import Experiment
     from equipoise.core.fitted import ArmEstimate
+    from equipoise.core.numerics import NUMERICS
     from equipoise.core.planning import Plan, plan
     from equipoise.core.policies import (
         BAS,
@@ -59,6 +60,7 @@ _HOMES = {
     "equipoise.core.estimates": ("Estimates",),
     "equipoise.core.experiment": ("Experiment",),
     "equipoise.core.fitted": ("ArmEstimate",),
+    "equipoise.core.numerics": ("NUMERICS",),
     "equipoise.core.planning": ("Plan", "plan"),
     "equipoise.core.policies": (
         "BAS",
@@ -104,6 +106,7 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = [
     "BAS",
     "CHAS",
+    "NUMERICS",
     "ArmEstimate",
     "Assignment",
     "DenseTable",

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from equipoise.core.layout import Vector
+from equipoise.core.numerics import NUMERICS
 from equipoise.core.theory.static import optimal_loss
 from equipoise.errors import DataNotFound, EquipoiseError, InvalidArgument, InvalidData
 from equipoise.files import write_whole
@@ -118,6 +119,8 @@ class SimulationResult:
     seed: int
     version: str
     policies: Mapping[str, PolicyResult]
+    numerics: int = NUMERICS
+    """The bits that the trials were run with, see :data:`equipoise.NUMERICS`."""
 
     def __getitem__(self, name: str) -> PolicyResult:
         try:
@@ -137,6 +140,7 @@ class SimulationResult:
         """Everything that is needed to run it again."""
         return {
             "version": self.version,
+            "numerics": self.numerics,
             "seed": self.seed,
             "trials": self.trials,
             "scenario": self.scenario.to_dict(),
@@ -220,6 +224,7 @@ class SimulationResult:
         """The object that ``--json`` prints."""
         return {
             "version": self.version,
+            "numerics": self.numerics,
             "scenario": self.scenario.to_dict(),
             "trials": self.trials,
             "seed": self.seed,
@@ -286,7 +291,8 @@ class SimulationResult:
         if not policies:
             raise Damaged("it holds no policies")
         version = str(header["version"])
-        return cls(scenario, int(header["seed"]), version, policies, **cls._read_rest(header))
+        numerics = int(header["numerics"])
+        return cls(scenario, int(header["seed"]), version, policies, numerics, **cls._read_rest(header))
 
     def _header(self) -> dict[str, Any]:
         """What a file holds besides the numbers of the trials."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from equipoise.core.numerics import NUMERICS
 from equipoise.lab.leaderboard.record import Leaderboard, Row
 from equipoise.lab.leaderboard.suite import PAPER, Entry
 from equipoise.lab.reproduce.panels import EQUAL
@@ -56,6 +57,7 @@ def bar_record(board: Leaderboard) -> dict[str, Any]:
     checked = check_bar(board)
     return {
         "version": board.version,
+        "numerics": NUMERICS,
         "seed": board.seed,
         "trials": board.trials,
         "units": f"losses of {POLICY} over losses of the reference",

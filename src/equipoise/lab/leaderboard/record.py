@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from equipoise.core.numerics import NUMERICS
 from equipoise.lab.leaderboard.ranking import Standing, rank
 from equipoise.lab.leaderboard.suite import Entry
 from equipoise.lab.reproduce.results import Losses
@@ -77,6 +78,7 @@ class Leaderboard:
         """The object that ``--json`` prints."""
         return {
             "version": self.version,
+            "numerics": NUMERICS,
             "seed": self.seed,
             "trials": self.trials,
             "units": "losses in squared units of the outcome; ratios to the loss of the reference",

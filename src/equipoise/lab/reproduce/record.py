@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from equipoise.core.numerics import NUMERICS
 from equipoise.lab.reproduce.rate import RateResult
 from equipoise.lab.reproduce.results import PanelResult
 from equipoise.lab.reproduce.sparse import SparseResult
@@ -61,6 +62,7 @@ class Reproduction:
         """The object that ``--json`` prints."""
         return {
             "version": self.version,
+            "numerics": NUMERICS,
             "seed": self.seed,
             "width": WIDTH,
             "policies": list(self.policies),
