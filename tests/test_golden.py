@@ -10,10 +10,10 @@ import venv
 from importlib.metadata import version
 from pathlib import Path
 
-import golden
 import pytest
 
 import equipoise as eq
+import golden
 
 PINNED = json.loads(golden.FILE.read_text(encoding="utf-8"))
 # Every file of kernels is in one of these, and they compile in well under a minute.

@@ -1,8 +1,8 @@
 """Decisions, scores, estimates and trials whose every bit is pinned by tests/golden/decisions.json.
 
-``python tests/helpers/golden.py`` prints them, ``… --write`` writes the file; names pick some of them. The file
-changes only together with ``equipoise.NUMERICS``. Inputs come from Python's own generator and plain products, so
-nothing but Equipoise decides what is printed.
+``python tests/helpers/golden.py`` prints them, ``… --write`` writes the file; names pick some of them. The
+file changes only together with ``equipoise.NUMERICS``. Inputs come from Python's own generator and plain
+products, so nothing but Equipoise decides what is printed.
 """
 
 from __future__ import annotations

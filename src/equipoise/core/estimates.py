@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
+from equipoise.core.arithmetic.sums import exact_sum
 from equipoise.core.fitted import FIXED, ArmEstimate
 from equipoise.core.intervals import elasticities, variance_inflation
 from equipoise.core.layout import Matrix
@@ -61,9 +62,9 @@ class Estimates(Sequence[ArmEstimate]):
         noise = [arm.noise_variance for arm in self]
         problem = self.problem
         costs = problem.costs
-        money = float(np.sum(costs * [arm.count for arm in self]))
+        money = exact_sum(costs * [arm.count for arm in self])
         dim = problem.dim if self.support is None else len(self.support.columns)
-        if not np.all(np.isfinite(noise)) or money < float(np.sum(costs)) * (dim + 1):
+        if not np.all(np.isfinite(noise)) or money < exact_sum(costs) * (dim + 1):
             return math.nan
         ideal = ideal_allocation(
             noise=noise,

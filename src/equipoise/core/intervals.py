@@ -36,7 +36,7 @@ _LARGEST_ELASTICITY = 5.0
 def variance_inflation(dof: npt.ArrayLike, elasticity: npt.ArrayLike) -> Vector:
     """What σ̂² is multiplied by before intervals are formed; 1 where ε = 0 or dof = 0."""
     degrees = np.maximum(np.asarray(dof, float), 1.0)
-    correction = FIRST_ORDER / degrees + SECOND_ORDER / degrees**2
+    correction = FIRST_ORDER / degrees + SECOND_ORDER / (degrees * degrees)
     return np.asarray(1.0 + np.asarray(elasticity, float) * correction)
 
 

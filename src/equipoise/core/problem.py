@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from equipoise.core.arithmetic.linear import cholesky
+from equipoise.core.arithmetic.linear import scaled_cholesky
 from equipoise.core.arithmetic.sums import exact_sum
 from equipoise.core.layout import Matrix, Vector
 from equipoise.core.objective import Objective, norm_order
@@ -39,7 +39,7 @@ from equipoise.errors import (
 # Entries of Σ may differ from their mirror image by rounding, no more.
 _SYMMETRY_TOLERANCE = 1e-10
 # Smallest pivot of the correlation-scaled Σ that is told apart from rounding, per dimension.
-_PIVOT_TOLERANCE = 4 * np.finfo(float).eps
+PIVOT_TOLERANCE = 4 * np.finfo(float).eps
 
 # What arms that are not named have.
 _USUAL = {"weights": 1.0, "costs": 1.0, "floors": 0.0, "caps": np.inf}
@@ -202,7 +202,7 @@ class Problem:
         """L with Σ = LLᵀ, or None where contexts can be used as they are."""
         if self.moment is None or np.array_equal(self.moment, np.eye(self.dim)):
             return None
-        lower = _factor(self.moment)
+        lower = scaled_cholesky(self.moment)
         if lower is None:  # validated, so only of some columns where rounding is all that is left
             raise _redundant()
         return lower
@@ -318,17 +318,10 @@ def _valid_moment(moment: npt.ArrayLike, dim: int) -> Matrix:
         raise InvalidMoment("moment is not symmetric", hint="pass (moment + moment.T) / 2 if that is meant")
     symmetric: Matrix = np.ascontiguousarray(matrix / 2 + matrix.T / 2)
     # A diagonal Σ has no correlations to check.
-    if np.count_nonzero(correlation) > dim and _factor(symmetric, dim * _PIVOT_TOLERANCE) is None:
+    if np.count_nonzero(correlation) > dim and scaled_cholesky(symmetric, dim * PIVOT_TOLERANCE) is None:
         raise _redundant()
     symmetric.setflags(write=False)
     return symmetric
-
-
-def _factor(moment: Matrix, least_pivot: float = 0.0) -> Matrix | None:
-    """L with Σ = LLᵀ, by way of the correlations, so that what is accepted has one in any units."""
-    scale = np.sqrt(np.diag(moment))
-    lower = cholesky(moment / scale / scale[:, None], least_pivot)
-    return None if lower is None else lower * scale[:, None]
 
 
 def _redundant() -> InvalidMoment:

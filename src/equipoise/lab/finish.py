@@ -6,7 +6,7 @@ import numpy as np
 
 from equipoise.core.layout import Matrix
 from equipoise.core.stages import Stage
-from equipoise.lab.verdict import Judge, ridge_coefs
+from equipoise.lab.verdict import Judge, ridge_coefs, root_of
 
 
 def judge_of_columns(judge: Judge, moment: Matrix, stage: Stage) -> Judge:
@@ -16,7 +16,7 @@ def judge_of_columns(judge: Judge, moment: Matrix, stage: Stage) -> Judge:
     white = judge.error_root.shape[0] == 0
     part = moment[np.ix_(columns, columns)]
     return judge._replace(
-        error_root=np.zeros((0, 0)) if white else np.ascontiguousarray(np.linalg.cholesky(part)),
+        error_root=np.zeros((0, 0)) if white else root_of(part),
         root=np.zeros((dim, dim)),
         system=np.zeros((dim, dim)),
         coef=np.zeros(dim),

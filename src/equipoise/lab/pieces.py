@@ -6,14 +6,19 @@ Every piece has a ``code`` that compiled trials branch on and a ``number`` that 
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from equipoise.core.arithmetic.linear import scaled_cholesky
+from equipoise.core.arithmetic.sums import exact_sum
 from equipoise.core.layout import Matrix
+from equipoise.core.problem import PIVOT_TOLERANCE
 from equipoise.core.real import NotReal, real_array, real_number
 from equipoise.errors import InvalidScenario
 
@@ -104,7 +109,7 @@ class OneHotContexts:
     def __post_init__(self) -> None:
         if self.probabilities is not None:
             values = as_numbers("probabilities", self.probabilities)
-            if not all(value > 0 for value in values) or abs(sum(values) - 1.0) > 1e-9:
+            if not all(value > 0 for value in values) or abs(exact_sum(values) - 1.0) > 1e-9:
                 raise InvalidScenario("probabilities of categories must be positive and sum to 1")
             object.__setattr__(self, "probabilities", values)
 
@@ -327,13 +332,14 @@ def covariance_matrix(covariance: Covariance, dim: int) -> Matrix:
                 hint="use identity, ar1:RHO with RHO between -1 and 1, or a matrix",
             )
         places = np.arange(dim)
-        return np.asarray(rho ** np.abs(places[:, None] - places[None, :]))
+        powers = np.array(list(accumulate([1.0, *[rho] * (dim - 1)], operator.mul)))
+        return powers[np.abs(places[:, None] - places[None, :])]
     matrix = np.array(covariance)
     if matrix.shape != (dim, dim):
         raise InvalidScenario(f"the covariance has shape {matrix.shape}, expected {(dim, dim)}")
     if np.max(np.abs(matrix - matrix.T)) > 1e-10 * np.max(np.abs(matrix)):
         raise InvalidScenario("the covariance is not symmetric")
-    if np.min(np.linalg.eigvalsh(matrix)) <= 0:
+    if scaled_cholesky(matrix, dim * PIVOT_TOLERANCE) is None:
         raise InvalidScenario(
             "the covariance is not positive definite", hint="its eigenvalues must be positive"
         )

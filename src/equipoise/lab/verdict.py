@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from equipoise.core.arithmetic.linear import scaled_cholesky
 from equipoise.core.compiled import compiled, inlined
 from equipoise.core.handles import handled
 from equipoise.core.intervals import FIRST_ORDER, SECOND_ORDER
@@ -36,7 +37,7 @@ def new_judge(dim: int, budget: int, ridge: float, moment: Matrix, confidence: f
     white = np.array_equal(moment, np.eye(dim))
     return Judge(
         ridge=np.array([ridge]),
-        error_root=np.zeros((0, 0)) if white else np.ascontiguousarray(np.linalg.cholesky(moment)),
+        error_root=np.zeros((0, 0)) if white else root_of(moment),
         quantiles=stdtrit(dof, 0.5 + confidence / 2.0),
         root=np.zeros((dim, dim)),
         system=np.zeros((dim, dim)),
@@ -44,6 +45,13 @@ def new_judge(dim: int, budget: int, ridge: float, moment: Matrix, confidence: f
         least_squares=np.zeros(dim),
         along=np.zeros(dim),
     )
+
+
+def root_of(moment: Matrix) -> Matrix:
+    """Lower C with Σ = CCᵀ."""
+    lower = scaled_cholesky(moment)
+    assert lower is not None, "scenarios and tables accept no other Σ"
+    return lower
 
 
 @compiled

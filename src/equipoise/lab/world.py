@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from equipoise.core.arithmetic.exponential import exp
+from equipoise.core.arithmetic.logarithm import log
 from equipoise.core.compiled import compiled, inlined
 from equipoise.core.handles import handled
 from equipoise.core.layout import Matrix, Vector
@@ -36,6 +39,7 @@ from equipoise.lab.pieces import (
     OneHotContexts,
 )
 from equipoise.lab.scenario import Scenario
+from equipoise.lab.verdict import root_of
 
 SETTING = np.dtype(
     [
@@ -118,8 +122,8 @@ def new_world(scenario: Scenario, seed: int) -> World:
     return World(
         setting=setting,
         deviations=np.sqrt(scenario.noise),
-        root=np.zeros((0, 0)) if white else np.ascontiguousarray(np.linalg.cholesky(covariance)),
-        shares=np.cumsum(np.diag(covariance)) if one_hot else np.zeros(0),
+        root=np.zeros((0, 0)) if white else root_of(covariance),
+        shares=np.array(list(accumulate(np.diag(covariance).tolist()))) if one_hot else np.zeros(0),
         coefs=np.zeros(shape) if scenario.coef is None else np.array(scenario.coef),
         drifts=np.zeros(shape),
         shocks=np.zeros((0, 0) if gaussian else (len(scenario.noise), scenario.units)),
@@ -286,7 +290,7 @@ def draw_outcome(
     if setting.coef_drift > 0.0 or setting.noise_drift != 0.0:
         # The truth at the end of the trial is the one that counts.
         age = (t + 1.0) / setting.budget
-        shock *= np.exp(0.5 * setting.noise_drift * (age - 0.5))
+        shock *= exp(0.5 * setting.noise_drift * (age - 0.5))
         for c in range(contexts.shape[1]):
             y += (age - 1.0) * world.drifts[i, c] * contexts[t, c]
     return y + world.deviations[i] * shock
@@ -317,7 +321,7 @@ def draw_delay(world: World, stream: Stream, trial: int, t: int) -> int:
     if setting.delay == FIXED_DELAY:
         return int(np.rint(mean))
     if setting.delay == GEOMETRIC_DELAY:
-        return int(np.floor(np.log(uniform(stream)) / np.log(mean / (1.0 + mean))))
+        return int(np.floor(log(uniform(stream)) / log(mean / (1.0 + mean))))
     return int(np.floor(uniform(stream) * (2.0 * mean + 1.0)))
 
 

@@ -33,13 +33,18 @@ def cross_product(left: npt.ArrayLike, right: npt.ArrayLike | None = None) -> Ma
     if right is None:
         products = aligned_zeros((one.shape[1], one.shape[1]))
         add_cross_products(one, one, True, products)
-        lower = np.tril_indices(columns, -1)
-        products[lower] = products.T[lower]
-        return np.ascontiguousarray(products[:columns, :columns])
+        return mirrored(products, columns)
     other = _padded(right)
     products = aligned_zeros((one.shape[1], other.shape[1]))
     add_cross_products(one, other, False, products)
     return np.ascontiguousarray(products[:columns, : np.shape(right)[1]])
+
+
+def mirrored(products: Matrix, columns: int) -> Matrix:
+    """The whole matrix where only what is not below the diagonal was added up."""
+    lower = np.tril_indices(columns, -1)
+    products[lower] = products.T[lower]
+    return np.ascontiguousarray(products[:columns, :columns])
 
 
 def product(left: npt.ArrayLike, right: npt.ArrayLike) -> Matrix:
@@ -94,6 +99,15 @@ def cholesky(matrix: npt.ArrayLike, least_pivot: float = 0.0) -> Matrix | None:
     return np.ascontiguousarray(np.triu(upper[:, :dim]).T)
 
 
+def scaled_cholesky(matrix: npt.ArrayLike, least_pivot: float = 0.0) -> Matrix | None:
+    """The same by way of the correlations, so that units decide nothing about what is accepted."""
+    values = np.asarray(matrix, float)
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        scale = np.sqrt(np.diag(values))
+        lower = cholesky(values / scale / scale[:, None], least_pivot)
+    return None if lower is None else lower * scale[:, None]
+
+
 def solve_lower(lower: npt.ArrayLike, right: npt.ArrayLike) -> npt.NDArray[np.float64]:
     """X with LX = B for a lower triangular L; B is a vector or has one system a column."""
     sides = _sides(right)
@@ -111,13 +125,13 @@ def solve_upper(upper: npt.ArrayLike, right: npt.ArrayLike) -> npt.NDArray[np.fl
 
 
 @compiled
-def add_cross_products(left: Matrix, right: Matrix, mirrored: bool, products: Matrix) -> None:
-    """Add LᵀR to ``products``; if it is to be mirrored, only what is not below the diagonal."""
+def add_cross_products(left: Matrix, right: Matrix, half: bool, products: Matrix) -> None:
+    """Add LᵀR to ``products``, all whole tiles (:func:`tiled`); ``half``: nothing below the diagonal."""
     rows, wide, across = left.shape[0], left.shape[1], right.shape[1]
     for block in range(0, rows, _BLOCK):
         end = min(block + _BLOCK, rows)
         for i in range(0, wide, WIDTH):
-            for j in range(i - i % _TILE if mirrored else 0, across, _TILE):
+            for j in range(i - i % _TILE if half else 0, across, _TILE):
                 a, b = i * across + j, i * across + j + WIDTH
                 first, first_more = load(products, a), load(products, b)
                 second, second_more = load(products, a + across), load(products, b + across)
@@ -146,6 +160,27 @@ def add_cross_products(left: Matrix, right: Matrix, mirrored: bool, products: Ma
                 store(products, b + 2 * across, third_more)
                 store(products, a + 3 * across, fourth)
                 store(products, b + 3 * across, fourth_more)
+
+
+@compiled
+def subtract_products(left: Matrix, right: Matrix, rest: Matrix) -> None:
+    """Subtract LR from ``rest``, one product after the other; all are whole tiles (:func:`tiled`)."""
+    wide, across = left.shape[1], rest.shape[1]
+    for r in range(0, rest.shape[0], 2):
+        for j in range(0, across, _TILE):
+            a, b = r * across + j, (r + 1) * across + j
+            first, first_more = load(rest, a), load(rest, a + WIDTH)
+            second, second_more = load(rest, b), load(rest, b + WIDTH)
+            for k in range(wide):
+                near, far = load(right, k * across + j), load(right, k * across + j + WIDTH)
+                entry = spread(-left[r, k])
+                first, first_more = add_product(first, entry, near), add_product(first_more, entry, far)
+                entry = spread(-left[r + 1, k])
+                second, second_more = add_product(second, entry, near), add_product(second_more, entry, far)
+            store(rest, a, first)
+            store(rest, a + WIDTH, first_more)
+            store(rest, b, second)
+            store(rest, b + WIDTH, second_more)
 
 
 @compiled
@@ -192,12 +227,15 @@ def solve_in_place(lower: Matrix, sides: Matrix) -> None:
             sides[r, c] /= lower[r, r]
 
 
+def tiled(rows: int, columns: int) -> Matrix:
+    """Zeros, with room to the right so that rows are whole tiles."""
+    return aligned_zeros((rows, -(-columns // _TILE) * _TILE))
+
+
 def _padded(matrix: npt.ArrayLike) -> Matrix:
-    """A copy with zeros to the right, so that rows are whole tiles."""
     values = np.asarray(matrix, float)
-    rows, columns = values.shape
-    copy = aligned_zeros((rows, -(-columns // _TILE) * _TILE))
-    copy[:, :columns] = values
+    copy = tiled(*values.shape)
+    copy[:, : values.shape[1]] = values
     return copy
 
 

@@ -15,6 +15,19 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from equipoise.core.arithmetic.linear import (
+    add_cross_products,
+    add_rows,
+    cholesky,
+    column_sums,
+    mirrored,
+    solve_lower,
+    solve_upper,
+    subtract_products,
+    tiled,
+)
+from equipoise.core.compiled import compiled
+from equipoise.core.lanes import padded
 from equipoise.core.layout import Matrix, Vector
 from equipoise.lab.replay.table import ReplayTable
 
@@ -56,17 +69,18 @@ def fit_table(table: ReplayTable, center: str) -> TableFit:
     gram, cross, squares = _sums(table, shift, target_mean)
     # A column that is constant but for rounding varies by nothing.
     diagonal = np.diag(gram).copy()
-    diagonal[diagonal <= _ROUNDING * rows * shift**2] = 0.0
+    diagonal[diagonal <= _ROUNDING * rows * shift * shift] = 0.0
     kept = _independent(gram, diagonal)
     gram, cross, shift = gram[np.ix_(kept, kept)], cross[kept], shift[kept]
     scale = np.sqrt(np.diag(gram))
-    lower: Matrix = np.linalg.cholesky(gram / scale / scale[:, None]).astype(float)
+    lower = cholesky(gram / scale / scale[:, None])
+    assert lower is not None, "columns that are kept have pivots"
     best = _solve(lower, scale, cross)
     # One step of refinement: the normal equations alone lose digits where columns are nearly redundant.
     leftover, rss = _residuals(table, kept, shift, target_mean, best)
     step = _solve(lower, scale, leftover)
     best += step
-    rss = np.maximum(rss - np.sum(step * leftover, axis=0), 0.0)
+    rss = np.maximum(rss - column_sums(step * leftover), 0.0)
     constant = center == "intercept"
     if constant:
         # Centred columns are orthogonal to the constant, so it stands alone.
@@ -75,7 +89,7 @@ def fit_table(table: ReplayTable, center: str) -> TableFit:
         moment[0, 0], moment[1:, 1:] = 1.0, gram / rows
     else:
         moment = gram / rows
-    totals = squares + rows * target_mean**2
+    totals = squares + rows * target_mean * target_mean
     rss[rss <= _ROUNDING * totals] = 0.0
     return TableFit(
         constant=constant,
@@ -100,57 +114,99 @@ def _mean(values: Matrix) -> Vector:
     first = values[0]
     total = np.zeros(len(first))
     for part in _parts(values):
-        total += (part - first).sum(axis=0)
+        add_rows(part - first, total)
     return np.asarray(first + total / len(values))
 
 
 def _sums(table: ReplayTable, shift: Vector, target_shift: Vector) -> tuple[Matrix, Matrix, Vector]:
     """XᵀX, XᵀY and the squares of Y, columns shifted."""
-    gram = np.zeros((len(shift), len(shift)))
-    cross = np.zeros((len(shift), len(target_shift)))
-    squares = np.zeros(len(target_shift))
-    for contexts, targets in zip(_parts(table.contexts), _parts(table.targets), strict=True):
-        x, y = contexts - shift, targets - target_shift
-        gram += x.T @ x
-        cross += x.T @ y
-        squares += np.sum(y * y, axis=0)
-    return gram, cross, squares
+    block = _Block(table, np.arange(len(shift)), shift, target_shift)
+    gram = tiled(block.x.shape[1], len(shift))
+    cross = tiled(block.x.shape[1], len(target_shift))
+    squares = np.zeros(block.y.shape[1])
+    for first in range(0, table.rows, _ROWS_A_BLOCK):
+        block.read(first)
+        add_cross_products(block.x, block.x, True, gram)
+        add_cross_products(block.x, block.y, False, cross)
+        add_rows(block.y * block.y, squares)
+    dim, arms = len(shift), len(target_shift)
+    return mirrored(gram, dim), cross[:dim, :arms].copy(), squares[:arms]
 
 
 def _residuals(
     table: ReplayTable, kept: npt.NDArray[np.int64], shift: Vector, target_shift: Vector, best: Matrix
 ) -> tuple[Matrix, Vector]:
     """Xᵀr and the squares of the residuals r = Y − Xβ."""
-    leftover, squares = np.zeros_like(best), np.zeros(best.shape[1])
-    for contexts, targets in zip(_parts(table.contexts), _parts(table.targets), strict=True):
-        x = contexts[:, kept] - shift
-        r = targets - target_shift - x @ best
-        leftover += x.T @ r
-        squares += np.sum(r * r, axis=0)
-    return leftover, squares
+    block = _Block(table, kept, shift, target_shift)
+    coefs = tiled(block.x.shape[1], best.shape[1])
+    coefs[: len(best), : best.shape[1]] = best
+    leftover, squares = np.zeros_like(coefs), np.zeros(coefs.shape[1])
+    for first in range(0, table.rows, _ROWS_A_BLOCK):
+        block.read(first)
+        subtract_products(block.x, coefs, block.y)
+        add_cross_products(block.x, block.y, False, leftover)
+        add_rows(block.y * block.y, squares)
+    return leftover[: len(best), : best.shape[1]].copy(), squares[: best.shape[1]]
+
+
+class _Block:
+    """Rows of a table as x and y, shifted, with zeros around them to make whole tiles.
+
+    Sums go on from block to block, so their order is that of the rows, however many a block has.
+    """
+
+    def __init__(
+        self, table: ReplayTable, columns: npt.NDArray[np.int64], shift: Vector, target_shift: Vector
+    ) -> None:
+        self.table, self.columns, self.shift, self.target_shift = table, columns, shift, target_shift
+        height = min(_ROWS_A_BLOCK, padded(table.rows))
+        self.x, self.y = tiled(height, len(columns)), tiled(height, len(target_shift))
+
+    def read(self, first: int) -> None:
+        part = slice(first, first + len(self.x))
+        contexts, targets = self.table.contexts[part], self.table.targets[part]
+        if len(self.columns) < contexts.shape[1]:
+            contexts = contexts[:, self.columns]
+        count = len(contexts)
+        np.subtract(contexts, self.shift, out=self.x[:count, : len(self.columns)])
+        self.y[:] = 0.0
+        np.subtract(targets, self.target_shift, out=self.y[:count, : len(self.target_shift)])
+        self.x[count:] = 0.0
 
 
 def _independent(gram: Matrix, diagonal: Vector) -> npt.NDArray[np.int64]:
-    """Columns, from the left, that are no combination of those before them: Cholesky that skips."""
-    kept: list[int] = []
-    factor = np.zeros_like(gram)  # factor[j, :len(kept)] are column j's products with the kept directions
+    """Columns, from the left, that are no combination of those before them."""
     scale = np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
-    scaled = gram / scale / scale[:, None]
-    for j in range(len(gram)):
-        row = factor[j, : len(kept)]
-        pivot = 1.0 - float(row @ row)
+    kept = np.zeros(len(gram), dtype=np.int64)
+    count = _skip_redundant(gram / scale / scale[:, None], diagonal, np.zeros_like(gram), kept)
+    return kept[:count]
+
+
+@compiled
+def _skip_redundant(scaled: Matrix, diagonal: Vector, factor: Matrix, kept: npt.NDArray[np.int64]) -> int:
+    """Cholesky that skips; ``factor[j]`` are column j's products with the directions that are kept."""
+    count = 0
+    for j in range(scaled.shape[0]):
+        pivot = 1.0
+        for k in range(count):
+            pivot -= factor[j, k] * factor[j, k]
         if diagonal[j] <= 0.0 or pivot <= _REDUNDANT:
             continue
-        place = len(kept)
-        factor[j:, place] = (scaled[j:, j] - factor[j:, :place] @ row) / np.sqrt(pivot)
-        kept.append(j)
-    return np.array(kept, dtype=np.int64)
+        root = np.sqrt(pivot)
+        for i in range(j, scaled.shape[0]):
+            entry = scaled[i, j]
+            for k in range(count):
+                entry -= factor[i, k] * factor[j, k]
+            factor[i, count] = entry / root
+        kept[count] = j
+        count += 1
+    return count
 
 
 def _solve(lower: Matrix, scale: Vector, right: Matrix) -> Matrix:
     """β with (XᵀX)β = right, from the factor of the scaled XᵀX."""
-    scaled = np.linalg.solve(lower, right / scale[:, None])
-    solution: Matrix = np.linalg.solve(lower.T, scaled) / scale[:, None]
+    scaled = solve_lower(lower, right / scale[:, None])
+    solution: Matrix = solve_upper(lower.T, scaled) / scale[:, None]
     return solution
 
 
