@@ -13,7 +13,7 @@ TYPE_CHECKING = False  # type checkers know better; importing typing would be mo
 
 if TYPE_CHECKING:
     from equipoise import errors
-    from equipoise.core import theory
+    from equipoise.core import arithmetic, theory
     from equipoise.core.assignment import Assignment
     from equipoise.core.estimates import Estimates
     from equipoise.core.experiment import Experiment
@@ -96,6 +96,7 @@ _HOMES = {
     "equipoise.lab.simulate": ("simulate",),
 }
 _MODULES = {
+    "arithmetic": "equipoise.core.arithmetic",
     "core": "equipoise.core",
     "errors": "equipoise.errors",
     "lab": "equipoise.lab",
@@ -134,6 +135,7 @@ __all__ = [
     "UniformLasso",
     "VarUCB",
     "__version__",
+    "arithmetic",
     "as_table",
     "data_terms",
     "errors",

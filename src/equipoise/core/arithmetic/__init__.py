@@ -16,3 +16,9 @@ is written: no C library, no BLAS. Other processors, compilers and systems give 
 ``sums``          ``exact_sum``, for a few numbers in plain Python
 ================  ==================================================================================
 """
+
+from equipoise.core.arithmetic.exponential import exp
+from equipoise.core.arithmetic.logarithm import log, log1p
+from equipoise.core.arithmetic.power import power
+
+__all__ = ["exp", "log", "log1p", "power"]
