@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from equipoise.core.arithmetic.power import powers
+from equipoise.core.arithmetic.sums import exact_sum
 from equipoise.core.layout import Vector
 from equipoise.errors import InvalidArgument
 
@@ -65,4 +66,5 @@ def combine(errors: npt.ArrayLike, weights: npt.ArrayLike, objective: Objective)
     scale = float(np.max(weighted))
     if scale == 0.0 or not math.isfinite(scale):
         return scale
-    return scale * math.pow(float(np.mean((weighted / scale) ** order)), 1.0 / order)
+    mean = exact_sum(powers(weighted / scale, order)) / len(weighted)
+    return scale * float(powers(mean, 1.0 / order))
