@@ -20,7 +20,6 @@ import inspect
 import sys
 from collections.abc import Iterator, Mapping
 from functools import cache, partial
-from importlib import metadata
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType, SimpleNamespace
 from typing import Any
 
@@ -304,6 +303,8 @@ def _attributes(value: Any) -> Iterator[tuple[str, Any]]:
 def _version(package: str) -> str:
     if package not in _PACKAGES:
         return ""
+    from importlib import metadata  # takes as long to import as the rest of this file together
+
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
