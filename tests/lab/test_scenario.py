@@ -273,6 +273,13 @@ def test_a_document_written_by_hand():
 # Moments
 
 
+def test_powers_of_a_correlation_are_products():
+    moment = PLAIN.replace(contexts=GaussianContexts(covariance="ar1:-0.7"), dim=5).true_moment()
+    assert moment[0].tolist() == [1.0, -0.7, -0.7 * -0.7, -0.7 * -0.7 * -0.7, -0.7 * -0.7 * -0.7 * -0.7]
+    assert np.array_equal(moment, moment.T)
+    assert np.array_equal(moment[1:, 1:], moment[:-1, :-1])
+
+
 def test_true_moments():
     np.testing.assert_array_equal(PLAIN.true_moment(), np.eye(2))
     ar1 = PLAIN.replace(contexts=GaussianContexts(covariance="ar1:0.5"), dim=3)

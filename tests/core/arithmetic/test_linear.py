@@ -12,12 +12,17 @@ from hypothesis import strategies as st
 
 from equipoise.core.arithmetic.linear import (
     cholesky,
+    column_squares,
+    column_sums,
     cross_product,
     dot,
     matvec,
     product,
+    scaled_cholesky,
     solve_lower,
     solve_upper,
+    subtract_products,
+    tiled,
 )
 from equipoise.core.arithmetic.sums import exact_sum
 
@@ -108,3 +113,38 @@ def test_sums_of_anything():
     assert exact_sum([math.inf, 1.0]) == math.inf
     assert math.isnan(exact_sum([math.inf, -math.inf]))
     assert exact_sum(np.array([])) == 0.0
+
+
+def test_sums_of_columns_are_in_the_order_of_the_rows():
+    x = np.random.default_rng(2).normal(size=(300, 11)) * 1e3
+    for found, terms in ((column_sums(x), x), (column_squares(x), x * x)):
+        total = np.zeros(11)
+        for row in terms:
+            total = total + row
+        assert np.array_equal(found, total)
+    assert np.array_equal(column_sums(np.asfortranarray(x)), column_sums(x))
+
+
+def test_products_are_subtracted_in_order():
+    rng = np.random.default_rng(3)
+    left, right, rest = tiled(6, 5), tiled(8, 3), tiled(6, 3)
+    left[:, :5], right[:5, :3], rest[:, :3] = (rng.normal(size=size) for size in ((6, 5), (5, 3), (6, 3)))
+    expected = rest[:, :3].copy()
+    for k in range(5):
+        expected = np.vectorize(exact_fma)(-left[:, k : k + 1], right[k, :3], expected)
+    subtract_products(left, right, rest)
+    assert np.array_equal(rest[:, :3], expected)
+    assert not rest[:, 3:].any()
+
+
+@pytest.mark.parametrize("unit", [1e-150, 1.0, 1e150])
+def test_units_decide_nothing(unit):
+    units = np.array([1.0, unit])
+    near, singular = (
+        np.array([[1.0, 1.0 - gap], [1.0 - gap, 1.0]]) * units * units[:, None] for gap in (1e-9, 0.0)
+    )
+    lower = scaled_cholesky(near, 1e-12)
+    np.testing.assert_allclose(lower @ lower.T / units / units[:, None], near / units / units[:, None])
+    assert scaled_cholesky(singular, 1e-12) is None
+    assert scaled_cholesky([[0.0]]) is None
+    assert scaled_cholesky([[-1.0]]) is None

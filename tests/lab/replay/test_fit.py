@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import equipoise as eq
+from equipoise.lab.replay import fit as fit_module
 from equipoise.lab.replay.fit import CENTERS, fit_table, redundant_columns
 from equipoise.lab.replay.table import ReplayTable
 
@@ -35,6 +36,21 @@ def test_best_models_are_least_squares(center, scale):
     np.testing.assert_allclose(fit.residual, rss / len(x), rtol=1e-10)
     np.testing.assert_allclose(fit.noise, rss / (len(x) - x.shape[1]), rtol=1e-10)
     np.testing.assert_allclose(fit.moment, x.T @ x / len(x), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("rows_a_block", [4, 100, 1024])
+def test_blocks_change_no_bit(rows_a_block, monkeypatch):
+    """Sums go over the rows in their order, wherever a block ends."""
+    rng = np.random.default_rng(2)
+    contexts = rng.normal(size=(1003, 9)) + 4.0
+    contexts[:, 5] = contexts[:, 1] - 2.0 * contexts[:, 3]
+    table = table_of(contexts, contexts[:, :3] + rng.normal(size=(1003, 3)))
+    whole = fit_table(table, "intercept")
+    monkeypatch.setattr(fit_module, "_ROWS_A_BLOCK", rows_a_block)
+    parts = fit_table(table, "intercept")
+    assert whole.kept.tolist() == parts.kept.tolist() == [0, 1, 2, 3, 4, 6, 7, 8]
+    for name in ("shift", "moment", "best", "residual", "noise"):
+        assert getattr(whole, name).tobytes() == getattr(parts, name).tobytes()
 
 
 @given(st.integers(0, 2**32), st.integers(1, 4), st.lists(st.integers(0, 9), min_size=1, max_size=4))
