@@ -1,0 +1,107 @@
+"""Supports, lassos, tables and worlds have the same bits whatever BLAS and processor there are.
+
+One digest over the results; their arguments come from whole numbers alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import equipoise as eq
+from equipoise.core.random import new_stream
+from equipoise.core.sparse import CRITERIA, fit_lasso, recover_support
+from equipoise.lab.pieces import Delay, SkewedNoise, StudentContexts
+from equipoise.lab.replay.fit import fit_table
+from equipoise.lab.replay.table import ReplayTable
+from equipoise.lab.world import draw_contexts, draw_delay, draw_outcome, draw_shocks, new_world
+
+PINNED = "9aa3213ace40eb49c5be078ca3bc5a243614c307fa66ae2dc8b04575b220c418"
+
+
+def numbers(seed, *shape):
+    """Between −½ and ½."""
+    words = np.random.PCG64(seed).random_raw(int(np.prod(shape)))
+    return ((words >> 11) * 2.0**-53 - 0.5).reshape(shape)
+
+
+def supports():
+    arms = np.arange(120) % 4
+    contexts = numbers(1, 120, 60)
+    rows = contexts, contexts[:, 3] * (1.0 + arms) - contexts[:, 9] + 0.3 * numbers(2, 120), arms, 4
+    for criterion in CRITERIA:
+        found = recover_support(*rows, criterion=criterion)
+        yield from (found.columns.astype(float), found.noise, np.array(found.entered))
+    for joint in (True, False):
+        for refit in (True, False):
+            yield fit_lasso(*rows, joint=joint, refit=refit)
+    yield fit_lasso(*rows, joint=True, noise=[0.1, 0.2, 0.3, 0.4])
+
+
+def tables():
+    contexts = numbers(5, 9000, 13) + 2.0
+    targets = contexts[:, :3] * 2.0 + numbers(6, 9000, 3)
+    names = tuple(f"x{c}" for c in range(13)), ("a", "b", "c")
+    fit = fit_table(ReplayTable("table", contexts, targets, *names), "intercept")
+    yield from (fit.moment, fit.best, fit.noise, fit.shift)
+
+
+def worlds():
+    scenario = eq.Scenario(
+        noise=(1.0, 2.0),
+        dim=3,
+        budget=40,
+        contexts=StudentContexts(covariance="ar1:0.6"),
+        noise_shape=SkewedNoise(),
+        delay=Delay(mean=4.0),
+        noise_drift=0.5,
+    )
+    world, stream = new_world(scenario, 1), new_stream()
+    contexts = np.zeros((40, 3))
+    draw_contexts(world, stream, 7, contexts)
+    draw_shocks(world, stream, 7)
+    yield from (world.root, contexts, world.shocks)
+    yield np.array([draw_delay(world, stream, 7, t) for t in range(40)], dtype=float)
+    yield np.array([draw_outcome(world, stream, 7, t, t % 2, t, contexts) for t in range(40)])
+
+
+def digest():
+    found = hashlib.sha256()
+    for part in (supports, tables, worlds):
+        for values in part():
+            found.update(np.ascontiguousarray(values, dtype="<f8").tobytes())
+    return found.hexdigest()
+
+
+def test_bits_are_pinned():
+    assert digest() == PINNED
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        # OpenBLAS as it would be on an old processor.
+        {"OPENBLAS_CORETYPE": "Prescott", "OPENBLAS_NUM_THREADS": "1"},
+        {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""},
+    ],
+    ids=["another BLAS", "generic processor"],
+)
+def test_bits_do_not_depend_on_the_machine(settings, tmp_path):
+    environment = {**os.environ, **settings, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    if "NUMBA_CPU_NAME" in settings:
+        environment["NUMBA_CACHE_DIR"] = str(tmp_path)
+    found = subprocess.run(
+        [sys.executable, "-c", "import test_written_bits; print(test_written_bits.digest())"],
+        env=environment,
+        cwd=Path(__file__).parent,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert found.stdout.strip() == PINNED, found.stderr
