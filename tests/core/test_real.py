@@ -123,7 +123,7 @@ def test_masks_in_whole_batches_and_matrices():
         (np.array(True, dtype=object), "true and false"),
         ([1.5], ""),
         (np.array([1.5]), ""),
-        (object(), "objects"),
+        pytest.param(object(), "objects", id="object"),
     ],
     ids=repr,
 )
