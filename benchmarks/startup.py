@@ -54,7 +54,7 @@ def print_cold_and_warm(title: str, program: str, marks: list[str]) -> None:
 
 
 def measure(program: str, cache: str, mode: str) -> list[str]:
-    environment = {**os.environ, "EQUIPOISE_CACHE_DIR": cache, "EQUIPOISE_COMPILE": mode}
+    environment = {**os.environ, "EQUIPOISE_KERNELS": cache, "EQUIPOISE_COMPILE": mode}
     out = subprocess.run(
         [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True
     ).stdout

@@ -38,9 +38,9 @@ from equipoise.errors import (
 class Experiment:
     """Allocates the units of one problem with one policy.
 
-    The same contexts, outcomes and seed give the same arms, bit for bit. Every method either does
-    its whole work or raises and changes nothing, also if it is interrupted by a signal. Threads may share
-    an experiment. What is read changes nothing.
+    The same contexts, outcomes and seed give the same arms, bit for bit. Every method does its whole work or
+    none of it, also if a signal interrupts it; after an ``ask`` without an answer ``pending`` tells whether a
+    unit was assigned. Threads may share an experiment. What is read changes nothing.
 
     Parameters
     ----------
@@ -197,7 +197,7 @@ class Experiment:
     # What is known
 
     def estimates(self, *, ridge: float | str | None = "pooled", confidence: float = 0.95) -> Estimates:
-        """Models of all arms with intervals and errors; see :func:`equipoise.core.estimates`.
+        """Models of all arms with intervals and errors; see :class:`~equipoise.core.estimates.Estimates`.
 
         Other threads can go on meanwhile: estimates are of the moment of the call.
 

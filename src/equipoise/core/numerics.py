@@ -1,4 +1,4 @@
-"""The number of the bits."""
+"""Which bits this version computes, as a number."""
 
 from __future__ import annotations
 

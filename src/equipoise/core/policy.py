@@ -93,19 +93,19 @@ class Policy:
                 f"not {problem.budget:.10g}: it starts with d + 1 units an arm",
                 hint="below that only uniform, oracle and policies that choose features can run",
             )
-        self.check_lots()
         if not type(self).staged:
-            score_settings(self, problem)
-            _recompile_if_changed(type(self).score)
+            self.check_score(problem)
 
-    def check_lots(self) -> None:
-        """Refuse a share of units left to chance that there cannot be."""
+    def check_score(self, problem: Problem) -> None:
+        """Refuse settings and a share of units left to chance that there cannot be."""
         chance = self.lots()
         if not 0.0 <= chance <= (1.0 if type(self).looks else 0.0):
             raise InvalidPolicy(
                 f"{self.label} leaves {chance!r} of the units to chance",
                 hint="a policy that looks (looks = True) may leave a share from 0 to 1",
             )
+        score_settings(self, problem)
+        _recompile_if_changed(type(self).score)
 
     def settings(self, problem: Problem) -> Vector:
         """Numbers the score reads, for one problem: the fields in their order unless a policy has its own.

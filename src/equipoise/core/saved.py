@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
-from functools import cache
-from importlib.metadata import version
 from typing import Any, TypeVar
 
 import numpy as np
@@ -27,6 +25,7 @@ from equipoise.core.sparse import Recovery
 from equipoise.core.stages import Stage, acting_policy
 from equipoise.core.trial import trial_state
 from equipoise.errors import EquipoiseError, StateMismatch
+from equipoise.version import __version__
 
 FORMAT = 1
 """Raised when the shape of the data below changes."""
@@ -69,9 +68,9 @@ def from_data(data: Any) -> Record:
         record = _record(data)
         wrong = next(_impossible(record), None)
     except (EquipoiseError, LookupError, TypeError, ValueError, AttributeError) as error:
-        raise _mismatch(written_by, f"it is damaged: {type(error).__name__}, {error}") from error
+        raise _damaged(f"{type(error).__name__}, {error}") from error
     if wrong is not None:
-        raise _mismatch(written_by, f"it is damaged: {wrong}")
+        raise _damaged(wrong)
     step, units = record.step, record.problem.units
     capacity = max(step, min(units, FIRST_CAPACITY))
     seen = np.ascontiguousarray(record.contexts[:, record.stage.columns])
@@ -85,17 +84,12 @@ def from_data(data: Any) -> Record:
     )
 
 
-@cache
-def _version() -> str:
-    return version("equipoise")
-
-
 def _signature(policy: Any) -> dict[str, Any]:
     """What must be the same where data are written and where they are read, and the version."""
     records = {"ARM": ARM, "TRIAL": TRIAL, "ROW": ROW}
     return {
         "format": FORMAT,
-        "version": _version(),
+        "version": __version__,
         "numerics": NUMERICS,
         **{
             name: [list(field) for field in np.lib.format.dtype_to_descr(kind)]
@@ -122,10 +116,17 @@ def _difference(name: str, theirs: Any, ours: Any) -> str:
 
 
 def _mismatch(written_by: Any, what: str) -> StateMismatch:
-    theirs = "an earlier version" if written_by is None else str(written_by)
+    theirs = "an earlier version of equipoise" if written_by is None else f"equipoise {written_by}"
     return StateMismatch(
-        f"equipoise {theirs} wrote this experiment, and {_version()} cannot read it: {what}",
+        f"{theirs} wrote this experiment, and {__version__} cannot read it: {what}",
         hint="load it with the version that wrote it, or ask and tell its history anew",
+    )
+
+
+def _damaged(what: str) -> StateMismatch:
+    return StateMismatch(
+        f"this saved experiment is damaged: {what}",
+        hint="load another copy, or ask and tell its history anew",
     )
 
 
@@ -169,6 +170,7 @@ def _record(data: dict[str, Any]) -> Record:
 
 
 def _problem(data: dict[str, Any]) -> Problem:
+    # Not by Problem(...), which would refuse a problem that arms have joined.
     problem: Problem = object.__new__(Problem)
     arms, dim = data["arms"], data["dim"]
     if (

@@ -44,7 +44,8 @@ def score_settings(policy: Policy, problem: Problem) -> Vector:
         if len(_REHEARSED) >= _MOST_REMEMBERED:
             _REHEARSED.clear()
         _REHEARSED.add(occasion)
-    # Estimates look a few steps beyond the last unit: about two an arm.
+    # Elasticities try scores at later units, about two an arm: a score that reads settings[step] must find
+    # something there.
     return np.concatenate([settings, np.full(_ROOM + 2 * m, np.nan)])
 
 

@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from equipoise.core.layout import Matrix, Vector
 from equipoise.core.policy import Policy
-from equipoise.core.settings import score_settings
 
 if TYPE_CHECKING:
     from equipoise.core.problem import Problem
@@ -45,8 +44,7 @@ class StagedPolicy(Policy):
         """Refuse a problem that either stage cannot run on."""
         super().check(problem)
         for acting in (self.first(), self.second()):
-            acting.check_lots()
-            score_settings(acting, problem)
+            acting.check_score(problem)
 
     def first(self) -> Policy:
         """Who allocates until the features are known."""

@@ -5,10 +5,12 @@ from typing import Any, NamedTuple
 
 import numba
 import numpy as np
+import pytest
 
 from equipoise.core.compiled import compiled, inlined
 from equipoise.core.handles import handled
 from equipoise.core.jit.kernel import Kernel
+from equipoise.core.jit.sources import is_stamped
 
 
 @inlined
@@ -77,19 +79,22 @@ def test_a_call_under_a_condition_is_left_out_where_the_types_say_so():
     assert (flat.values[0], square.values[0, 0]) == (3.0, 0.0)
 
 
-def test_a_kernel_whose_machine_code_on_disk_fails_is_compiled():
-    broken = Kernel(_scaled.py_func)
-    broken._stored = True
+def test_a_call_is_never_tried_again():
+    """A signal handler can raise when the kernel has done its work, and nobody sees whether it has."""
+    kernel, calls = Kernel(_scaled.py_func), []
 
-    def fail(*arguments):
-        raise EOFError("damaged")
+    def interrupted(*arguments):
+        calls.append(arguments)
+        raise TimeoutError
 
-    broken._dispatcher = fail
-    assert broken(VALUES, 1, 2.0) == 1.4
+    kernel._dispatcher = interrupted
+    with pytest.raises(TimeoutError):
+        kernel(VALUES, 1, 2.0)
+    assert len(calls) == 1
 
 
 def test_only_sources_of_this_package_are_kept_on_disk():
     from equipoise.core.arms import settle
 
-    assert settle._stored
-    assert not _sum_scaled._stored
+    assert is_stamped(settle.py_func)
+    assert not is_stamped(_sum_scaled.py_func)

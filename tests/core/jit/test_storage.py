@@ -130,7 +130,7 @@ def test_without_any_folder_kernels_are_compiled_in_memory(package, tmp_path):
     (tmp_path / "home").touch()
     assert _run(package, HOME=str(tmp_path / "home")) == COMPILED
     assert _run(package, HOME=str(tmp_path / "home"), EQUIPOISE_COMPILE="plain").startswith("8.0")
-    assert _run(package, EQUIPOISE_CACHE_DIR="") == COMPILED
+    assert _run(package, EQUIPOISE_KERNELS="") == COMPILED
     assert not _kernels(tmp_path)
 
 
@@ -171,12 +171,12 @@ def test_four_processes_that_start_cold_at_once(package):
 
 def test_a_folder_that_others_can_write_is_not_trusted(package, tmp_path):
     folder = tmp_path / "shared"
-    assert _run(package, EQUIPOISE_CACHE_DIR=str(folder)) == COMPILED
+    assert _run(package, EQUIPOISE_KERNELS=str(folder)) == COMPILED
     (stamped,) = folder.iterdir()
     stamped.chmod(0o777)
-    assert _run(package, EQUIPOISE_CACHE_DIR=str(folder)) == COMPILED
+    assert _run(package, EQUIPOISE_KERNELS=str(folder)) == COMPILED
     stamped.chmod(0o755)
-    assert _run(package, EQUIPOISE_CACHE_DIR=str(folder)) == FOUND
+    assert _run(package, EQUIPOISE_KERNELS=str(folder)) == FOUND
 
 
 def test_only_old_machine_code_is_cleared_away(tmp_path):

@@ -44,7 +44,7 @@ def fast():
 
 
 def test_plain_compilation_gives_the_same_bits(fast, tmp_path):
-    way, bits = _run(FIRST_SCORES, EQUIPOISE_COMPILE="plain", EQUIPOISE_CACHE_DIR=str(tmp_path)).stdout.split(
+    way, bits = _run(FIRST_SCORES, EQUIPOISE_COMPILE="plain", EQUIPOISE_KERNELS=str(tmp_path)).stdout.split(
         maxsplit=1
     )
     assert way == "Plain"
@@ -52,7 +52,7 @@ def test_plain_compilation_gives_the_same_bits(fast, tmp_path):
 
 
 def test_a_numba_that_is_not_known_is_used_in_the_plain_way(fast, tmp_path):
-    out = _run(OTHER_NUMBA + FIRST_SCORES, EQUIPOISE_COMPILE="", EQUIPOISE_CACHE_DIR=str(tmp_path)).stdout
+    out = _run(OTHER_NUMBA + FIRST_SCORES, EQUIPOISE_COMPILE="", EQUIPOISE_KERNELS=str(tmp_path)).stdout
     assert out.split(maxsplit=1) == ["Plain", fast[1]]
 
 

@@ -1,7 +1,8 @@
 """Written arithmetic: functions made of operations whose every bit IEEE 754 fixes.
 
 Everything here is + − × ÷ √, fused multiply-add, comparisons and whole numbers, in the order in which it
-is written: no C library, no BLAS. Other processors, compilers and systems give the same bits.
+is written: no BLAS, and of the C library only its ``fma``, which is exact, where a processor has none. Other
+processors, compilers and systems give the same bits.
 
 ================  ==================================================================================
 ``fma``           a·b + c, rounded once

@@ -148,7 +148,8 @@ def _link(module: Any, libraries: Iterable[Any]) -> None:
 
 def _inherit(library: Any) -> None:
     """What has to be set up when a library comes from disk has to be set up for its callers, too."""
-    for called in library._linking_libraries:
+    # Numba has had such a thing since 0.63.
+    for called in library._linking_libraries if hasattr(library, "_reload_init") else ():
         library._reload_init.update(called._reload_init)
 
 
@@ -178,13 +179,20 @@ class _Stored:
 
     def load_overload(self, signature: Any, context: Any) -> Any:
         payload = storage.read(self._key(signature, context))
-        if payload is None:
+        try:
+            parts = None if payload is None else pickle.loads(payload)
+            return None if parts is None else compiler.CompileResult._rebuild(context, *parts)
+        except Exception:
+            # What cannot be used is compiled.
             return None
-        # Numba pickles the very types of a signature; the digest in the file's name covers their names only.
-        return compiler.CompileResult._rebuild(context, *pickle.loads(payload))
 
     def save_overload(self, signature: Any, result: Any) -> None:
-        storage.write(self._key(signature, result.target_context), serialize.dumps(result._reduce()))
+        try:
+            payload = serialize.dumps(result._reduce())
+        except Exception:
+            # What cannot be kept is compiled again by the next process.
+            return
+        storage.write(self._key(signature, result.target_context), payload)
 
     def enable(self) -> None:
         """Always."""

@@ -35,20 +35,14 @@ class Kernel:
         self._name = function.__qualname__
         self._inline = inline
         self._condition = condition
-        self._stored = is_stamped(function)
         self._dispatcher: Any = None
 
     def __call__(self, *arguments: Any) -> Any:
         """Run the machine code, which the first call with arguments of some types compiles."""
-        try:
-            return (self._dispatcher or self._new_dispatcher())(*arguments)
-        except Exception:
-            # Kernels raise nothing: what failed came before any of its work was done. Machine code on disk
-            # that cannot be read or written is done without.
-            if not self._stored:
-                raise
-            self._stored = False
-            return self._new_dispatcher()(*arguments)
+        if self._dispatcher is None:
+            self._dispatcher = ways.chosen().kernel(self.py_func, stored=is_stamped(self.py_func))
+        # Nothing may be tried again here: a signal handler can raise after the kernel has done its work.
+        return self._dispatcher(*arguments)
 
     @property
     def is_compiled(self) -> bool:
@@ -72,10 +66,6 @@ class Kernel:
         """What compiled code calls with arguments of some types."""
         skips = self._condition is not None and not self._condition(kinds[0])
         return _nothing.part if skips else self.part
-
-    def _new_dispatcher(self) -> Any:
-        self._dispatcher = ways.chosen().kernel(self.py_func, stored=self._stored)
-        return self._dispatcher
 
 
 class _KernelType(types.Dispatcher):

@@ -1,4 +1,7 @@
-"""Compilation through Numba's public interface alone: it works with any Numba, and takes its time.
+"""Compilation through Numba's public interface alone, for every Numba from 0.61 on: it takes its time.
+
+Public are the decorators with their options, `extending` and `types`; besides, `core.typing.templates` has
+the class that `extending.infer_getattr` decorates (see handles.py).
 
 Numba's own files on disk know changes of a function's own source only, so they are kept in the folder
 that storage.py names after all sources. Two processes that compile a kernel for different types at once
@@ -33,14 +36,44 @@ class Plain:
     def kernel(self, function: Callable[..., Any], *, stored: bool) -> Any:
         """A function that Python calls."""
         folder = _own_folder() if stored else None
-        if folder is None:
-            return _njit(no_cfunc_wrapper=True, **OPTIONS)(function)
-        with _numba_folder(folder):
-            return _njit(cache=True, no_cfunc_wrapper=True, **OPTIONS)(function)
+        return _in_memory(function) if folder is None else _OnDisk(function, folder)
 
     def callback(self, function: Callable[..., Any], signature: Any, *, name: str | None) -> Any:
         """A function that goes by its address; short, and compiled anew in every process."""
         return numba.cfunc(signature, **OPTIONS)(function)
+
+
+def _in_memory(function: Callable[..., Any]) -> Any:
+    return _njit(no_cfunc_wrapper=True, **OPTIONS)(function)
+
+
+class _OnDisk:
+    """A kernel in Numba's files, and one in memory where these cannot be read or written."""
+
+    def __init__(self, function: Callable[..., Any], folder: Path) -> None:
+        self._function = function
+        self._seen: set[tuple[Any, ...]] = set()
+        with _numba_folder(folder):
+            self._dispatcher = _njit(cache=True, no_cfunc_wrapper=True, **OPTIONS)(function)
+
+    def __call__(self, *arguments: Any) -> Any:
+        outlines = tuple(map(_outline, arguments))
+        if outlines not in self._seen:
+            kinds = tuple(map(numba.typeof, arguments))
+            try:
+                self._dispatcher.compile(kinds)
+            except Exception:
+                if kinds not in self._dispatcher.overloads:
+                    self._dispatcher = _in_memory(self._function)
+            self._seen.add(outlines)
+        return self._dispatcher(*arguments)
+
+
+def _outline(argument: Any) -> tuple[Any, ...]:
+    """What tells types of arguments apart in a kernel, without asking Numba at every call."""
+    if isinstance(argument, tuple):
+        return (type(argument), *(array.ndim for array in argument))
+    return type(argument), getattr(argument, "dtype", None), getattr(argument, "ndim", None)
 
 
 @contextmanager

@@ -15,6 +15,7 @@ import contextlib
 import hashlib
 import os
 import re
+import shutil
 import sys
 import time
 from functools import cache
@@ -22,7 +23,7 @@ from pathlib import Path
 
 from equipoise.core.jit.sources import IMPORTED, read_sources, stamp
 
-ENVIRONMENT = "EQUIPOISE_CACHE_DIR"
+ENVIRONMENT = "EQUIPOISE_KERNELS"
 """Names the folder to keep machine code in; empty: nowhere."""
 
 _SUFFIX, _PARTIAL = ".kernel", ".partial"
@@ -73,7 +74,8 @@ def writable_folder() -> Path | None:
             if not _is_trusted(folder):
                 continue
             if is_new:
-                _clear_unused(folder.parent)
+                with contextlib.suppress(OSError):
+                    _clear_unused(folder.parent)
             return folder
     return None
 
@@ -130,11 +132,9 @@ def _clear_unused(root: Path) -> None:
         if not re.fullmatch("[0-9a-f]{32}", folder.name):
             continue
         with contextlib.suppress(OSError):
-            files = [*folder.glob(f"*{_SUFFIX}"), *folder.glob(f"*{_PARTIAL}")]
+            files = [file for file in folder.rglob("*") if file.is_file()]
             if files and max(max(file.stat().st_atime, file.stat().st_mtime) for file in files) < oldest:
-                for file in files:
-                    file.unlink()
-                folder.rmdir()
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 @cache

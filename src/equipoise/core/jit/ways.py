@@ -50,7 +50,9 @@ def chosen() -> Way:
         )
     asked = os.environ.get(ENVIRONMENT, "")
     if asked not in ("", "plain", "fast"):
-        raise InvalidArgument(f"{ENVIRONMENT}={asked} is neither fast nor plain", hint="leave it out")
+        raise InvalidArgument(
+            f"{ENVIRONMENT}={asked} is neither fast nor plain", hint=f"unset {ENVIRONMENT}, or write plain"
+        )
     if asked == "plain":
         return Plain()
     try:

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from equipoise.core.real import NotReal, foreign_kind
 from equipoise.errors import EquipoiseError, InvalidTable
 from equipoise.lab.table import library
-from equipoise.lab.unpacking import Damaged, TooLarge, check_unpacked, most_unpacked
+from equipoise.lab.unpacking import TooLarge, check_unpacked, most_unpacked
 
 Column = npt.NDArray[Any]
 Blocks = Callable[[Sequence[str]], Iterator[list[Column]]]
@@ -85,12 +85,13 @@ def _file(path: Path) -> Source:
 
     def blocks(columns: Sequence[str]) -> Iterator[list[Column]]:
         # Numbers that repeat need hardly any room in some kinds of files.
-        left = most_unpacked(path.stat().st_size) * _ROOM // 8
+        limit = _ROOM * most_unpacked(path.stat().st_size)
+        left = limit // np.dtype(float).itemsize
         with _explained(path, kind):
             for block in source.blocks(columns):
                 left -= sum(map(len, block))
                 if left < 0:
-                    raise Damaged("it holds far more rows than its size lets expect")
+                    raise TooLarge(limit)
                 yield block
 
     return Source(source.name, source.columns, blocks)
