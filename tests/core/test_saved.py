@@ -84,7 +84,9 @@ def test_attributes_of_a_users_own_come_along():
 
 def test_a_pickle_without_a_version_is_refused():
     old = (Path(__file__).parent / "pickles" / "without_version.pickle").read_bytes()
-    with pytest.raises(StateMismatch, match=r"earlier version wrote this experiment, and .* cannot read it"):
+    with pytest.raises(
+        StateMismatch, match=r"earlier version of equipoise wrote this experiment, and .* cannot read it"
+    ):
         pickle.loads(old)
 
 
