@@ -1,6 +1,7 @@
 from dataclasses import dataclass
 
 import pytest
+from built_in import BUILT_IN
 
 import equipoise as eq
 from equipoise.core import policy as registry
@@ -27,12 +28,14 @@ def test_every_policy_is_listed_with_its_summary(run):
     result = run("policies")
     assert result.exit_code == 0
     lines = result.stdout.splitlines()
-    for name, kind in eq.registered_policies().items():
+    for name, kind in BUILT_IN.items():
         start = kind.__doc__.split()[:4]
         assert any(line.split()[:5] == [name, *start] for line in lines), name
 
 
-def test_backticks_stay_in_the_documentation(run):
+def test_backticks_stay_in_the_documentation(run, monkeypatch):
+    # Without what pages and other tests register in this process.
+    monkeypatch.setattr(registry, "_REGISTRY", dict(BUILT_IN))
     assert "`" not in run("policies").stdout
 
 

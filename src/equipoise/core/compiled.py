@@ -7,7 +7,10 @@ and in the service, and a decision makes one call, however many arms there are.
 
 from __future__ import annotations
 
+import dis
+import re
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any, TypeVar, cast
 
 import numba
@@ -17,6 +20,7 @@ from numba import types
 from numba.extending import intrinsic
 
 from equipoise.core.jit import ways
+from equipoise.core.jit.bounded import BOUNDED
 from equipoise.core.jit.kernel import Kernel
 from equipoise.core.jit.sources import is_stamped
 from equipoise.core.layout import ARM, TRIAL
@@ -26,7 +30,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 _ARM, _TRIAL, _NUMBERS = numba.from_dtype(ARM), numba.from_dtype(TRIAL), types.CPointer(types.float64)
 # Arrays go as bare pointers: a descriptor would be written and read back on every call.
-_SCORE_SIGNATURE = types.void(_ARM, types.intp, _TRIAL, _NUMBERS, _NUMBERS)
+_SCORE_SIGNATURE = types.void(_ARM, types.intp, _TRIAL, BOUNDED, _NUMBERS)
 
 
 def compiled(function: F) -> F:
@@ -43,14 +47,34 @@ def compile_score(function: Callable[..., float]) -> Any:
     """Compile a score ``f(arm, trial, settings)``; the result's ``.address`` is for :data:`call_score`."""
     # Scores from elsewhere are compiled anew in every process.
     name = f"score {function.__module__}.{function.__qualname__}" if is_stamped(function) else None
+    _check_score(function)
     try:
         return ways.chosen().callback(_for_all_arms(function), _SCORE_SIGNATURE, name=name)
     except (numba.errors.NumbaError, KeyError, AttributeError) as error:
-        reason = str(error).strip().splitlines()[-1] if str(error).strip() else type(error).__name__
+        text = re.sub(r"\x1b\[[0-9;]*m", "", str(error)).strip()
+        reason = text.splitlines()[-1] if text else type(error).__name__
         raise InvalidPolicy(
             f"the score {function.__qualname__} cannot be compiled: {reason}",
             hint="use numbers, math and the fields of arm and trial listed in equipoise.core.layout",
         ) from error
+
+
+def _check_score(function: Any) -> None:
+    """Refuse what compiles and must not be in a score: it would write to the trial, or break off in it."""
+    if not isinstance(function, FunctionType):
+        raise InvalidPolicy(
+            f"the score {function!r} is not a Python function", hint="def score(arm, trial, settings): ..."
+        )
+    for step in dis.get_instructions(function):
+        if step.opname in ("STORE_ATTR", "STORE_SUBSCR", "DELETE_ATTR", "DELETE_SUBSCR"):
+            raise InvalidPolicy(
+                f"the score {function.__qualname__} writes to what it is given",
+                hint="a score only reads arm, trial and settings; keep numbers in variables of its own",
+            )
+        if step.opname == "RAISE_VARARGS":
+            raise InvalidPolicy(
+                f"the score {function.__qualname__} raises", hint="return -math.inf for an arm that must wait"
+            )
 
 
 def _for_all_arms(function: Callable[..., float]) -> Callable[..., None]:
@@ -58,6 +82,9 @@ def _for_all_arms(function: Callable[..., float]) -> Callable[..., None]:
     score = ways.chosen().part(function, inline=True)
 
     def score_arms(first: Any, arms: int, trial: Any, settings: Any, scores: Any) -> None:
+        # Should a score break off in spite of all checks, no score is what was there before.
+        for i in range(arms):
+            scores[i] = np.nan
         for i in range(arms):
             arm = _record_at(first, i)
             # Policies that look compare even the arms that go first, see choice.py.
@@ -77,6 +104,8 @@ def _call(typing_context, address, arms, trial, settings, scores):
             for place in (1, 3, 4)
         ]
         first, settings, scores = (array.data for array in arrays)
+        # Before the settings stands how many there are, see jit/bounded.py.
+        settings = builder.gep(settings, [ir.IntType(64)(1)])
         values = [first, arrays[0].nitems, arguments[2], settings, scores]
         function_type = ir.FunctionType(ir.VoidType(), [value.type for value in values])
         builder.call(builder.inttoptr(arguments[0], function_type.as_pointer()), values)

@@ -25,7 +25,8 @@ def checked_context(x: npt.ArrayLike, dim: int) -> Vector:
     try:
         # What most callers hand over needs no look at its entries.
         known = type(x) is np.ndarray and x.dtype is _FLOAT
-        context: Vector = np.ascontiguousarray(x if known else real_array(x))
+        # A copy: what is checked must be what is used, whatever another thread does to the caller's array.
+        context: Vector = np.array(x if known else real_array(x), order="C")
     except NotReal as error:
         raise InvalidContext(f"the context holds {error}", hint=error.hint) from None
     except (TypeError, ValueError, OverflowError):

@@ -8,6 +8,7 @@ What follows from other data is not stored, but computed again.
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 from collections.abc import Iterator
 from typing import Any, TypeVar
 
@@ -35,13 +36,14 @@ T = TypeVar("T")
 # Scratch is not kept, and the contexts of a stage are columns of the contexts.
 _KEPT = ("arms", "trial", "factors", "coefs", "gains", "whitener", "seen_factor", "outcomes", "rows")
 _FOLLOWS = ("problem", "policy", "whole", "state", "recovery")
+_PARTS = ("problem", "policy", "seed", "stage", "recovery", "arrays", "contexts")
 _STAGE = [field.name for field in dataclasses.fields(Stage) if field.name not in _FOLLOWS]
 
 
 def to_data(record: Record) -> dict[str, Any]:
     """A record that no longer changes, as plain data."""
     stage = record.stage
-    return {
+    data = {
         **_signature(record.policy),
         "problem": _fields(record.problem),
         "policy": record.policy,
@@ -51,6 +53,7 @@ def to_data(record: Record) -> dict[str, Any]:
         "arrays": {name: getattr(record.state, name) for name in _KEPT},
         "contexts": record.contexts,
     }
+    return {**data, "digest": _digest({name: data[name] for name in _PARTS})}
 
 
 def from_data(data: Any) -> Record:
@@ -69,6 +72,8 @@ def from_data(data: Any) -> Record:
         wrong = next(_impossible(record), None)
     except (EquipoiseError, LookupError, TypeError, ValueError, AttributeError) as error:
         raise _damaged(f"{type(error).__name__}, {error}") from error
+    if wrong is None and data.get("digest") != _digest({name: data[name] for name in _PARTS}):
+        wrong = "its numbers are not those that were saved"
     if wrong is not None:
         raise _damaged(wrong)
     step, units = record.step, record.problem.units
@@ -102,6 +107,25 @@ def _signature(policy: Any) -> dict[str, Any]:
         if dataclasses.is_dataclass(policy)
         else [],
     }
+
+
+def _digest(value: Any) -> str:
+    """Of everything in plain data, to the last bit."""
+    digest = hashlib.blake2b(digest_size=16)
+    if isinstance(value, dict):
+        parts = [f"{name}\0{_digest(value[name])}" for name in sorted(value)]
+    elif isinstance(value, list | tuple):
+        parts = [_digest(item) for item in value]
+    elif isinstance(value, np.ndarray):
+        parts = [f"{np.lib.format.dtype_to_descr(value.dtype)}{value.shape}"]
+        digest.update(value.tobytes())
+    elif isinstance(value, Policy):
+        fields: dict[str, Any] = _fields(value) if dataclasses.is_dataclass(value) else {}
+        parts = [type(value).__qualname__, _digest(fields)]
+    else:
+        parts = [repr(value)]
+    digest.update("\0".join([type(value).__name__, *parts]).encode(errors="surrogatepass"))
+    return digest.hexdigest()
 
 
 def _difference(name: str, theirs: Any, ours: Any) -> str:
@@ -151,12 +175,15 @@ def _record(data: dict[str, Any]) -> Record:
         expected = getattr(fresh, name)
         arrays[name] = _array(name, data["arrays"][name], expected.dtype, expected.shape)
     settings = score_settings(acting, part)
+    stored = _array("settings", parts["settings"], settings.dtype, settings.shape)
+    if stored.tobytes() != settings.tobytes():
+        raise ValueError(f"settings of {acting.label} are others than they were")
     recovery = data["recovery"]
     stage = Stage(
         **{
             **parts,
             "columns": columns,
-            "settings": _array("settings", parts["settings"], settings.dtype, settings.shape),
+            "settings": settings,
             "needed": _array("needed", parts["needed"], np.dtype(np.int64), (len(problem.arms),)),
         },
         problem=part,

@@ -1,7 +1,7 @@
 """Settings: the numbers that a compiled score reads, checked before any score reads them.
 
-Compiled code gets the address of the numbers and not how many there are. So a score is rehearsed in
-Python with what it will get, and the numbers are followed by room that says nan.
+Compiled code finds not a number where there is no setting (see jit/bounded.py), which nobody would notice. So
+a score is rehearsed in Python first, with what it will get.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from equipoise.core.jit.bounded import bounded
 from equipoise.core.layout import Vector
 from equipoise.core.rehearsal import OutOfBounds, rehearse
 from equipoise.errors import InvalidPolicy
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from equipoise.core.policy import Policy
     from equipoise.core.problem import Problem
 
-_ROOM = 16
 _MOST_REMEMBERED = 1_000
 _REHEARSED: set[tuple[Any, ...]] = set()
 
@@ -44,9 +44,7 @@ def score_settings(policy: Policy, problem: Problem) -> Vector:
         if len(_REHEARSED) >= _MOST_REMEMBERED:
             _REHEARSED.clear()
         _REHEARSED.add(occasion)
-    # Elasticities try scores at later units, about two an arm: a score that reads settings[step] must find
-    # something there.
-    return np.concatenate([settings, np.full(_ROOM + 2 * m, np.nan)])
+    return bounded(settings)
 
 
 def _checked(policy: Policy, given: Any) -> Vector:

@@ -6,6 +6,7 @@
 ``fast``          the same to the same bits, in a third of the time, through Numba's private parts
 ``ways``          which of the two is used
 ``sources``       the stamp of all sources that go into machine code
+``bounded``       numbers that compiled code cannot read beyond the end of
 ``storage``       machine code on disk: where it is kept, and why it cannot be another one's
 ================  ================================================================================
 """

@@ -41,7 +41,7 @@ def read(key: str) -> bytes | None:
         except OSError:
             continue
         checksum, payload = content[:_CHECKSUM], content[_CHECKSUM:]
-        if checksum == _checksum(payload):
+        if checksum == _checksum(key, payload):
             return payload
     return None
 
@@ -54,7 +54,7 @@ def write(key: str, payload: bytes) -> None:
     partial = folder / f"{os.getpid()}-{time.monotonic_ns()}{_PARTIAL}"
     try:
         with partial.open("xb") as file:
-            file.write(_checksum(payload) + payload)
+            file.write(_checksum(key, payload) + payload)
         partial.replace(_file(folder, key))
     except OSError:
         with contextlib.suppress(OSError):
@@ -146,5 +146,6 @@ def _file(folder: Path, key: str) -> Path:
     return folder / (hashlib.blake2b(key.encode(), digest_size=16).hexdigest() + _SUFFIX)
 
 
-def _checksum(payload: bytes) -> bytes:
-    return hashlib.blake2b(payload, digest_size=_CHECKSUM).digest()
+def _checksum(key: str, payload: bytes) -> bytes:
+    # With the key, so that a file under another one's name is not taken for that one.
+    return hashlib.blake2b(key.encode() + payload, digest_size=_CHECKSUM).digest()
