@@ -52,8 +52,15 @@ def _type_read(context):
 def _read(context, builder, signature, arguments):
     first, place = arguments[0], context.cast(builder, arguments[1], signature.args[1], types.int64)
     word = ir.IntType(64)
-    count = builder.fptoui(builder.load(builder.gep(first, [word(-1)])), word)
+    count = builder.fptoui(_load(builder, first, word(-1)), word)
     # Without signs, so that a place below 0 is beyond the end.
     inside = builder.icmp_unsigned("<", place, count)
-    found = builder.load(builder.gep(first, [builder.select(inside, place, word(0))]))
+    found = _load(builder, first, builder.select(inside, place, word(0)))
     return builder.select(inside, found, ir.Constant(ir.DoubleType(), math.nan))
+
+
+def _load(builder, first, place):
+    """A number that does not change while the code runs: a loop reads it once."""
+    number = builder.load(builder.gep(first, [place]))
+    number.set_metadata("invariant.load", builder.module.add_metadata([]))
+    return number

@@ -11,13 +11,22 @@ private parts of Numba, so it is used only where :func:`check` finds that it wor
 
 from __future__ import annotations
 
+import gc
 import pickle
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import numba
 from llvmlite import binding
-from numba.core import ccallback, codegen, compiler, serialize
+from numba.core import (
+    ccallback,
+    codegen,
+    compiler,
+    compiler_machinery,
+    serialize,
+    typed_passes,
+    untyped_passes,
+)
 
 from equipoise.core.jit import storage
 from equipoise.core.jit.ways import OPTIONS, PART
@@ -159,11 +168,47 @@ class _PartCompiler(compiler.Compiler):
     def define_pipelines(self) -> Any:
         self.state.library = self.library(self.state.targetctx.codegen(), self.state.func_id.func_qualname)
         self.state.library.enable_object_caching()
-        return super().define_pipelines()
+        if not self._is_own():
+            return super().define_pipelines()
+        passes: Any = compiler_machinery.PassManager("part")
+        for step in _PASSES:
+            passes.add_pass(step, step._name)
+        passes.finalize()
+        return [passes]
+
+    def _is_own(self) -> bool:
+        """Whether the function is the package's own; others may use closures and the like."""
+        return str(self.state.func_id.modname).startswith("equipoise.")
+
+
+# What plain loops over arrays and records need: no closures, no references to count, no branches on types.
+_PASSES: Any = (
+    untyped_passes.TranslateByteCode,
+    untyped_passes.FixupArgs,
+    untyped_passes.IRProcessing,
+    untyped_passes.GenericRewrites,
+    untyped_passes.ReconstructSSA,
+    typed_passes.NopythonTypeInference,
+    typed_passes.PreLowerStripPhis,
+    typed_passes.AnnotateTypes,
+    typed_passes.NativeLowering,
+    typed_passes.NoPythonBackend,
+)
 
 
 class _KernelCompiler(_PartCompiler):
     library: Any = _KernelLibrary
+
+    def compile_extra(self, function: Callable[..., Any]) -> Any:
+        # Compiling makes millions of objects that stay: looking for garbage among them takes a tenth
+        # of the time.
+        collects = gc.isenabled()
+        gc.disable()
+        try:
+            return super().compile_extra(function)
+        finally:
+            if collects:
+                gc.enable()
 
 
 class _CallbackCompiler(_PartCompiler):
