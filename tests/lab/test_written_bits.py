@@ -6,13 +6,10 @@ One digest over the results; their arguments come from whole numbers alone.
 from __future__ import annotations
 
 import hashlib
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
+from other_process import GENERIC, output_of
 
 import equipoise as eq
 from equipoise.core.random import new_stream
@@ -88,20 +85,9 @@ def test_bits_are_pinned():
     [
         # OpenBLAS as it would be on an old processor.
         {"OPENBLAS_CORETYPE": "Prescott", "OPENBLAS_NUM_THREADS": "1"},
-        {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""},
+        GENERIC,
     ],
     ids=["another BLAS", "generic processor"],
 )
-def test_bits_do_not_depend_on_the_machine(settings, tmp_path):
-    environment = {**os.environ, **settings, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    if "NUMBA_CPU_NAME" in settings:
-        environment["NUMBA_CACHE_DIR"] = str(tmp_path)
-    found = subprocess.run(
-        [sys.executable, "-c", "import test_written_bits; print(test_written_bits.digest())"],
-        env=environment,
-        cwd=Path(__file__).parent,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert found.stdout.strip() == PINNED, found.stderr
+def test_bits_do_not_depend_on_the_machine(settings):
+    assert output_of(__file__, "digest()", **settings) == PINNED

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 from exact import bits_in_python, exact_fma, float_in_python
 from hypothesis import given
 from hypothesis import strategies as st
+from other_process import GENERIC, output_of
 
 from equipoise.core.arithmetic.bits import bits_of, float_of
 from equipoise.core.arithmetic.fma import fma
@@ -55,24 +51,8 @@ def check_many():
         check(1.0 + a, 1.0 + b, -1.0)
 
 
-def test_processors_without_the_instruction(tmp_path):
-    environment = {
-        **os.environ,
-        "NUMBA_CPU_NAME": "generic",
-        "NUMBA_CPU_FEATURES": "",
-        "NUMBA_CACHE_DIR": str(tmp_path),
-        "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
-    }
-    code = "import test_fma; test_fma.check_many(); print('equal')"
-    found = subprocess.run(
-        [sys.executable, "-c", code],
-        env=environment,
-        cwd=Path(__file__).parent,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert found.stdout == "equal\n", found.stderr
+def test_processors_without_the_instruction():
+    assert output_of(__file__, "check_many()", **GENERIC) == "None"
 
 
 def test_here_too():

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
+from other_process import GENERIC, output_of
 
 from equipoise.core.arithmetic.exponential import exp
 from equipoise.core.arithmetic.gamma import log_gamma
@@ -50,24 +47,8 @@ def test_bits_are_pinned():
 
 @pytest.mark.parametrize(
     "settings",
-    [{"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""}, {"NUMBA_OPT": "1"}],
+    [GENERIC, {"NUMBA_OPT": "1"}],
     ids=["generic processor", "little optimisation"],
 )
-def test_bits_do_not_depend_on_the_compiler(settings, tmp_path):
-    # A cache of its own: Numba's does not tell levels of optimisation apart.
-    environment = {
-        **os.environ,
-        **settings,
-        "NUMBA_CACHE_DIR": str(tmp_path),
-        "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
-    }
-    code = "import test_pinned_bits; print(test_pinned_bits.digest())"
-    found = subprocess.run(
-        [sys.executable, "-c", code],
-        env=environment,
-        cwd=Path(__file__).parent,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert found.stdout.strip() == PINNED, found.stderr
+def test_bits_do_not_depend_on_the_compiler(settings):
+    assert output_of(__file__, "digest()", **settings) == PINNED
