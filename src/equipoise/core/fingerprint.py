@@ -208,10 +208,14 @@ class _Walk:
             self._note(wrapped)
         elif isinstance(value, SimpleNamespace):
             self._names(vars(value))
+        elif any(base.__module__.startswith("numba.core.types") for base in kind.__mro__):
+            # Types of Numba are numbered as they come; what they are is in their class and their text.
+            self._note(kind)
+            self._write(repr(value))
         elif not is_foreign(kind.__module__):
             self._note(kind)
             self._names(dict(_attributes(value)))
-        elif kind.__module__ in _TELLING or kind.__module__.startswith("numba.core.types"):
+        elif kind.__module__ in _TELLING:
             self._write(repr(value))
 
 
