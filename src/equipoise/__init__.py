@@ -49,9 +49,9 @@ if TYPE_CHECKING:
         load_movielens,
     )
     from equipoise.lab.replay import ReplayResult, ReplayTable, as_table, replay
-    from equipoise.lab.result import SimulationResult
+    from equipoise.lab.results.simulation import SimulationResult
+    from equipoise.lab.running.simulate import simulate
     from equipoise.lab.scenario import GaussianScenario, Scenario
-    from equipoise.lab.simulate import simulate
 
 # Where each name is defined, by what has to be imported for it; whole modules are their own home. Nothing
 # is imported before it is used, so that --version and --help wait for neither NumPy nor Numba.
@@ -91,9 +91,9 @@ _HOMES = {
         "load_movielens",
     ),
     "equipoise.lab.replay": ("ReplayResult", "ReplayTable", "as_table", "replay"),
-    "equipoise.lab.result": ("SimulationResult",),
+    "equipoise.lab.results.simulation": ("SimulationResult",),
     "equipoise.lab.scenario": ("GaussianScenario", "Scenario"),
-    "equipoise.lab.simulate": ("simulate",),
+    "equipoise.lab.running.simulate": ("simulate",),
 }
 _MODULES = {
     "arithmetic": "equipoise.core.arithmetic",

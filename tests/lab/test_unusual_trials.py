@@ -11,17 +11,9 @@ import equipoise as eq
 from equipoise.core.layout import LOST, TOLD
 from equipoise.core.random import new_stream
 from equipoise.core.trial import number_trial
-from equipoise.lab.pieces import (
-    Delay,
-    DiscreteContexts,
-    SkewedNoise,
-    StudentNoise,
-)
+from equipoise.lab.pieces import Delay, DiscreteContexts, SkewedNoise, StudentNoise
 from equipoise.lab.trials import new_bench, new_ledger, run_trials
-from equipoise.lab.world import (
-    draw_delay,
-    is_lost,
-)
+from equipoise.lab.world import draw_delay, is_lost
 
 scenario = partial(eq.Scenario, noise=(0.5, 2.0), dim=3, budget=100)
 

@@ -9,7 +9,7 @@ interval is too short. Here σ̂² is inflated by
     1 + ε·(2/dof + 10/dof²)
 
 The first term undoes the bias; the second, for small dof, was fitted by simulation
-(benchmarks/interval_coverage.py prints what it achieves). ε is read off the policy's own score, so
+(benchmarks/pages/interval_coverage.py prints what it achieves). ε is read off the policy's own score, so
 uniform and oracle, whose scores ignore σ̂², keep the exact t interval. A policy that pools reacts in two
 ways: by its weight on the arm's own σ̂², and through the pool, since an arm that stands out makes all
 arms look less alike. The second counts as far as it moves the arm's score against the others'.

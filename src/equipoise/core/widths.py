@@ -29,7 +29,7 @@ from equipoise.core.layout import Vector
 from equipoise.core.problem import Problem
 from equipoise.errors import InvalidPolicy
 
-# A compromise: half of it serves unequal arms better, twice of it equal ones; benchmarks/widths.py
+# A compromise: half of it serves unequal arms better, twice of it equal ones; benchmarks/pages/widths.py
 # prints all three beside the oracle.
 CALIBRATED = 1.0
 
