@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import equipoise as eq
-from equipoise.core.layout import LOST, TOLD
-from equipoise.core.random import new_stream
-from equipoise.core.trial import number_trial
+from equipoise.core.arms.state import LOST, TOLD
+from equipoise.core.draws.streams import new_stream
+from equipoise.core.stages.fresh import number_trial
 from equipoise.lab.pieces import (
     Delay,
     DiscreteContexts,

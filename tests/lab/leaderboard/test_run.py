@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import equipoise as eq
-from equipoise.core import policy
+from equipoise.core.policies.base import policy
 from equipoise.lab.leaderboard import SUITE, run_leaderboard, write_leaderboard
 from equipoise.lab.leaderboard.run import chosen_policies, entry_seed
 from equipoise.lab.reproduce import sweep

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from equipoise.core.numerics import NUMERICS
+from equipoise.core.arithmetic.numerics import NUMERICS
 from equipoise.lab.leaderboard.record import Leaderboard, Row
 from equipoise.lab.leaderboard.suite import PAPER, Entry
 from equipoise.lab.reproduce.panels import EQUAL

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from equipoise.core.numerics import NUMERICS
+from equipoise.core.arithmetic.numerics import NUMERICS
 from equipoise.lab.leaderboard.ranking import Standing, rank
 from equipoise.lab.leaderboard.suite import Entry
 from equipoise.lab.reproduce.results import Losses

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from equipoise.core.compiled import compiled
-from equipoise.core.layout import Matrix, Vector
-from equipoise.core.random import Stream, new_stream
+from equipoise.core.arrays import Matrix, Vector
+from equipoise.core.choice.ties import tie_order
+from equipoise.core.draws.streams import Stream, new_stream
+from equipoise.core.jit.decorators import compiled
 from equipoise.core.sparse import recover_support
-from equipoise.core.ties import tie_order
 from equipoise.lab.reproduce.sweep import Runner
 from equipoise.lab.scenario import Scenario
 from equipoise.lab.simulate import worker_pool

@@ -9,7 +9,7 @@ import difflib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from equipoise.core.policy import registered_policies
+from equipoise.core.policies.base.policy import registered_policies
 from equipoise.errors import InvalidArgument
 from equipoise.lab.reproduce.tables import TABLES
 from equipoise.lab.scenario import GaussianScenario, Scenario

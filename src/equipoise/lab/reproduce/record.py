@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from equipoise.core.numerics import NUMERICS
+from equipoise.core.arithmetic.numerics import NUMERICS
 from equipoise.lab.reproduce.rate import RateResult
 from equipoise.lab.reproduce.results import PanelResult
 from equipoise.lab.reproduce.sparse import SparseResult

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from equipoise.core.layout import Matrix, Vector
+from equipoise.core.arrays import Matrix, Vector
 from equipoise.lab.reproduce.panels import Panel
 from equipoise.lab.reproduce.tables import TablePanel
 from equipoise.lab.result import Estimate, PolicyResult, SimulationResult, mean_estimate, quantile_estimate

@@ -7,7 +7,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any
 
-from equipoise.core.numerics import NUMERICS
+from equipoise.core.arithmetic.numerics import NUMERICS
 from equipoise.lab.arena import Arena, Setting
 from equipoise.lab.checkpoint import policy_fingerprint
 from equipoise.lab.reproduce.panels import Sweep
