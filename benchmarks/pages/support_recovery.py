@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from equipoise.core.layout import Matrix, Vector
+from equipoise.core.arrays import Matrix, Vector
 from equipoise.core.sparse import fit_lasso, recover_support
 from equipoise.core.sparse.block_lasso import solve
 from equipoise.core.sparse.path import weighted_task

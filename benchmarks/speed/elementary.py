@@ -14,9 +14,9 @@ import numpy as np
 from equipoise.core.arithmetic.exponential import exp
 from equipoise.core.arithmetic.logarithm import log, log1p
 from equipoise.core.arithmetic.power import power
-from equipoise.core.compiled import compiled
-from equipoise.core.layout import Vector
-from equipoise.core.tables import text_table
+from equipoise.core.arrays import Vector
+from equipoise.core.jit.decorators import compiled
+from equipoise.core.text_tables import text_table
 
 NUMBERS, ROUNDS = 4096, 400
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import yardstick
-from equipoise.core.tables import text_table
+from equipoise.core.text_tables import text_table
 from equipoise.lab.running.timing import decisions_per_second
 
 NOISE = [0.01, 0.02, 0.75, 1.0, 2.0, 2.0, 3.0]  # the paper's unequal arms, repeated where more are needed

@@ -16,8 +16,8 @@ from importlib import import_module
 import numpy as np
 
 import equipoise as eq
-from equipoise.core.layout import Matrix, Vector
-from equipoise.core.tables import text_table
+from equipoise.core.arrays import Matrix, Vector
+from equipoise.core.text_tables import text_table
 from equipoise.lab.running.timing import decisions_per_second
 
 ARMS, DIM, UNITS = 7, 10, 20_000

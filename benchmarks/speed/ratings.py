@@ -17,7 +17,7 @@ from typing import BinaryIO
 import numpy as np
 import polars as pl
 
-from equipoise.core.tables import text_table
+from equipoise.core.text_tables import text_table
 
 ROWS = 35_000_000  # before pairs that are drawn twice are dropped
 _USERS_AT_ONCE = 4_000

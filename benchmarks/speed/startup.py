@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 
-from equipoise.core.tables import text_table
+from equipoise.core.text_tables import text_table
 
 FIRST_DECISION = """
 import time

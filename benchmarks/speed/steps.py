@@ -11,7 +11,7 @@ import time
 import numpy as np
 
 import equipoise as eq
-from equipoise.core.tables import text_table
+from equipoise.core.text_tables import text_table
 
 ARMS, DIM, UNITS = 7, 10, 100_000
 NOISE = np.sqrt([0.01, 0.02, 0.75, 1.0, 2.0, 2.0, 3.0])

@@ -14,12 +14,13 @@ TYPE_CHECKING = False  # type checkers know better; importing typing would be mo
 if TYPE_CHECKING:
     from equipoise import errors
     from equipoise.core import arithmetic, theory
-    from equipoise.core.assignment import Assignment
-    from equipoise.core.estimates import Estimates
-    from equipoise.core.experiment import Experiment
-    from equipoise.core.fitted import ArmEstimate
-    from equipoise.core.numerics import NUMERICS
-    from equipoise.core.planning import Plan, plan
+    from equipoise.core.arithmetic.numerics import NUMERICS
+    from equipoise.core.arms.widths import noise_bound
+    from equipoise.core.estimates.arm_estimate import ArmEstimate
+    from equipoise.core.estimates.estimates import Estimates
+    from equipoise.core.estimates.support import Support
+    from equipoise.core.experiment.assignment import Assignment
+    from equipoise.core.experiment.experiment import Experiment
     from equipoise.core.policies import (
         BAS,
         CHAS,
@@ -35,10 +36,9 @@ if TYPE_CHECKING:
         UniformLasso,
         VarUCB,
     )
-    from equipoise.core.policy import Policy, parse_policy, register, registered_policies
-    from equipoise.core.problem import Problem
-    from equipoise.core.support import Support
-    from equipoise.core.widths import noise_bound
+    from equipoise.core.policies.base.policy import Policy, parse_policy, register, registered_policies
+    from equipoise.core.problem.problem import Problem
+    from equipoise.core.theory.planning import Plan, plan
     from equipoise.errors import EquipoiseError
     from equipoise.lab.data import (
         DenseTable,
@@ -56,12 +56,12 @@ if TYPE_CHECKING:
 # Where each name is defined, by what has to be imported for it; whole modules are their own home. Nothing
 # is imported before it is used, so that --version and --help wait for neither NumPy nor Numba.
 _HOMES = {
-    "equipoise.core.assignment": ("Assignment",),
-    "equipoise.core.estimates": ("Estimates",),
-    "equipoise.core.experiment": ("Experiment",),
-    "equipoise.core.fitted": ("ArmEstimate",),
-    "equipoise.core.numerics": ("NUMERICS",),
-    "equipoise.core.planning": ("Plan", "plan"),
+    "equipoise.core.experiment.assignment": ("Assignment",),
+    "equipoise.core.estimates.estimates": ("Estimates",),
+    "equipoise.core.experiment.experiment": ("Experiment",),
+    "equipoise.core.estimates.arm_estimate": ("ArmEstimate",),
+    "equipoise.core.arithmetic.numerics": ("NUMERICS",),
+    "equipoise.core.theory.planning": ("Plan", "plan"),
     "equipoise.core.policies": (
         "BAS",
         "CHAS",
@@ -77,10 +77,10 @@ _HOMES = {
         "UniformLasso",
         "VarUCB",
     ),
-    "equipoise.core.policy": ("Policy", "parse_policy", "register", "registered_policies"),
-    "equipoise.core.problem": ("Problem",),
-    "equipoise.core.support": ("Support",),
-    "equipoise.core.widths": ("noise_bound",),
+    "equipoise.core.policies.base.policy": ("Policy", "parse_policy", "register", "registered_policies"),
+    "equipoise.core.problem.problem": ("Problem",),
+    "equipoise.core.estimates.support": ("Support",),
+    "equipoise.core.arms.widths": ("noise_bound",),
     "equipoise.errors": ("EquipoiseError",),
     "equipoise.lab.data": (
         "DenseTable",

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import equipoise as eq
-from equipoise.core.layout import ARM, TRIAL
+from equipoise.core.arms.state import ARM, TRIAL
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"

@@ -8,10 +8,15 @@ import numpy as np
 import pytest
 
 import equipoise as eq
-from equipoise.core.layout import LOST, TOLD
-from equipoise.core.random import new_stream
-from equipoise.core.trial import number_trial
-from equipoise.lab.pieces import Delay, DiscreteContexts, SkewedNoise, StudentNoise
+from equipoise.core.arms.state import LOST, TOLD
+from equipoise.core.draws.streams import new_stream
+from equipoise.core.stages.fresh import number_trial
+from equipoise.lab.pieces import (
+    Delay,
+    DiscreteContexts,
+    SkewedNoise,
+    StudentNoise,
+)
 from equipoise.lab.trials import new_bench, new_ledger, run_trials
 from equipoise.lab.world import draw_delay, is_lost
 

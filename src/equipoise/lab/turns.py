@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from equipoise.core.compiled import compiled
-from equipoise.core.layout import Matrix, Vector
-from equipoise.core.random import Stream
+from equipoise.core.arrays import Matrix, Vector
+from equipoise.core.draws.streams import Stream
+from equipoise.core.jit.decorators import compiled
 from equipoise.lab.world import World, draw_outcome
 
 

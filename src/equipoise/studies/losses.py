@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from equipoise.core.layout import Matrix, Vector
+from equipoise.core.arrays import Matrix, Vector
 from equipoise.lab.results.estimate import Estimate, mean_estimate, quantile_estimate
 from equipoise.lab.results.policy import PolicyResult
 from equipoise.lab.results.simulation import SimulationResult

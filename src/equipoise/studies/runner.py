@@ -7,7 +7,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any
 
-from equipoise.core.numerics import NUMERICS
+from equipoise.core.arithmetic.numerics import NUMERICS
 from equipoise.lab.arena import Arena, Setting
 from equipoise.lab.results.simulation import SimulationResult
 from equipoise.lab.running.checkpoint import policy_fingerprint

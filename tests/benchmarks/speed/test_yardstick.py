@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import equipoise as eq
-from equipoise.core.ties import new_ties
+from equipoise.core.choice.ties import new_ties
 
 FOLDER = Path(__file__).parents[3] / "benchmarks" / "speed" / "yardstick"
 

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from inner_state import settle
 
 import equipoise as eq
-from equipoise.core import arms as kernel
-from equipoise.core.compiled import compiled
-from equipoise.core.layout import State
-from equipoise.core.trial import trial_state
+from equipoise.core.arms import least_squares as kernel
+from equipoise.core.arms.state import State
+from equipoise.core.jit.decorators import compiled
+from equipoise.core.stages.fresh import trial_state
 
 
 @compiled

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from scipy.special import digamma, polygamma
 
 import equipoise as eq
-from equipoise.core.layout import ARM, TRIAL
-from equipoise.core.pool import note_variance, pool_variances
+from equipoise.core.arms.noise_pool import note_variance, pool_variances
+from equipoise.core.arms.state import ARM, TRIAL
 
 
 def pooled(variances, dof):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from inner_state import settle
 
 import equipoise as eq
-from equipoise.core.choice import choose
+from equipoise.core.choice.highest_score import choose
 
 COVARIANCE = np.array([[2.0, 0.5, 0.0], [0.5, 1.0, 0.3], [0.0, 0.3, 0.5]])
 

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import equipoise as eq
-from equipoise.core import ties as module
-from equipoise.core.random import TIE, new_stream, start, word
-from equipoise.core.ties import new_ties, tie_order
-from equipoise.core.trial import number_trial, trial_state
+from equipoise.core.choice import ties as module
+from equipoise.core.choice.ties import new_ties, tie_order
+from equipoise.core.draws.streams import TIE, new_stream, start, word
+from equipoise.core.stages.fresh import number_trial, trial_state
 
 names = st.lists(st.text(min_size=1), min_size=1, max_size=40, unique=True)
 

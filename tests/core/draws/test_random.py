@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from equipoise.core import random as streams
-from equipoise.core.compiled import compiled
-from equipoise.core.random import (
+from equipoise.core.draws import streams as streams
+from equipoise.core.draws.streams import (
     CONTEXT,
     DELAY,
     LOSS,
@@ -20,6 +19,7 @@ from equipoise.core.random import (
     start,
     uniform,
 )
+from equipoise.core.jit.decorators import compiled
 
 PURPOSES = (CONTEXT, NOISE, TRUTH, DELAY, LOSS)
 WORD, UNIFORM, NORMAL, GAMMA = range(4)

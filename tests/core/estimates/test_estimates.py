@@ -11,8 +11,8 @@ from inner_state import settle
 from scipy import stats
 
 import equipoise as eq
-from equipoise.core.intervals import elasticities, variance_inflation
-from equipoise.core.pool import pool_variances
+from equipoise.core.arms.noise_pool import pool_variances
+from equipoise.core.estimates.intervals import elasticities, variance_inflation
 from equipoise.errors import InvalidArgument, InvalidContext, UnknownArm
 
 SKEWED = np.array([[2.0, 0.3, 0.0], [0.3, 1.0, -0.2], [0.0, -0.2, 0.5]])

@@ -9,8 +9,8 @@ import pytest
 from inner_state import fingerprint
 
 import equipoise as eq
-from equipoise.core.asking import ask_one
-from equipoise.core.decision import CHOOSE, NO_ARM, NO_ROOM, decide
+from equipoise.core.choice.decide import CHOOSE, NO_ARM, NO_ROOM, decide
+from equipoise.core.experiment.asking import ask_one
 
 
 def started(spec="trace-gain", units=25, **terms):

@@ -14,7 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from inner_state import settle
 
 import equipoise as eq
-from equipoise.core.ties import tie_order
+from equipoise.core.choice.ties import tie_order
 from equipoise.errors import (
     AssignmentClosed,
     AssignmentNotFound,

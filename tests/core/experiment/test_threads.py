@@ -14,7 +14,7 @@ import pytest
 from inner_state import fingerprint
 
 import equipoise as eq
-from equipoise.core.locking import new_lock
+from equipoise.core.experiment.locking import new_lock
 
 DIM, UNITS, THREADS = 4, 640, 8
 
@@ -122,7 +122,7 @@ def test_asking_goes_on_while_estimates_are_made(monkeypatch):
         experiment.tell(experiment.ask([1.0, t % 3]).id, float(t % 5))
     before = experiment.estimates(ridge=None)
     inside, go_on = threading.Event(), threading.Event()
-    from equipoise.core import experiment as module
+    from equipoise.core.experiment import experiment as module
 
     original = module.estimate_record
 

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import equipoise as eq
-from equipoise.core.arguments import format_argument, parse_argument
+from equipoise.core.policies.base.arguments import format_argument, parse_argument
 from equipoise.core.sparse import BY_SPARSITY, CRITERIA
 from equipoise.errors import InvalidPolicy
 

@@ -13,8 +13,8 @@ import pytest
 from built_in import BUILT_IN
 
 import equipoise as eq
-from equipoise.core.fingerprint import code_fingerprint
-from equipoise.core.staged import StagedPolicy
+from equipoise.core.jit.fingerprint import code_fingerprint
+from equipoise.core.policies.base.staged import StagedPolicy
 
 BASE = """
 import functools
@@ -247,7 +247,7 @@ def package(tmp_path, monkeypatch):
 
 def in_a_process(folder, function, **environment):
     program = (
-        "from own_package import helpers\nfrom equipoise.core.fingerprint import code_fingerprint\n"
+        "from own_package import helpers\nfrom equipoise.core.jit.fingerprint import code_fingerprint\n"
         f"print(code_fingerprint(helpers.{function}))"
     )
     paths = os.pathsep.join([str(folder.parent), *sys.path])
@@ -288,8 +288,8 @@ def test_processes_agree(package):
 POLICIES = """
 import equipoise as eq
 import equipoise as eq
-from equipoise.core.fingerprint import code_fingerprint
-from equipoise.core.staged import StagedPolicy
+from equipoise.core.jit.fingerprint import code_fingerprint
+from equipoise.core.policies.base.staged import StagedPolicy
 {before}
 for name in {names!r}:
     print(name, code_fingerprint(eq.registered_policies()[name]))

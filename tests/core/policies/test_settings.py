@@ -10,7 +10,7 @@ import pytest
 from built_in import BUILT_IN
 
 import equipoise as eq
-from equipoise.core.settings import score_settings
+from equipoise.core.policies.base.settings import score_settings
 from equipoise.errors import BudgetTooSmall, InvalidPolicy, LimitConflict
 
 PROBLEM = eq.Problem(3, 2, 60, np.eye(2))

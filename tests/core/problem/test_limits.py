@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import equipoise as eq
-from equipoise.core.terms import most_units
+from equipoise.core.problem.costs import most_units
 from equipoise.errors import (
     BudgetExhausted,
     BudgetTooSmall,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
 import equipoise as eq
-from equipoise.core.real import NotReal, real_array, real_number
+from equipoise.core.problem.real import NotReal, real_array, real_number
 from equipoise.errors import InvalidContext, InvalidMoment, InvalidOutcome, InvalidScenario
 
 MASKED = np.ma.array([1.0, -9999.0], mask=[False, True])

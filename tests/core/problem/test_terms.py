@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 import equipoise as eq
-from equipoise.core.layout import NO_CAP
-from equipoise.core.terms import most_units
+from equipoise.core.problem.costs import NO_CAP, most_units
 from equipoise.errors import InvalidArgument, InvalidProblem
 
 

@@ -10,7 +10,7 @@ import pytest
 from built_in import ONE_STAGE
 
 import equipoise as eq
-from equipoise.core.trial import number_trial
+from equipoise.core.stages.fresh import number_trial
 from equipoise.lab.replay.arena import new_arena
 from equipoise.lab.replay.table import ReplayTable
 from equipoise.lab.replay.trials import collect, deal, new_bench, run_trials

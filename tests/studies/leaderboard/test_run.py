@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import equipoise as eq
-from equipoise.core import policy
+from equipoise.core.policies.base import policy
 from equipoise.studies import runner
 from equipoise.studies.leaderboard import SUITE, run_leaderboard, write_leaderboard
 from equipoise.studies.leaderboard.run import chosen_policies, entry_seed

@@ -55,7 +55,7 @@ def test_an_unknown_panel_is_named_with_the_closest():
 
 
 def test_our_policy_joins_once_it_is_registered(monkeypatch):
-    from equipoise.core import policy
+    from equipoise.core.policies.base import policy
 
     monkeypatch.delitem(policy._REGISTRY, "trace-gain", raising=False)
     assert compared_policies() == ["uniform", "oracle", "var-ucb", "trace-ucb"]

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from equipoise.core.estimates import Estimates
-from equipoise.core.experiment import Experiment
-from equipoise.core.layout import Matrix
+from equipoise.core.arrays import Matrix
+from equipoise.core.estimates.estimates import Estimates
+from equipoise.core.experiment.experiment import Experiment
 from equipoise.core.policies import Oracle
-from equipoise.core.policy import Policy
-from equipoise.core.problem import Problem
+from equipoise.core.policies.base.policy import Policy
+from equipoise.core.problem.problem import Problem
 from equipoise.core.theory import optimal_allocation, optimal_loss
 
 # The unequal scenario of the paper's synthetic experiments.

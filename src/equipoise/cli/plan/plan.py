@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from equipoise.core.objective import Objective
-    from equipoise.core.planning import Guess, Plan
+    from equipoise.core.problem.objective import Objective
+    from equipoise.core.theory.planning import Guess, Plan
     from equipoise.lab.running.budget_curve import SimulatedBudget
 
 TRIALS, SEED = "2000", "0"
@@ -164,7 +164,7 @@ def _simulate(
 ) -> list[SimulatedBudget]:
     if not policies:
         return []
-    from equipoise.core.policy import parse_policy
+    from equipoise.core.policies.base.policy import parse_policy
 
     for policy in policies:
         parse_policy(policy)  # a wrong name is found before the first of them is simulated

@@ -18,7 +18,7 @@ import numpy as np
 from equipoise.core.arithmetic.gamma import log_gamma
 from equipoise.core.arithmetic.logarithm import log
 from equipoise.core.arithmetic.sums import exact_sum
-from equipoise.core.layout import Matrix, Vector
+from equipoise.core.arrays import Matrix, Vector
 from equipoise.core.sparse.cross_validation import cross_validated
 from equipoise.core.sparse.elimination import eliminate
 from equipoise.core.sparse.path import Screen, screen

@@ -7,9 +7,9 @@ from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any
 
-from equipoise.core.objective import Objective
 from equipoise.core.policies import Uniform
-from equipoise.core.policy import Policy
+from equipoise.core.policies.base.policy import Policy
+from equipoise.core.problem.objective import Objective
 from equipoise.errors import InvalidArgument
 from equipoise.lab.replay.arena import ReplayArena, new_arena
 from equipoise.lab.replay.result import ReplayResult

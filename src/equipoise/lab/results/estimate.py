@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from equipoise.core.layout import Vector
+from equipoise.core.arrays import Vector
 from equipoise.errors import InvalidArgument
 
 

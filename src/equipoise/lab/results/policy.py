@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from equipoise.core.layout import Vector
+from equipoise.core.arrays import Vector
 from equipoise.lab.arena import Setting
 from equipoise.lab.results.estimate import Estimate, mean_estimate, quantile_estimate
 from equipoise.lab.trials import Ledger

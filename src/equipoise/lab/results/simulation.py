@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from equipoise.core.numerics import NUMERICS
+from equipoise.core.arithmetic.numerics import NUMERICS
 from equipoise.core.theory.static import optimal_loss
 from equipoise.errors import DataNotFound, EquipoiseError, InvalidArgument, InvalidData
 from equipoise.files import write_whole

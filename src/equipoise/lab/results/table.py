@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, overload
 
-from equipoise.core.tables import html_table, text_table
+from equipoise.core.text_tables import html_table, text_table
 from equipoise.errors import InvalidArgument, MissingExtra
 from equipoise.files import write_whole
 

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from equipoise.core.objective import Objective, combine, norm_order
-from equipoise.core.planning import Plan, plan, whole_steps
-from equipoise.core.policy import Policy, parse_policy
+from equipoise.core.policies.base.policy import Policy, parse_policy
+from equipoise.core.problem.objective import Objective, combine, norm_order
+from equipoise.core.theory.planning import Plan, plan, whole_steps
 from equipoise.errors import InvalidArgument
 from equipoise.lab.results.estimate import Estimate
 from equipoise.lab.results.policy import PolicyResult

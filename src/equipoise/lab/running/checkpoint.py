@@ -16,9 +16,9 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from equipoise.core.fingerprint import code_fingerprint
-from equipoise.core.numerics import NUMERICS
-from equipoise.core.policy import Policy, parse_policy
+from equipoise.core.arithmetic.numerics import NUMERICS
+from equipoise.core.jit.fingerprint import code_fingerprint
+from equipoise.core.policies.base.policy import Policy, parse_policy
 from equipoise.errors import CheckpointMismatch
 from equipoise.files import not_writable, write_whole
 from equipoise.lab.arena import Setting

@@ -13,8 +13,8 @@ from threading import Lock
 
 import numpy as np
 
-from equipoise.core.policy import Policy, parse_policy
-from equipoise.core.problem import Problem
+from equipoise.core.policies.base.policy import Policy, parse_policy
+from equipoise.core.problem.problem import Problem
 from equipoise.errors import InvalidArgument
 from equipoise.lab.arena import Arena, Bench
 from equipoise.lab.results.policy import PolicyResult, result_weights

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from equipoise.core.policy import parse_policy
+from equipoise.core.policies.base.policy import parse_policy
 from equipoise.lab.running.simulate import run_chunk
 from equipoise.lab.scenario import GaussianScenario
 

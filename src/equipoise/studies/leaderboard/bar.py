@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from equipoise.core.numerics import NUMERICS
+from equipoise.core.arithmetic.numerics import NUMERICS
 from equipoise.studies.leaderboard.record import Leaderboard, Row
 from equipoise.studies.leaderboard.suite import PAPER, Entry
 from equipoise.studies.noise import EQUAL

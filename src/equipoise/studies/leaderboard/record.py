@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from equipoise.core.numerics import NUMERICS
+from equipoise.core.arithmetic.numerics import NUMERICS
 from equipoise.studies.leaderboard.ranking import Standing, rank
 from equipoise.studies.leaderboard.suite import Entry
 from equipoise.studies.losses import Losses

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from equipoise.core.policy import Policy, parse_policy, registered_policies
+from equipoise.core.policies.base.policy import Policy, parse_policy, registered_policies
 from equipoise.errors import InvalidArgument
 from equipoise.lab.running.simulate import check_counts
 from equipoise.studies.leaderboard.record import Leaderboard, Row

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from equipoise.core.policy import registered_policies
+from equipoise.core.policies.base.policy import registered_policies
 from equipoise.lab.scenario import GaussianScenario, Scenario
 from equipoise.studies.losses import Point
 from equipoise.studies.noise import EQUAL, UNEQUAL

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from equipoise.core.layout import Matrix
-from equipoise.core.policy import parse_policy
+from equipoise.core.arrays import Matrix
+from equipoise.core.policies.base.policy import parse_policy
 from equipoise.core.theory.static import ideal_allocation, optimal_loss
 from equipoise.lab.running.simulate import cut_trials, worker_pool
 from equipoise.lab.scenario import GaussianScenario, Scenario

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.optimize import brentq
 
-from equipoise.core.layout import Vector
+from equipoise.core.arrays import Vector
 from equipoise.core.theory.static import optimal_loss, static_loss
 
 _NEWTON_STEPS = 60  # a dozen suffice; steps past the root cost nothing

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from equipoise.core.numerics import NUMERICS
+from equipoise.core.arithmetic.numerics import NUMERICS
 from equipoise.studies.paper.figure2 import TablePanel
 from equipoise.studies.paper.panel_result import PanelResult
 from equipoise.studies.rate.measure import RateResult

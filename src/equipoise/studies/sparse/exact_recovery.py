@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from equipoise.core.random import new_stream
+from equipoise.core.choice.ties import tie_order
+from equipoise.core.draws.streams import new_stream
 from equipoise.core.sparse import recover_support
-from equipoise.core.ties import tie_order
 from equipoise.lab.running.simulate import worker_pool
 from equipoise.lab.scenario import Scenario
 from equipoise.lab.turns import draw_outcomes_in_turns

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from equipoise.core.policy import parse_policy
+from equipoise.core.policies.base.policy import parse_policy
 from equipoise.errors import BudgetTooSmall
 from equipoise.lab.pieces import SparseTruth
 from equipoise.lab.scenario import GaussianScenario, Scenario
