@@ -7,7 +7,7 @@ import pytest
 from built_in import ONE_STAGE
 
 import equipoise as eq
-from equipoise.core.estimates.shrinkage import METHODS
+from equipoise.core.estimates.estimators import METHODS
 from equipoise.core.stages.fresh import number_trial
 from equipoise.lab import Delay, OneHotContexts, StudentContexts, StudentNoise
 from equipoise.lab.trials import new_bench, new_ledger, run_trials

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from equipoise.cli.terminal import say
-from equipoise.cli.values import typed, whole_number
+from equipoise.cli.values import number_between, typed, whole_number
 
 if TYPE_CHECKING:
     from equipoise.core.policies.base.policy import Policy
@@ -49,6 +50,19 @@ workers_option = value_option(
     "--workers", whole_number("--workers", "2", least=1), "W", "Threads.  [default: all cores]"
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+
+
+ESTIMATOR_HELP = "Final estimates: pooled, ridge, leave-one-out or empirical-bayes.  [default: pooled]"
+_estimator = click.option("--estimator", metavar="NAME", help=ESTIMATOR_HELP)
+_ridge = value_option(
+    "--ridge", number_between("--ridge", "0.01", least=0.0, below=math.inf), "LAMBDA",
+    "λ of --estimator ridge.  [default: 1/n]",
+)  # fmt: skip
+
+
+def estimator_options(command: Any) -> Any:
+    """``--estimator`` and ``--ridge``; what was not typed is None."""
+    return _estimator(_ridge(command))
 
 
 def chosen_policies(typed: tuple[str, ...], setting: Setting) -> list[str]:

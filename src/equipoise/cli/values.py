@@ -117,16 +117,6 @@ def parse_names(option: str) -> Callable[[str], list[str]]:
     return parse
 
 
-def parse_ridge(text: str) -> float | str:
-    """λ, or the word of a method, which the scenario knows.
-
-    >>> parse_ridge("0.5"), parse_ridge("pooled")
-    (0.5, 'pooled')
-    """
-    ridge = _number(text)
-    return text if math.isnan(ridge) else ridge
-
-
 def positive_number(option: str, example: str) -> Callable[[str], float]:
     """Parser of a number above zero."""
 

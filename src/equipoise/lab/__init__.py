@@ -2,16 +2,10 @@
 
 ============  ===============================================================
 ``scenario``  the world that trials happen in, as plain data
-``pieces``    what it is made of: contexts, noise, delays, truths
 ``plain``     scenarios as dictionaries and TOML
-``world``     the same in compiled form: draws contexts, truths and outcomes
-``arrivals``  when outcomes arrive: at once, late or never
-``turns``     outcomes of arms that are pulled in turns
+``pieces``    what it is made of: contexts, noise, delays, truths, one a file
+``trial``     one trial: draws, the loop over units, the judgement
 ``arena``     anything that trials can be run in, a scenario or a table
-``trials``    one trial after another as one compiled loop
-``staged``    the same for policies that choose features
-``verdict``   what a finished trial is worth
-``finish``    its coefficients of all features, where some were chosen
 ``running``   trials by the thousand: threads, clusters, checkpoints, budgets
 ``results``   what they found: losses with their errors, and tables of them
 ``replay``    trials on the rows of a real table

@@ -7,27 +7,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from equipoise.errors import InvalidScenario
-from equipoise.lab import pieces
+from equipoise.lab.pieces import KINDS
 
 if TYPE_CHECKING:
     from equipoise.lab.scenario import Scenario
-
-_PIECES: dict[str, dict[str, type[Any]]] = {
-    "contexts": {
-        kind.kind: kind
-        for kind in (
-            pieces.GaussianContexts,
-            pieces.StudentContexts,
-            pieces.DiscreteContexts,
-            pieces.OneHotContexts,
-        )
-    },
-    "noise_shape": {
-        kind.kind: kind for kind in (pieces.GaussianNoise, pieces.StudentNoise, pieces.SkewedNoise)
-    },
-    "delay": {pieces.Delay.kind: pieces.Delay},
-    "truth": {pieces.SparseTruth.kind: pieces.SparseTruth},
-}
 
 
 def scenario_to_dict(scenario: Scenario) -> dict[str, Any]:
@@ -37,7 +20,7 @@ def scenario_to_dict(scenario: Scenario) -> dict[str, Any]:
         value = getattr(scenario, field.name)
         if _is_default(field, value):
             continue
-        values[field.name] = _piece_to_dict(value) if field.name in _PIECES else _lists(value)
+        values[field.name] = _piece_to_dict(value) if field.name in KINDS else _lists(value)
     return values
 
 
@@ -57,7 +40,7 @@ def scenario_from_dict(values: Mapping[str, Any]) -> Scenario:
     if missing:
         raise InvalidScenario(f"the scenario does not say {', '.join(missing)}")
     arguments = {
-        name: _piece_from_dict(name, value) if name in _PIECES and value is not None else value
+        name: _piece_from_dict(name, value) if name in KINDS and value is not None else value
         for name, value in values.items()
     }
     return Scenario(**arguments)
@@ -98,7 +81,7 @@ def _piece_to_dict(piece: Any) -> dict[str, Any]:
 
 
 def _piece_from_dict(name: str, values: Any) -> Any:
-    kinds = _PIECES[name]
+    kinds = KINDS[name]
     hint = f"kinds: {', '.join(kinds)}"
     # Where there is one kind only, it need not be said.
     only = next(iter(kinds)) if len(kinds) == 1 else None

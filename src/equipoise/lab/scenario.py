@@ -6,35 +6,30 @@ import dataclasses
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from equipoise.core.arrays import Matrix
-from equipoise.core.estimates.shrinkage import METHODS
+from equipoise.core.estimates.estimators import DEFAULT, check_estimator
 from equipoise.core.policies.base.policy import Policy
-from equipoise.core.policies.base.staged import StagedPolicy
 from equipoise.core.problem.objective import Objective
 from equipoise.core.problem.problem import Problem
-from equipoise.errors import EquipoiseError, InvalidScenario
+from equipoise.errors import EquipoiseError, InvalidArgument, InvalidScenario
 from equipoise.lab.pieces import (
+    KINDS,
     Contexts,
-    Covariance,
-    Delay,
+    Delays,
     GaussianContexts,
     GaussianNoise,
     Noise,
     OneHotContexts,
-    Rows,
-    SparseTruth,
-    as_count,
-    as_counts,
-    as_number,
-    as_numbers,
-    as_rows,
+    Truth,
 )
+from equipoise.lab.pieces.covariance import Covariance
+from equipoise.lab.pieces.numbers import Rows, as_count, as_counts, as_number, as_numbers, as_rows
 
 if TYPE_CHECKING:
     from equipoise.lab.arena import Bench
@@ -65,7 +60,7 @@ class Scenario:
     coef
         True coefficients, one row an arm; None draws them anew for every trial from N(0, I).
     truth
-        A :class:`~equipoise.lab.pieces.SparseTruth` to draw them from instead.
+        A piece to draw them from instead, such as :class:`~equipoise.SparseTruth`.
     heteroscedasticity
         h ≥ 0: the noise variance grows with the first varying feature, as 1 + h·x².
     curvature
@@ -80,9 +75,9 @@ class Scenario:
         When outcomes arrive; None: at once.
     lost
         Chance that an outcome never arrives.
-    ridge
-        λ of the final estimates; None: 1/n. Or the word of a method that ``Experiment.estimates``
-        knows, such as ``"pooled"``.
+    estimator, ridge
+        How trials are judged: the final estimates, as ``Experiment.estimates`` takes them. The paper's are
+        ``estimator="ridge"``.
     weights, costs, floors, caps
         One number an arm, as for :class:`~equipoise.Problem`; None in ``caps`` is no cap.
 
@@ -100,15 +95,16 @@ class Scenario:
     intercept: bool = False
     noise_shape: Noise = field(default_factory=GaussianNoise)
     coef: Rows | None = None
-    truth: SparseTruth | None = None
+    truth: Truth | None = None
     heteroscedasticity: float = 0.0
     curvature: float = 0.0
     coef_drift: float = 0.0
     noise_drift: float = 0.0
     moment: str | Rows = "true"
-    delay: Delay | None = None
+    delay: Delays | None = None
     lost: float = 0.0
-    ridge: float | str | None = None
+    estimator: str = DEFAULT
+    ridge: float | None = None
     objective: Objective = "max"
     weights: tuple[float, ...] | None = None
     costs: tuple[float, ...] | None = None
@@ -198,15 +194,11 @@ class Scenario:
         moment[self.intercept :, self.intercept :] = covariance
         return moment
 
-    def open(self, policy: Policy, seed: int) -> Bench:
-        """A bench for trials of ``policy``."""
-        if isinstance(policy, StagedPolicy):
-            from equipoise.lab.staged import new_staged_bench, run_staged_trials
+    def open(self, policies: Sequence[Policy], seed: int) -> Bench:
+        """A bench for trials of ``policies``."""
+        from equipoise.lab.trial.bench import ScenarioBench
 
-            return partial(run_staged_trials, new_staged_bench(self, policy, seed))
-        from equipoise.lab.trials import new_bench, run_trials
-
-        return partial(run_trials, new_bench(self, policy, seed))
+        return ScenarioBench(self, policies, seed)
 
     def replace(self, **changes: Any) -> Scenario:
         """The same scenario with some fields changed."""
@@ -249,16 +241,12 @@ class Scenario:
             ) from None
 
     def _check_pieces(self) -> None:
-        kinds = {
-            "contexts": Contexts,
-            "noise_shape": Noise,
-            "delay": Delay | None,
-            "truth": SparseTruth | None,
-        }
-        for name, kind in kinds.items():
-            if not isinstance(getattr(self, name), kind):
+        for name, kinds in KINDS.items():
+            value = getattr(self, name)
+            optional = name in ("delay", "truth")
+            if not (optional and value is None) and not isinstance(value, tuple(kinds.values())):
                 raise InvalidScenario(
-                    f"{name}={getattr(self, name)!r} is not a piece for it",
+                    f"{name}={value!r} is not a piece for it",
                     hint="see equipoise.lab.pieces, e.g. contexts=StudentContexts(dof=5)",
                 )
         if not isinstance(self.intercept, bool | np.bool_):
@@ -270,14 +258,10 @@ class Scenario:
                 hint="leave intercept out",
             )
 
-    def _check_truth(self, truth: SparseTruth) -> None:
+    def _check_truth(self, truth: Truth) -> None:
         if self.coef is not None:
             raise InvalidScenario("coefficients are either given or drawn", hint="leave coef or truth out")
-        if truth.features > self.dim:
-            raise InvalidScenario(
-                f"{truth.features} features that matter are more than the {self.dim} that there are",
-                hint="give fewer features that matter, or a larger dim",
-            )
+        truth.check(len(self.noise), self.dim)
 
     def _check_numbers(self) -> None:
         object.__setattr__(self, "noise", as_numbers("noise", self.noise))
@@ -290,13 +274,11 @@ class Scenario:
         else:
             object.__setattr__(self, "budget", as_number("budget", self.budget))
         names = ["heteroscedasticity", "coef_drift", "curvature", "noise_drift", "lost"]
-        if isinstance(self.ridge, str):
-            if self.ridge not in METHODS:
-                raise InvalidScenario(
-                    f"ridge={self.ridge!r} is neither a number nor the name of a method",
-                    hint=f"the methods are {', '.join(METHODS)}",
-                )
-        elif self.ridge is not None:
+        try:
+            check_estimator(self.estimator, self.ridge)
+        except InvalidArgument as error:
+            raise InvalidScenario(error.message, hint=error.hint) from None
+        if self.ridge is not None:
             names.append("ridge")
         for name in names:
             value = as_number(name, getattr(self, name))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from equipoise.core.estimates.estimators import estimator_words
 from equipoise.lab.replay import ReplayResult, ReplayScenario
 from equipoise.report.document import Block, Code, Report, Section, Table, Text
 from equipoise.report.figures import can_plot
@@ -55,7 +56,7 @@ def replay_report(
             "objective": objective_words(first),
             "centring": _CENTER[table.center],
             "Σ": _MOMENT[table.moment],
-            "final models": "ridge, λ = 1/n",
+            "final models": estimator_words(table.estimator, table.ridge),
             "errors after ±": "one standard error over trials",
             "unit of losses": "squared units of the targets, on rows that no policy saw",
         },

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import equipoise as eq
-from equipoise.core.estimates.shrinkage import METHODS
-from equipoise.core.estimates.shrinkage.stein import signal_variance
+from equipoise.core.estimates.estimators import METHODS
+from equipoise.core.estimates.estimators.stein import signal_variance
 from equipoise.lab.trials import new_bench, new_ledger, run_trials
 
 STEIN = ["empirical-bayes", "pooled"]

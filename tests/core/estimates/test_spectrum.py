@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from equipoise.core.arithmetic.lanes import aligned_zeros, padded
-from equipoise.core.estimates.shrinkage.spectrum import decompose
+from equipoise.core.estimates.estimators.spectrum import decompose
 
 
 def decomposed(root):

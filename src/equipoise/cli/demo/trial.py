@@ -119,7 +119,7 @@ class World:
         policy = experiment.policy
         name = policy.name if policy == Oracle(noise=NOISE) else policy.spec
         # The optimum that it is compared with is that of least squares.
-        return self._result(name, experiment.estimates(ridge=None))
+        return self._result(name, experiment.estimates(estimator="ridge"))
 
     def _result(self, policy: str, estimates: Estimates) -> TrialResult:
         arms = []

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from equipoise.cli.cluster import cluster_option, executor_on
-from equipoise.cli.options import LARGEST_SEED, MOST_TRIALS, json_option
+from equipoise.cli.options import ESTIMATOR_HELP, LARGEST_SEED, MOST_TRIALS, json_option
 from equipoise.cli.plan.simulated import print_simulated
 from equipoise.cli.progress import progress_bar
 from equipoise.cli.terminal import new_table, output, print_table, say
@@ -100,6 +101,7 @@ TRIALS, SEED = "2000", "0"
     show_default=True,
     help="Draws everything random in the simulation.",
 )
+@click.option("--estimator", metavar="NAME", help=f"Of simulated trials. {ESTIMATOR_HELP}")
 @cluster_option
 @json_option
 def command(
@@ -112,6 +114,7 @@ def command(
     policies: tuple[str, ...],
     trials: int,
     seed: int,
+    estimator: str | None,
     cluster: str | None,
     as_json: bool,
 ) -> None:
@@ -143,7 +146,10 @@ def command(
         weights=1.0 if weights is None else weights,
         costs=1.0 if costs is None else costs,
     )
-    simulated = _simulate(plan, policies, trials, seed, cluster, quiet=as_json)
+    settings: dict[str, Any] = {"trials": trials, "seed": seed}
+    if estimator is not None:
+        settings["estimator"] = estimator
+    simulated = _simulate(plan, policies, settings, cluster, quiet=as_json)
     if as_json:
         record = {"version": eq.__version__, **plan.record()}
         if simulated:
@@ -160,7 +166,7 @@ def command(
 
 
 def _simulate(
-    plan: Plan, policies: tuple[str, ...], trials: int, seed: int, cluster: str | None, *, quiet: bool
+    plan: Plan, policies: tuple[str, ...], settings: Mapping[str, Any], cluster: str | None, *, quiet: bool
 ) -> list[SimulatedBudget]:
     if not policies:
         return []
@@ -170,13 +176,12 @@ def _simulate(
         parse_policy(policy)  # a wrong name is found before the first of them is simulated
     with executor_on(cluster) as executor:
         return [
-            _simulate_one(plan, policy, trials, seed, executor, quiet=quiet)
-            for policy in dict.fromkeys(policies)
+            _simulate_one(plan, policy, settings, executor, quiet=quiet) for policy in dict.fromkeys(policies)
         ]
 
 
 def _simulate_one(
-    plan: Plan, policy: str, trials: int, seed: int, executor: Executor | None, *, quiet: bool
+    plan: Plan, policy: str, settings: Mapping[str, Any], executor: Executor | None, *, quiet: bool
 ) -> SimulatedBudget:
     from equipoise.lab.running.budget_curve import simulated_budget
 
@@ -189,10 +194,9 @@ def _simulate_one(
             objective=plan.objective,
             weights=plan.weights,
             costs=plan.costs,
-            trials=trials,
-            seed=seed,
             executor=executor,
             progress=show,
+            **settings,
         )
 
 

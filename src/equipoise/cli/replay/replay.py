@@ -20,6 +20,7 @@ from equipoise.cli.options import (
     Remembering,
     chosen_policies,
     command_line,
+    estimator_options,
     farewell,
     json_option,
     path_option,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from equipoise.lab.replay import ReplayResult, ReplayTable
 
 _LOADERS = ("jester", "movielens")
+_TYPED = ("estimator", "ridge")  # the library's defaults, unless typed
 _budget = whole_number("--budget", "350", least=1, most=MOST_UNITS)
 
 
@@ -85,6 +87,7 @@ class _Table(click.Argument):
     "--saved/--no-saved", default=True, show_default=True,
     help="Replay uniform sampling at further budgets to say how many units were saved.",
 )  # fmt: skip
+@estimator_options
 @value_option("--objective", parse_objective, "max|mean|P", "What policies make small.  [default: max]")
 @value_option("--weights", parse_weights, "W,W,…", "Importance of every target.  [default: 1 each]")
 @path_option("--output", "DIR", "Write report.html, a table of losses and every trial's numbers there.")
@@ -119,6 +122,7 @@ def command(
     """
     import equipoise as eq
 
+    settings = {name: value for name, value in settings.items() if name not in _TYPED or value is not None}
     # Everything that can be wrong is found before the first trial.
     check_cluster(settings["cluster"], settings["workers"])
     if output is not None:
@@ -169,7 +173,8 @@ def _weights(rows: ReplayTable, typed: list[float] | None) -> dict[str, float] |
 def _default_policies(rows: ReplayTable, budgets: list[int], settings: dict[str, Any]) -> list[str]:
     from equipoise.lab.replay.arena import new_arena
 
-    arena = new_arena(rows, min(budgets), moment=settings["moment"], center=settings["center"])
+    given = {name: settings[name] for name in ("moment", "center", *_TYPED) if name in settings}
+    arena = new_arena(rows, min(budgets), **given)
     return chosen_policies((), arena)
 
 

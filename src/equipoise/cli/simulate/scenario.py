@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from equipoise.lab.scenario import Scenario
 
 _NEEDED = ("noise", "dim", "budget")
-_FIELDS = ("moment", "lost", "objective", "weights", "costs", "floors", "caps", "ridge")
+_FIELDS = ("moment", "lost", "objective", "weights", "costs", "floors", "caps", "estimator", "ridge")
 _COVARIANCE_HINT = "type identity, ar1:RHO, or a file that numpy.save wrote"
 
 
@@ -91,11 +91,12 @@ def _checked(scenario: Scenario, given: Mapping[str, Any]) -> Scenario:
 
 def _override(scenario: Scenario, given: Mapping[str, Any]) -> Scenario:
     """The scenario with what was typed in place of what it says."""
-    from equipoise.lab.pieces import Delay, GaussianContexts, StudentNoise
+    from equipoise.lab.pieces import Delay, StudentNoise
+    from equipoise.lab.pieces.covariance import CorrelatedContexts
 
     changes = {name: given[name] for name in (*_NEEDED, *_FIELDS) if name in given}
     if "covariance" in given:
-        if not isinstance(scenario.contexts, GaussianContexts):
+        if not isinstance(scenario.contexts, CorrelatedContexts):
             raise InvalidArgument(
                 f"--covariance does not go with contexts of kind {scenario.contexts.kind!r}",
                 hint="leave it out, or change the contexts in the scenario's file",
@@ -118,7 +119,7 @@ def _truth(scenario: Scenario, given: Mapping[str, Any]) -> Any:
     typed = {
         new: given[old] for old, new in (("sparsity", "features"), ("overlap", "overlap")) if old in given
     }
-    if scenario.truth is not None:
+    if isinstance(scenario.truth, SparseTruth):
         return dataclasses.replace(scenario.truth, **typed)
     if "features" not in typed:
         raise InvalidArgument(
@@ -129,7 +130,7 @@ def _truth(scenario: Scenario, given: Mapping[str, Any]) -> Any:
 
 
 def _covariance(text: str) -> Any:
-    from equipoise.lab.pieces import as_rows
+    from equipoise.lab.pieces.numbers import as_rows
 
     if text == "identity" or text.partition(":")[0] == "ar1":
         return text

@@ -19,6 +19,7 @@ from equipoise.cli.options import (
     Remembering,
     chosen_policies,
     command_line,
+    estimator_options,
     farewell,
     json_option,
     path_option,
@@ -33,7 +34,6 @@ from equipoise.cli.values import (
     parse_costs,
     parse_floors,
     parse_objective,
-    parse_ridge,
     parse_variances,
     parse_weights,
     positive_number,
@@ -99,10 +99,7 @@ _MOST_FEATURES = 10_000
 )
 @value_option("--objective", parse_objective, "max|mean|P", "What policies make small.  [default: max]")
 @value_option("--weights", parse_weights, "W,W,…", "Importance of every arm.  [default: 1 each]")
-@value_option(
-    "--ridge", parse_ridge, "LAMBDA|METHOD",
-    "Final estimates: a penalty, leave-one-out, empirical-bayes or pooled.  [default: 1/n]",
-)  # fmt: skip
+@estimator_options
 @value_option(
     "--sparsity", whole_number("--sparsity", "8", least=0), "S",
     "Draw coefficients of ±1 for S features and 0 for all others, anew for every trial.",

@@ -108,6 +108,13 @@ def scaled_cholesky(matrix: npt.ArrayLike, least_pivot: float = 0.0) -> Matrix |
     return None if lower is None else lower * scale[:, None]
 
 
+def root_of(moment: Matrix) -> Matrix:
+    """Lower C with Σ = CCᵀ, of a Σ that was checked before."""
+    lower = scaled_cholesky(moment)
+    assert lower is not None, "problems, scenarios and tables accept no other Σ"
+    return lower
+
+
 def solve_lower(lower: npt.ArrayLike, right: npt.ArrayLike) -> npt.NDArray[np.float64]:
     """X with LX = B for a lower triangular L; B is a vector or has one system a column."""
     sides = _sides(right)

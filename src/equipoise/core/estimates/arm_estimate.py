@@ -11,12 +11,11 @@ import numpy.typing as npt
 
 from equipoise.core.arrays import Matrix, Vector
 from equipoise.core.estimates.ellipsoid import Ellipsoid, self_normalised_ellipsoid
+from equipoise.core.estimates.estimators import RIDGE
 from equipoise.core.estimates.intervals import t_quantile, variance_interval, variance_upper_bound
 from equipoise.core.text_tables import html_table, text_table
 from equipoise.errors import InvalidArgument, InvalidContext
 
-FIXED = "fixed"
-"""The method of a λ that was given, or is 1/n."""
 LASSO = "lasso"
 """The method of policies that bring lasso fits, which tell nothing of their errors."""
 
@@ -51,9 +50,9 @@ class ArmEstimate:
     least_squares_error: float
     """σ̂²Tr(ΣS⁻¹), the expected error of least squares; infinite while S is singular."""
     method: str
-    """``"fixed"`` for a given λ and for 1/n, or the word that ``estimates(ridge=…)`` was given."""
+    """The word that ``estimates(estimator=…)`` was given; ``"lasso"`` where the policy brings its own."""
     ridge: float
-    """λ: of the penalty λ‖β‖² with ``"fixed"`` and ``"leave-one-out"``, else of λ‖β − center‖²_Σ.
+    """λ: of the penalty λ‖β‖² with ``"ridge"`` and ``"leave-one-out"``, else of λ‖β − center‖²_Σ.
     Infinite where the estimate is the center itself."""
     center: Vector = field(repr=False)
     """What the coefficients are shrunk towards: 0, or with ``"pooled"`` what other arms say."""
@@ -107,7 +106,7 @@ class ArmEstimate:
             return self.expected_error
         bound = variance_upper_bound(self.noise_variance * self.inflation, self.dof, self.confidence)
         ratio = bound / self.noise_variance
-        if self.method == FIXED:
+        if self.method == RIDGE:
             fixed = self.bias + self.omitted
             return fixed + (self.expected_error - fixed) * ratio
         return max(self.least_squares_error * ratio + self.omitted, self.expected_error)

@@ -10,10 +10,10 @@ import numpy as np
 
 from equipoise.core.arithmetic.sums import exact_sum
 from equipoise.core.arrays import Matrix
-from equipoise.core.estimates.arm_estimate import FIXED, ArmEstimate
+from equipoise.core.estimates.arm_estimate import ArmEstimate
+from equipoise.core.estimates.estimators import ESTIMATORS, Room, check_estimator, new_room
 from equipoise.core.estimates.intervals import elasticities, variance_inflation
 from equipoise.core.estimates.ridge_fit import RidgeFit
-from equipoise.core.estimates.shrinkage import METHODS, Room, new_room
 from equipoise.core.problem.objective import combine
 from equipoise.core.problem.problem import Problem
 from equipoise.core.text_tables import html_table, text_table
@@ -114,77 +114,55 @@ class Estimates(Sequence[ArmEstimate]):
         return header, rows
 
 
-def estimate_arms(stage: Stage, *, ridge: float | str | None, confidence: float) -> list[ArmEstimate]:
+def estimate_arms(
+    stage: Stage, *, estimator: str, ridge: float | None, confidence: float
+) -> list[ArmEstimate]:
     """Fit every arm of a settled stage, in the coordinates of its columns."""
-    problem, state = stage.problem, stage.state
     if isinstance(confidence, str) or not 0.0 < confidence < 1.0:
         raise InvalidArgument(f"confidence={confidence!r} is not between 0 and 1", hint="e.g. 0.95")
-    method, penalty = _method(ridge, problem.units)
-    room = new_room(state, problem.units)
-    if method in METHODS:
-        METHODS[method](state, room)
-    root = moment_root(stage)
+    check_estimator(estimator, ridge)
+    problem, state = stage.problem, stage.state
+    penalty = 1.0 / problem.units if ridge is None else float(ridge)
+    room, root, chosen = new_room(state, penalty), moment_root(stage), ESTIMATORS[estimator]
+    chosen.fit(state, room)
+    if chosen.expect is not None:
+        chosen.expect(state, room, root)
     inflation = variance_inflation(state.arms["dof"], elasticities(state, stage.score, stage.settings))
-    fitted = []
-    for i, name in enumerate(problem.arms):
-        arm = state.arms[i]
-        fit = RidgeFit(state, i, penalty)
-        variance = float(arm["noise_variance"]) if arm["dof"] > 0 else math.nan
-        if method == FIXED:
-            room.coefs[i], room.ridges[i] = fit.coef, penalty
-        noise, bias = _expected_errors(fit, root, variance, method, room, i)
-        fitted.append(
-            ArmEstimate(
-                arm=name,
-                coef=room.coefs[i].copy(),
-                count=int(arm["count"]),
-                observed=int(arm["observed"]),
-                dof=int(arm["dof"]),
-                noise_variance=variance,
-                inflation=float(inflation[i]),
-                confidence=confidence,
-                expected_error=noise + bias,
-                bias=bias,
-                least_squares_error=variance * fit.least_squares_trace(root) if fit.ready else math.inf,
-                method=method,
-                ridge=float(room.ridges[i]),
-                center=room.centers[i].copy(),
-                least_squares=fit.least_squares if fit.ready else None,
-                inverse_root=fit.root if fit.ready else None,
-                gram=fit.gram(),
-                fixed_coef=fit.coef,
-                fixed_ridge=penalty,
-            )
-        )
-    return fitted
+    return [
+        _arm_estimate(stage, i, room, root, method=estimator, inflation=float(factor), confidence=confidence)
+        for i, factor in enumerate(inflation)
+    ]
 
 
-def _expected_errors(
-    fit: RidgeFit, root: Matrix, variance: float, method: str, room: Room, i: int
-) -> tuple[float, float]:
-    """What noise and what shrinking contribute to the expected error of arm i."""
-    if not fit.ready:
-        return math.inf, math.inf
-    if method == FIXED:
-        return fit.expected_errors(root, variance)
-    if method == "leave-one-out":
-        chosen = RidgeFit(fit.state, i, float(room.ridges[i]))
-        return chosen.expected_errors_if_chosen(root, variance)
-    return float(room.noise_errors[i]), float(room.biases[i])
-
-
-def _method(ridge: float | str | None, budget: int) -> tuple[str, float]:
-    """The word of a method, and the λ that does not depend on outcomes."""
-    if ridge is None:
-        return FIXED, 1.0 / budget
-    if isinstance(ridge, str) and ridge in METHODS:
-        return ridge, 1.0 / budget
-    if not isinstance(ridge, int | float | np.number) or not 0.0 <= ridge < math.inf:
-        words = ", ".join(repr(word) for word in METHODS)
-        raise InvalidArgument(
-            f"ridge={ridge!r} is neither a number of at least 0 nor one of {words}", hint="None means 1/n"
-        )
-    return FIXED, float(ridge)
+def _arm_estimate(
+    stage: Stage, i: int, room: Room, root: Matrix, *, method: str, inflation: float, confidence: float
+) -> ArmEstimate:
+    """One arm, from what its estimator has left in the room."""
+    arm, penalty = stage.state.arms[i], float(room.usual_ridge[0])
+    fit = RidgeFit(stage.state, i, penalty)
+    variance = float(arm["noise_variance"]) if arm["dof"] > 0 else math.nan
+    bias = float(room.biases[i])
+    return ArmEstimate(
+        arm=stage.problem.arms[i],
+        coef=room.coefs[i].copy(),
+        count=int(arm["count"]),
+        observed=int(arm["observed"]),
+        dof=int(arm["dof"]),
+        noise_variance=variance,
+        inflation=inflation,
+        confidence=confidence,
+        expected_error=float(room.noise_errors[i]) + bias,
+        bias=bias,
+        least_squares_error=variance * fit.least_squares_trace(root) if fit.ready else math.inf,
+        method=method,
+        ridge=float(room.ridges[i]),
+        center=room.centers[i].copy(),
+        least_squares=fit.least_squares if fit.ready else None,
+        inverse_root=fit.root if fit.ready else None,
+        gram=fit.gram(),
+        fixed_coef=fit.coef,
+        fixed_ridge=penalty,
+    )
 
 
 def moment_root(stage: Stage) -> Matrix:

@@ -4,6 +4,7 @@
 ``experiment``  ``Experiment``: ask, tell, correct, lose, withdraw, arms, estimates
 ``record``      everything that an experiment knows, as one value
 ``asking``      from a record and contexts to assignments
+``admission``   one unit that arrives: room, context, arm, in one compiled call
 ``assignment``  ``Assignment``: which unit went to which arm, and why
 ``entries``     what is entered about a unit that was assigned
 ``roster``      arms that close, reopen and join; how many units are left

@@ -14,8 +14,9 @@ import numpy as np
 from equipoise.core.arms import least_squares as kernel
 from equipoise.core.arrays import Matrix, Vector
 from equipoise.core.choice.batch import most_decided, score_arm, score_contexts
-from equipoise.core.choice.decide import CHOOSE, NO_ROOM, decide
+from equipoise.core.choice.decide import CHOOSE
 from equipoise.core.choice.eligible import restrict
+from equipoise.core.experiment.admission import NO_ROOM, admit
 from equipoise.core.experiment.assignment import Assignment
 from equipoise.core.experiment.record import Record, draft
 from equipoise.core.experiment.roster import exhausted, remaining_units
@@ -76,7 +77,7 @@ def _assigned(record: Record, context: Vector, told: int = CHOOSE) -> tuple[Reco
     """Assign one unit in the stage at hand."""
     problem, stage = record.problem, record.stage
     scores = np.empty(len(problem.arms))
-    i, top, row, chance = decide(
+    i, top, row, chance = admit(
         stage.state, record.contexts, stage.columns, context, stage.score, stage.settings, scores, told
     )
     if i == NO_ROOM:

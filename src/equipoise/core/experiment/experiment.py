@@ -15,6 +15,7 @@ import numpy.typing as npt
 from equipoise.core.arms.state import KNOWN, LOST, PENDING, WITHDRAWN, State
 from equipoise.core.arrays import Vector
 from equipoise.core.estimates.estimates import Estimates
+from equipoise.core.estimates.estimators import DEFAULT
 from equipoise.core.experiment import entries
 from equipoise.core.experiment.asking import ask_one, ask_together
 from equipoise.core.experiment.assignment import Assignment
@@ -208,23 +209,27 @@ class Experiment:
 
     # What is known
 
-    def estimates(self, *, ridge: float | str | None = "pooled", confidence: float = 0.95) -> Estimates:
+    def estimates(
+        self, *, estimator: str = DEFAULT, ridge: float | None = None, confidence: float = 0.95
+    ) -> Estimates:
         """Models of all arms with intervals and errors.
 
         Other threads can go on meanwhile: estimates are of the moment of the call.
 
         Parameters
         ----------
-        ridge
+        estimator
             How coefficients are estimated: shrunk as far as the data justify, ``"pooled"`` towards
             what the arms have in common, ``"empirical-bayes"`` towards 0 or ``"leave-one-out"``; or
-            with a given λ, ``None`` for 1/n.
+            ``"ridge"`` with one λ for all arms.
+        ridge
+            That λ; None: 1/n.
         confidence
             Chance with which each interval covers the truth.
         """
         with self._lock:
             record = snapshot(self._record)
-        return estimate_record(record, ridge=ridge, confidence=confidence)
+        return estimate_record(record, estimator=estimator, ridge=ridge, confidence=confidence)
 
     @property
     def support(self) -> tuple[int, ...] | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import warnings
+from functools import partial
 
 import numpy as np
 
@@ -20,22 +21,23 @@ from equipoise.core.stages.stage import final_stage, own_coefs
 from equipoise.errors import SupportWarning
 
 
-def estimate_record(record: Record, *, ridge: float | str | None, confidence: float) -> Estimates:
+def estimate_record(record: Record, *, estimator: str, ridge: float | None, confidence: float) -> Estimates:
     """Fit every arm. The record is settled, so it must be one that no experiment goes on with."""
     problem, policy, stage, contexts = record.problem, record.policy, record.stage, record.contexts
     if not kernel.is_settled(stage.state):
         kernel.settle(stage.state)
+    fitted = partial(estimate_arms, estimator=estimator, ridge=ridge, confidence=confidence)
     if stage.whole:
-        return Estimates(problem, estimate_arms(stage, ridge=ridge, confidence=confidence))
+        return Estimates(problem, fitted(stage))
     assert isinstance(policy, StagedPolicy)
     own = own_coefs(stage, contexts, policy)
     if own is not None:
-        arms = estimate_arms(stage, ridge=ridge, confidence=confidence)
+        arms = fitted(stage)
         fits = [known_data(record, arm) for arm in problem.arms]
         return Estimates(problem, [_with_coef(*all_of) for all_of in zip(arms, own, fits, strict=True)])
     final = stage.chosen
     stage = final_stage(stage, contexts, problem, policy, record.seed)
-    arms = estimate_arms(stage, ridge=ridge, confidence=confidence)
+    arms = fitted(stage)
     known = policy.known_columns(problem) is not None
     support = examine_support(problem, stage, contexts, known=known, final=final)
     for complaint in support.complaints:

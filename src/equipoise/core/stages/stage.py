@@ -79,11 +79,14 @@ class Stage:
         """Address of the score of ``policy`` in this process."""
         return score_address(self.policy)
 
+    @property
+    def may_end(self) -> bool:
+        """Whether another stage may follow."""
+        return self.needed_in_all < _NEVER
+
     def is_due(self) -> bool:
         """Whether the next stage begins with the next unit."""
-        return self.needed_in_all < _NEVER and is_due(
-            self.state, self.needed, self.needed_in_all, self.reserve
-        )
+        return self.may_end and is_due(self.state, self.needed, self.needed_in_all, self.reserve)
 
     def seen_by(self, contexts: Matrix) -> Matrix:
         """The columns of the stage, of one context or many."""

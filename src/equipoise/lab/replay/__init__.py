@@ -7,8 +7,8 @@
 ``fit``       its moments, and the best linear model of every arm
 ``scenario``  what a result says about the table and its use
 ``arena``     the table with a budget, which trials can be run in
-``trials``    replayed trials as one compiled loop
-``staged``    the same for policies that choose features
+``rows``      rows dealt to trials, and errors on those held out
+``trials``    replayed trials
 ``result``    what was found: losses on rows held out
 ``saved``     the units that a policy saves
 ============  ===============================================================

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from equipoise.core.arrays import Vector
 from equipoise.lab.arena import Setting
 from equipoise.lab.results.estimate import Estimate, mean_estimate, quantile_estimate
-from equipoise.lab.trials import Ledger
+from equipoise.lab.trial.ledger import Ledger
 
 
 @dataclass(frozen=True, eq=False)

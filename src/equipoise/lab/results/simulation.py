@@ -22,7 +22,7 @@ from equipoise.lab.results.estimate import Estimate, finite, mean_estimate, plai
 from equipoise.lab.results.policy import PolicyResult, result_weights
 from equipoise.lab.results.table import Table
 from equipoise.lab.scenario import Scenario
-from equipoise.lab.trials import Ledger
+from equipoise.lab.trial.ledger import Ledger
 
 # What a header that is not one of ours can raise while it is read.
 _WRONG = (ValueError, TypeError, KeyError, IndexError, AttributeError, ArithmeticError, RecursionError)

@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from equipoise.core.estimates.estimators import DEFAULT
 from equipoise.core.policies.base.policy import Policy, parse_policy
 from equipoise.core.problem.objective import Objective, combine, norm_order
 from equipoise.core.theory.planning import Plan, plan, whole_steps
 from equipoise.errors import InvalidArgument
+from equipoise.lab.pieces import SparseTruth
 from equipoise.lab.results.estimate import Estimate
 from equipoise.lab.results.policy import PolicyResult
 from equipoise.lab.running.simulate import Progress, simulate
@@ -82,6 +84,7 @@ def simulated_budget(
     objective: Objective = "max",
     weights: npt.ArrayLike = 1.0,
     costs: npt.ArrayLike = 1.0,
+    estimator: str = DEFAULT,
     trials: int = 2_000,
     seed: int = 0,
     workers: int | None = None,
@@ -99,6 +102,9 @@ def simulated_budget(
         Noise variance of every arm.
     costs
         What a unit of every arm costs. Budgets are then money, in steps of the cheapest arm's cost.
+    estimator
+        How final models are estimated, as :meth:`equipoise.Experiment.estimates` takes it. Arms are taken to
+        have nothing in common, so ``"pooled"`` gains little here.
     trials
         Trials at every simulated budget.
     progress
@@ -124,7 +130,7 @@ def simulated_budget(
             f"the uniform allocation needs {closed['uniform'].budget:.10g} units: too many to simulate",
             hint="plan by closed form, without a policy, or choose a larger target",
         )
-    curve = _Curve(closed, chosen, trials, seed, workers, executor, progress)
+    curve = _Curve(closed, chosen, estimator, trials, seed, workers, executor, progress)
     curve.bracket()
     curve.refine()
     budget = curve.solve(0.0)
@@ -160,6 +166,7 @@ class _Curve:
 
     closed: Plan
     policy: Policy
+    estimator: str
     trials: int
     seed: int
     workers: int | None
@@ -182,11 +189,12 @@ class _Curve:
                 self.closed.noise,
                 self.closed.dim,
                 budget,
-                # Coefficients the size of the noise: the ridge's bias, and so the answer, then do not
-                # depend on the unit of the outcome.
-                coef=np.full(
-                    (len(self.closed.noise), self.closed.dim), math.sqrt(np.mean(self.closed.noise))
+                # Coefficients the size of the noise: what shrinking does, and so the answer, then do not
+                # depend on the unit of the outcome. Arms have nothing in common that could be pooled.
+                truth=SparseTruth(
+                    features=self.closed.dim, values="normal", scale=math.sqrt(np.mean(self.closed.noise))
                 ),
+                estimator=self.estimator,
                 objective=self.closed.objective,
                 weights=self.closed.weights,
                 costs=self.closed.costs if self.closed.has_costs else None,

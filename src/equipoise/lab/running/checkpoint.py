@@ -23,7 +23,7 @@ from equipoise.errors import CheckpointMismatch
 from equipoise.files import not_writable, write_whole
 from equipoise.lab.arena import Setting
 from equipoise.lab.data.unpacking import read_npz
-from equipoise.lab.trials import Ledger, new_ledger
+from equipoise.lab.trial.ledger import Ledger, new_ledger
 
 _MANIFEST = "manifest.json"
 _ELSEWHERE = "choose another folder; chunks that are there already are kept"

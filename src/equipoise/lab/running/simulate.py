@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
 
@@ -21,7 +20,7 @@ from equipoise.lab.results.policy import PolicyResult, result_weights
 from equipoise.lab.results.simulation import SimulationResult
 from equipoise.lab.running.checkpoint import Checkpoint, open_checkpoint
 from equipoise.lab.scenario import Scenario
-from equipoise.lab.trials import Ledger, new_ledger
+from equipoise.lab.trial.ledger import Ledger, new_ledger
 
 Progress = Callable[[int, int], None]
 
@@ -31,11 +30,15 @@ _DECISIONS_A_CHUNK = 400_000
 _AHEAD = 1_000
 
 
+Outcome = tuple[Ledger, float]
+"""What trials of a policy ended with, and the seconds that they took."""
+
+
 @dataclass(frozen=True)
 class Chunk:
-    """Some consecutive trials of one policy."""
+    """Some consecutive trials of some policies, on the same draws."""
 
-    policy: int
+    policies: tuple[int, ...]
     first: int
     trials: int
 
@@ -46,6 +49,8 @@ def simulate(
     *,
     trials: int = 1_000,
     seed: int = 0,
+    estimator: str | None = None,
+    ridge: float | None = None,
     workers: int | None = None,
     executor: Executor | None = None,
     progress: Progress | None = None,
@@ -61,6 +66,9 @@ def simulate(
         The world, e.g. ``eq.GaussianScenario(noise=[0.5, 2.0], dim=3, budget=60)``.
     policies
         Policies or their text forms.
+    estimator, ridge
+        How final models are estimated, in place of what the scenario says, which is ``"pooled"`` unless it
+        says otherwise; as :meth:`equipoise.Experiment.estimates` takes them.
     workers
         Threads on this machine; all cores unless given.
     executor
@@ -83,6 +91,8 @@ def simulate(
 
     if not isinstance(scenario, Scenario):
         raise InvalidArgument(f"{scenario!r} is not a scenario", hint="e.g. eq.GaussianScenario(...)")
+    if estimator is not None or ridge is not None:
+        scenario = scenario.replace(estimator=estimator or scenario.estimator, ridge=ridge)
     results = run_policies(
         scenario,
         policies,
@@ -118,11 +128,12 @@ def run_policies(
     seconds = np.zeros(len(named))
     done = 0
     with worker_pool(executor, workers) as pool:
-        for chunk, (ledger, spent) in _run_all(pool, arena, list(named.values()), seed, chunks, store):
-            for whole, part in zip(ledgers[chunk.policy], ledger, strict=True):
-                whole[chunk.first : chunk.first + chunk.trials] = part
-            seconds[chunk.policy] += spent
-            done += chunk.trials
+        for chunk, outcomes in _run_all(pool, arena, list(named.values()), seed, chunks, store):
+            for policy, (ledger, spent) in zip(chunk.policies, outcomes, strict=True):
+                for whole, part in zip(ledgers[policy], ledger, strict=True):
+                    whole[chunk.first : chunk.first + chunk.trials] = part
+                seconds[policy] += spent
+            done += chunk.trials * len(chunk.policies)
             if progress is not None:
                 progress(done, trials * len(named))
     weights = result_weights(arena)
@@ -132,14 +143,13 @@ def run_policies(
     }
 
 
-def run_chunk(arena: Arena, policy: Policy, seed: int, first: int, trials: int) -> tuple[Ledger, float]:
-    """Trials ``first`` … of one policy, and the seconds they took without compilation."""
-    bench = arena.open(policy, seed)
-    _warm_up(bench, arena, policy)
-    ledger = new_ledger(trials, len(arena.noise))
-    begin = time.perf_counter()
-    bench(first, ledger)
-    return ledger, time.perf_counter() - begin
+def run_chunk(arena: Arena, policies: Sequence[Policy], seed: int, first: int, trials: int) -> list[Outcome]:
+    """Trials ``first`` … of every policy, and the seconds they took without compilation."""
+    bench = arena.open(policies, seed)
+    _warm_up(bench, arena, policies)
+    ledgers = [new_ledger(trials, len(arena.noise)) for _ in policies]
+    seconds = bench(first, ledgers)
+    return list(zip(ledgers, seconds.tolist(), strict=True))
 
 
 def _decisions(problem: Problem, ledger: Ledger) -> int:
@@ -152,14 +162,15 @@ _WARM: set[Hashable] = set()
 _WARMING = Lock()
 
 
-def _warm_up(bench: Bench, arena: Arena, policy: Policy) -> None:
+def _warm_up(bench: Bench, arena: Arena, policies: Sequence[Policy]) -> None:
     """Run one trial if this process has not run such trials before, so that they are compiled."""
     # Everything that describes them goes in: what was chosen here could be chosen wrongly.
-    kind = (type(arena), outline(arena.to_dict()), type(policy), outline(vars(policy)))
+    where = (type(arena), outline(arena.to_dict()))
+    kinds = {(*where, type(policy), outline(vars(policy))) for policy in policies}
     with _WARMING:
-        if kind not in _WARM:
-            bench(0, new_ledger(1, len(arena.noise)))
-            _WARM.add(kind)
+        if not kinds <= _WARM:
+            bench(0, [new_ledger(1, len(arena.noise)) for _ in policies])
+            _WARM.update(kinds)
 
 
 def outline(value: object) -> Hashable:
@@ -182,36 +193,43 @@ def _run_all(
     seed: int,
     chunks: list[Chunk],
     store: Checkpoint | None,
-) -> Iterator[tuple[Chunk, tuple[Ledger, float]]]:
+) -> Iterator[tuple[Chunk, list[Outcome]]]:
     """Chunks as they are finished; those of a checkpoint first."""
     waiting = []
     for chunk in chunks:
-        kept = None if store is None else store.read(chunk.policy, chunk.first, chunk.trials)
-        if kept is None:
-            waiting.append(chunk)
-        else:
-            yield chunk, kept
+        kept = {} if store is None else _kept(store, chunk)
+        if kept:
+            yield replace(chunk, policies=tuple(kept)), list(kept.values())
+        lacking = tuple(policy for policy in chunk.policies if policy not in kept)
+        if lacking:
+            waiting.append(replace(chunk, policies=lacking))
     waiting.reverse()
-    running: dict[Future[tuple[Ledger, float]], Chunk] = {}
+    running: dict[Future[list[Outcome]], Chunk] = {}
     # Executors that reach other machines can send the arena there once, not with every chunk.
     shared = pool.share(arena) if waiting and hasattr(pool, "share") else arena
     try:
         while waiting or running:
             while waiting and len(running) < _AHEAD:
                 chunk = waiting.pop()
-                future = pool.submit(
-                    run_chunk, shared, policies[chunk.policy], seed, chunk.first, chunk.trials
-                )
+                chosen = [policies[policy] for policy in chunk.policies]
+                future = pool.submit(run_chunk, shared, chosen, seed, chunk.first, chunk.trials)
                 running[future] = chunk
             finished, _ = wait(running, return_when=FIRST_COMPLETED)
             for future in finished:
-                chunk, outcome = running.pop(future), future.result()
+                chunk, outcomes = running.pop(future), future.result()
                 if store is not None:
-                    store.write(chunk.policy, chunk.first, outcome)
-                yield chunk, outcome
+                    for policy, outcome in zip(chunk.policies, outcomes, strict=True):
+                        store.write(policy, chunk.first, outcome)
+                yield chunk, outcomes
     finally:
         for future in running:
             future.cancel()
+
+
+def _kept(store: Checkpoint, chunk: Chunk) -> dict[int, Outcome]:
+    """What a checkpoint has of a chunk, by policy."""
+    found = {policy: store.read(policy, chunk.first, chunk.trials) for policy in chunk.policies}
+    return {policy: outcome for policy, outcome in found.items() if outcome is not None}
 
 
 @contextmanager
@@ -226,10 +244,9 @@ def worker_pool(executor: Executor | None, workers: int | None) -> Iterator[Exec
 
 def cut_trials(policies: int, trials: int, budget: int) -> Iterator[Chunk]:
     """Chunks that cover all trials of all policies."""
-    size = max(1, min(trials, _DECISIONS_A_CHUNK // budget))
+    size = max(1, min(trials, _DECISIONS_A_CHUNK // (budget * policies)))
     for first in range(0, trials, size):
-        for policy in range(policies):
-            yield Chunk(policy, first, min(size, trials - first))
+        yield Chunk(tuple(range(policies)), first, min(size, trials - first))
 
 
 def named_policies(policies: Sequence[Policy | str]) -> dict[str, Policy]:

@@ -20,8 +20,9 @@ def decisions_per_second(
     policy: str = "trace-ucb",
 ) -> float:
     """Decisions over the time spent in trials, random numbers and final estimates included."""
-    scenario = GaussianScenario(noise=[noise[i % len(noise)] for i in range(arms)], dim=dim, budget=budget)
+    scenario = GaussianScenario(
+        noise=[noise[i % len(noise)] for i in range(arms)], dim=dim, budget=budget, estimator="ridge"
+    )
     chosen = parse_policy(policy)
-    run_chunk(scenario, chosen, seed, 0, 1)
-    _, seconds = run_chunk(scenario, chosen, seed, 0, trials)
+    [(_, seconds)] = run_chunk(scenario, [chosen], seed, 0, trials)
     return trials * budget / seconds

@@ -49,18 +49,18 @@ def _paper(noise_name: str, noise: Sequence[float], dim: int, budget: int) -> En
         f"{noise_name}-d{dim}-n{budget}",
         PAPER,
         f"{noise_name} noise, d = {dim}, n = {budget}",
-        GaussianScenario(noise, dim, budget),
+        GaussianScenario(noise, dim, budget, estimator="ridge"),
     )
 
 
 def _robust(name: str, title: str, noise: Sequence[float] = UNEQUAL, **fields: Any) -> Entry:
     """The paper's unequal noise at d = 10, n = 350, with something changed."""
     settings = {"dim": _DIM, "budget": _BUDGET, **fields}
-    return Entry(name, ROBUSTNESS, title, GaussianScenario(noise, **settings))
+    return Entry(name, ROBUSTNESS, title, GaussianScenario(noise, estimator="ridge", **settings))
 
 
 def _with_contexts(name: str, title: str, contexts: Any, *, dim: int = _DIM) -> Entry:
-    scenario = Scenario(noise=UNEQUAL, dim=dim, budget=_BUDGET, contexts=contexts)
+    scenario = Scenario(noise=UNEQUAL, dim=dim, budget=_BUDGET, contexts=contexts, estimator="ridge")
     return Entry(name, ROBUSTNESS, title, scenario)
 
 

@@ -34,7 +34,9 @@ class Sweep:
     @property
     def scenarios(self) -> list[Scenario]:
         """One scenario a point."""
-        return [GaussianScenario(self.noise, dim, n) for n in self.budgets for dim in self.dims]
+        return [
+            GaussianScenario(self.noise, dim, n, estimator="ridge") for n in self.budgets for dim in self.dims
+        ]
 
 
 @dataclass(frozen=True)

@@ -130,7 +130,7 @@ def _largest_cut(path: str | Path) -> tuple[DenseTable, int]:
 def _sweep(name: str, dense: DenseTable, budgets: Sequence[int], note: str) -> TableSweep:
     table = as_table(dense, name=name)
     # As in the paper: all columns centred by the whole table, Σ known.
-    first = new_arena(table, budgets[0], center="table", moment="table")
+    first = new_arena(table, budgets[0], center="table", moment="table", estimator="ridge")
     ratio = max(first.noise) / min(first.noise)
     title = f"{_TITLES[name]}, d = {first.dim}, m = {len(first.arms)}"
     panel = TablePanel(name, title, f"{note}; largest over smallest noise variance {ratio:.1f}")

@@ -20,7 +20,8 @@ from equipoise.core.policies.base.policy import parse_policy
 from equipoise.core.theory.static import ideal_allocation, optimal_loss
 from equipoise.lab.running.simulate import cut_trials, worker_pool
 from equipoise.lab.scenario import GaussianScenario, Scenario
-from equipoise.lab.trials import new_bench, new_ledger, run_trials
+from equipoise.lab.trial.bench import ScenarioBench
+from equipoise.lab.trial.ledger import new_ledger
 from equipoise.studies.losses import Measured
 from equipoise.studies.noise import UNEQUAL
 from equipoise.studies.rate.width_bias import balanced_slope
@@ -185,19 +186,20 @@ def _run(scenario: Scenario, trials: int, runner: Runner) -> tuple[Matrix, Matri
 
 
 def _run_share(scenario: Scenario, seed: int, first: int, trials: int) -> tuple[Matrix, Matrix]:
-    bench = new_bench(scenario, parse_policy(POLICY), seed)
+    bench = ScenarioBench(scenario, [parse_policy(POLICY)], seed)
     ledger = new_ledger(1, len(scenario.noise))
+    state = bench.seats[0].stage.state
     shape = (trials, len(scenario.noise))
     traces, counts = np.zeros(shape), np.zeros(shape)
     for k in range(trials):
-        run_trials(bench, first + k, ledger)
-        traces[k] = bench.state.arms["trace"]
-        counts[k] = bench.state.arms["count"]
+        bench(first + k, [ledger])
+        traces[k] = state.arms["trace"]
+        counts[k] = state.arms["count"]
     return traces, counts
 
 
 def _scenario(budget: int) -> Scenario:
-    return GaussianScenario(UNEQUAL, DIM, budget)
+    return GaussianScenario(UNEQUAL, DIM, budget, estimator="ridge")
 
 
 def _point(record: Mapping[str, Any]) -> RatePoint:

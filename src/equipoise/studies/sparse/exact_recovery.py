@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from equipoise.core.choice.ties import tie_order
-from equipoise.core.draws.streams import new_stream
 from equipoise.core.sparse import recover_support
+from equipoise.lab.pieces import SparseTruth
 from equipoise.lab.running.simulate import worker_pool
 from equipoise.lab.scenario import Scenario
-from equipoise.lab.turns import draw_outcomes_in_turns
-from equipoise.lab.world import draw_any_truth, draw_contexts, new_world
+from equipoise.lab.trial.run import draw_outcomes, open_trial
+from equipoise.lab.trial.world import Draws
 from equipoise.studies.runner import Runner
 
 CURVES = {
@@ -42,24 +42,24 @@ def count_exact(scenario: Scenario, trials: int, runner: Runner) -> dict[str, in
 
 
 def _count_part(scenario: Scenario, seed: int, first: int, trials: int) -> dict[str, int]:
-    assert scenario.truth is not None
+    assert isinstance(scenario.truth, SparseTruth)
     known = {"sparsity": scenario.truth.features}
     options: dict[str, Mapping[str, Any]] = {
         "path": {**known, "criterion": "path"},
         "known": known,
         "unknown": {},
     }
-    world, stream = new_world(scenario, seed), new_stream()
-    contexts = np.zeros((scenario.units, scenario.dim))
+    draws = Draws(scenario, seed)
     outcomes, m = np.zeros(scenario.units), len(scenario.noise)
     exact = dict.fromkeys(CURVES, 0)
     for trial in range(first, first + trials):
-        draw_any_truth(world, stream, trial)
-        draw_contexts(world, stream, trial, contexts)
+        draws.draw(trial, 1)
+        open_trial(draws.world, 0, trial)
+        contexts, truth = draws.world.contexts[0], draws.world.coefs[0]
         # The turns that a policy's first stage takes.
         arms = np.resize(np.argsort(tie_order(scenario.arms, seed, trial)), scenario.units)
-        draw_outcomes_in_turns(world, stream, trial, arms, contexts, outcomes)
-        support = np.flatnonzero(np.any(world.coefs != 0.0, axis=0))
+        draw_outcomes(draws.world, arms, outcomes)
+        support = np.flatnonzero(np.any(truth != 0.0, axis=0))
         for curve, option in options.items():
             found = recover_support(contexts, outcomes, arms, m, **option)
             exact[curve] += int(np.array_equal(found.columns, support))

@@ -79,7 +79,7 @@ class Study(Protocol):
 
 def sparse_scenario(noise: Sequence[float], dim: int, budget: int, features: int) -> Scenario:
     """White contexts; ``features`` of ``dim`` features matter, in every arm."""
-    return GaussianScenario(noise, dim, budget, truth=SparseTruth(features=features))
+    return GaussianScenario(noise, dim, budget, truth=SparseTruth(features=features), estimator="ridge")
 
 
 def affordable(policies: Sequence[str], scenario: Scenario) -> list[str]:

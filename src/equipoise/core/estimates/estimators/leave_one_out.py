@@ -1,4 +1,4 @@
-"""One λ an arm by closed-form leave-one-out: with leverages h, the left-out residual is e/(1 − h).
+"""``"leave-one-out"``: one λ an arm, chosen by left-out residuals e/(1 − h) in closed form, h the leverage.
 
 The penalty is λ‖β‖², as in eq. (13), so λ is in the units of the features.
 """
@@ -12,9 +12,13 @@ import numpy as np
 from equipoise.core.arithmetic.exponential import exp
 from equipoise.core.arithmetic.logarithm import log
 from equipoise.core.arms.coordinates import to_user_coordinates
+from equipoise.core.arms.factor import squared_length_through
 from equipoise.core.arms.state import TOLD, State
-from equipoise.core.estimates.shrinkage.room import Room
-from equipoise.core.estimates.shrinkage.spectrum import decompose
+from equipoise.core.arrays import Matrix
+from equipoise.core.estimates.estimators.estimator import Estimator, register
+from equipoise.core.estimates.estimators.room import Room
+from equipoise.core.estimates.estimators.spectrum import decompose
+from equipoise.core.estimates.ridge import fit_ridge, ridge_traces
 from equipoise.core.jit.decorators import compiled
 
 # λ is searched between these multiples of the mean eigenvalue of S.
@@ -26,7 +30,7 @@ _GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 
 @compiled
 def shrink_by_leaving_out(state: State, room: Room) -> None:
-    """``"leave-one-out"``: every arm for itself, towards 0."""
+    """Write every arm's coefficients and λ."""
     m, dim = room.centers.shape
     for i in range(m):
         _decompose_arm(state, room, i)
@@ -138,3 +142,29 @@ def _left_out_error(room: Room, i: int, rows: int, ridge: float) -> float:
         left_out = residuals[row] / max(slacks[row], 0.0)
         total += left_out * left_out
     return total / rows if total < np.inf else np.inf
+
+
+@compiled
+def expect_errors(state: State, room: Room, moment_root: Matrix) -> None:
+    """Write noise and bias of every arm for a λ that the same outcomes chose.
+
+    The posterior variance σ²Tr(ΣW), and for the uncertain λ 2/(d−2) of the squared shift from least
+    squares (Morris 1983). The appendix lemma with the shrunk coefficients would promise an error of 0 as λ
+    grows.
+    """
+    dim = room.centers.shape[1]
+    for i in range(room.ridges.shape[0]):
+        arm = state.arms[i]
+        if not arm.data_ready:
+            room.noise_errors[i] = room.biases[i] = np.inf
+            continue
+        root, fit, coef, line = room.roots[i], room.fits[i], room.solution, room.middle
+        fit_ridge(state, i, room.ridges[i], root, fit, room.system, coef, line)
+        trace, _ = ridge_traces(root, room.system, moment_root, room.bases[i], line)
+        for r in range(dim):
+            coef[r] = fit[r] - coef[r]
+        room.noise_errors[i] = arm.noise_variance * trace
+        room.biases[i] = squared_length_through(moment_root, coef) * min(2.0 / max(dim - 2, 1), 2.0)
+
+
+register(Estimator("leave-one-out", shrink_by_leaving_out, expect_errors))

@@ -1,4 +1,4 @@
-"""Where shrinkage kernels work, since they cannot allocate, and where they leave what they found."""
+"""Where estimators work, since they cannot allocate, and where they leave what they found."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Matrices = npt.NDArray[np.float64]
 class Room(NamedTuple):
     """Settings, scratch and results of the estimates of all arms."""
 
-    usual_ridge: Vector  # [1] 1/n
+    usual_ridge: Vector  # [1] λ where the data do not choose another: 1/n unless given
     # Results, in the user's coordinates
     coefs: Matrix  # [m, d]
     centers: Matrix  # [m, d] what coefficients are shrunk towards
@@ -45,12 +45,12 @@ class Room(NamedTuple):
     slacks: Vector  # [n] 1 − leverage
 
 
-def new_room(state: State, budget: int) -> Room:
-    """Room for estimates of ``state``; nothing is shared between two of them."""
+def new_room(state: State, ridge: float) -> Room:
+    """Room for estimates of ``state``, with λ where the data choose none; nothing is shared between two."""
     m, dim = state.coefs.shape
     rows = len(state.outcomes)
     return Room(
-        usual_ridge=np.array([1.0 / budget]),
+        usual_ridge=np.array([ridge]),
         coefs=np.zeros((m, dim)),
         centers=np.zeros((m, dim)),
         ridges=np.zeros(m),

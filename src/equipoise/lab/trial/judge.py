@@ -1,28 +1,38 @@
-"""What a finished trial is worth: errors of the ridge estimates and coverage of the intervals."""
+"""What a finished trial is worth: errors of the estimates and coverage of the intervals."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from equipoise.core.arithmetic.linear import scaled_cholesky
-from equipoise.core.arms.state import State
-from equipoise.core.arrays import Matrix, Vector
-from equipoise.core.estimates.intervals import FIRST_ORDER, SECOND_ORDER
+from equipoise.core.arithmetic.linear import root_of
+from equipoise.core.arms.least_squares import is_settled
+from equipoise.core.arms.state import ARM, State
+from equipoise.core.arrays import Counts, Matrix, Vector
+from equipoise.core.estimates.intervals import FIRST_ORDER, SECOND_ORDER, measure_elasticities
 from equipoise.core.estimates.ridge import fit_ridge
 from equipoise.core.jit.decorators import compiled, inlined
 from equipoise.core.jit.handles import handled
+from equipoise.lab.trial.ledger import Ledger
+from equipoise.lab.trial.rule import Rule
+
+CONFIDENCE = 0.95
+# Beyond this many arms the elasticities that intervals need would cost more than the trial.
+_MOST_ARMS_WITH_COVERAGE = 50
 
 
 @handled
 class Judge(NamedTuple):
-    """Settings and scratch of the final estimates."""
+    """Settings and scratch of the judgement."""
 
     ridge: Vector  # [1] λ
     error_root: Matrix  # C with true Σ = CCᵀ, lower; empty for the identity
     quantiles: Vector  # [n + 1] Student quantile by degrees of freedom
+    intervals: Counts  # [1] whether they are judged
+    probe: npt.NDArray[Any]  # ARM[m] to try scores on
+    elasticities: Vector  # [m]
     root: Matrix  # [d, d] scratch
     system: Matrix  # [d, d] scratch
     coef: Vector  # [d] scratch
@@ -30,16 +40,20 @@ class Judge(NamedTuple):
     along: Vector  # [d] scratch
 
 
-def new_judge(dim: int, budget: int, ridge: float, moment: Matrix, confidence: float) -> Judge:
-    """Settings and room for :func:`judge_arms`."""
+def new_judge(arms: int, units: int, ridge: float, moment: Matrix) -> Judge:
+    """Settings and room for judging trials of that many arms and units; ``moment`` is the true Σ."""
     from scipy.special import stdtrit
 
-    dof = np.maximum(np.arange(budget + 1.0), 1.0)
+    dim = len(moment)
+    dof = np.maximum(np.arange(units + 1.0), 1.0)
     white = np.array_equal(moment, np.eye(dim))
     return Judge(
         ridge=np.array([ridge]),
         error_root=np.zeros((0, 0)) if white else root_of(moment),
-        quantiles=stdtrit(dof, 0.5 + confidence / 2.0),
+        quantiles=stdtrit(dof, 0.5 + CONFIDENCE / 2.0),
+        intervals=np.array([arms <= _MOST_ARMS_WITH_COVERAGE], np.int64),
+        probe=np.zeros(arms, ARM),
+        elasticities=np.zeros(arms),
         root=np.zeros((dim, dim)),
         system=np.zeros((dim, dim)),
         coef=np.zeros(dim),
@@ -48,29 +62,30 @@ def new_judge(dim: int, budget: int, ridge: float, moment: Matrix, confidence: f
     )
 
 
-def root_of(moment: Matrix) -> Matrix:
-    """Lower C with Σ = CCᵀ."""
-    lower = scaled_cholesky(moment)
-    assert lower is not None, "scenarios and tables accept no other Σ"
-    return lower
+@inlined
+def judge_trial(state: State, rule: Rule, judge: Judge, truth: Matrix, ledger: Ledger, k: int) -> None:
+    """Write row k of the ledger, by ridge estimates."""
+    if judge.intervals[0]:
+        _measure(state, rule, judge)
+    for i in range(ledger.counts.shape[1]):
+        ledger.counts[k, i] = state.arms[i].count
+        ledger.errors[k, i] = ridge_error(state, judge, i, truth)
+        if judge.intervals[0]:
+            _judge_intervals(state, judge, i, truth, ledger.coverage[k], ledger.plain_coverage[k])
 
 
 @compiled
-def judge_arms(
-    state: State,
-    judge: Judge,
-    truth: Matrix,
-    elasticities: Vector,
-    judges_intervals: bool,
-    errors: Vector,
-    coverage: Vector,
-    plain_coverage: Vector,
-) -> None:
-    """Write error and coverage of every arm."""
-    for i in range(errors.shape[0]):
-        errors[i] = ridge_error(state, judge, i, truth)
-        if judges_intervals:
-            _judge_intervals(state, judge, i, truth, elasticities[i], coverage, plain_coverage)
+def _measure(state: State, rule: Rule, judge: Judge) -> None:
+    """Write the arms' elasticities."""
+    is_settled(state)
+    step = state.trial[0].step
+    for i in range(judge.probe.shape[0]):
+        judge.probe[i] = state.arms[i]
+        judge.elasticities[i] = 0.0
+    # Looks at later steps, which come back with the line below.
+    score, settings = rule.terms[0].score, rule.settings
+    measure_elasticities(state.arms, judge.probe, state.trial, score, settings, judge.elasticities)
+    state.trial[0].step = step
 
 
 @compiled
@@ -81,26 +96,11 @@ def judge_coefs(judge: Judge, coefs: Matrix, truth: Matrix, errors: Vector) -> N
 
 
 @compiled
-def ridge_coefs(state: State, judge: Judge, columns: npt.NDArray[np.int64], coefs: Matrix) -> None:
-    """Write the ridge coefficients of every arm, of some columns, among those of all features."""
-    for i in range(coefs.shape[0]):
-        _fit(state, judge, i)
-        for c in range(columns.shape[0]):
-            coefs[i, columns[c]] = judge.coef[c]
-
-
-@compiled
 def ridge_error(state: State, judge: Judge, i: int, truth: Matrix) -> float:
-    """‖β̂^λ − β‖²_Σ of arm i; leaves OLS and its root in the judge's scratch for intervals."""
-    _fit(state, judge, i)
-    return squared_distance(judge.error_root, judge.coef, truth[i])
-
-
-@inlined
-def _fit(state: State, judge: Judge, i: int) -> None:
-    """Leave β̂^λ, OLS and its root of arm i in the judge's scratch."""
+    """‖β̂^λ − β‖²_Σ of arm i; leaves coefficients, OLS and its root in the judge's scratch."""
     ridge = judge.ridge[0]
     fit_ridge(state, i, ridge, judge.root, judge.least_squares, judge.system, judge.coef, judge.along)
+    return squared_distance(judge.error_root, judge.coef, truth[i])
 
 
 @compiled
@@ -109,7 +109,6 @@ def _judge_intervals(
     judge: Judge,
     i: int,
     truth: Matrix,
-    elasticity: float,
     coverage: Vector,
     plain_coverage: Vector,
 ) -> None:
@@ -118,7 +117,7 @@ def _judge_intervals(
         coverage[i] = plain_coverage[i] = 1.0
         return
     dof = state.arms[i].dof
-    inflation = 1.0 + elasticity * (FIRST_ORDER / dof + SECOND_ORDER / (dof * dof))
+    inflation = 1.0 + judge.elasticities[i] * (FIRST_ORDER / dof + SECOND_ORDER / (dof * dof))
     quantile = judge.quantiles[dof]
     reach = quantile * quantile * state.arms[i].noise_variance
     dim = judge.coef.shape[0]

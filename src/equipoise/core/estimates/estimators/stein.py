@@ -1,4 +1,4 @@
-"""Empirical Bayes: shrink an arm's least squares as far as its own data justify.
+"""How far an arm moves towards a center: as far as its own data justify.
 
 In coordinates where Σ = I, take θ ~ N(c, τ²I) around a center c. Then the j-th coordinate of θ̂ − c
 along the eigenvectors of S has variance τ² + σ²/sⱼ, and τ² solves
@@ -24,24 +24,14 @@ import numpy as np
 from equipoise.core.arithmetic.solving import cholesky_solve
 from equipoise.core.arms.state import State
 from equipoise.core.arrays import Matrix, Vector
-from equipoise.core.estimates.shrinkage.room import Room
-from equipoise.core.estimates.shrinkage.spectrum import decompose
+from equipoise.core.estimates.estimators.room import Room
+from equipoise.core.estimates.estimators.spectrum import decompose
 from equipoise.core.jit.decorators import compiled
 
 # How many times more, or less, than 1/n is clearly so.
 _CLEARLY = 10.0
 _STEPS = 100
 _CONVERGED = 1e-15
-
-
-@compiled
-def shrink_to_zero(state: State, room: Room) -> None:
-    """``"empirical-bayes"``: every arm for itself, towards 0."""
-    prepare(state, room)
-    for i in range(room.ridges.shape[0]):
-        for c in range(room.centers.shape[1]):
-            room.centers[i, c] = 0.0
-        shrink_arm(state, room, i, room.usual_ridge[0])
 
 
 @compiled

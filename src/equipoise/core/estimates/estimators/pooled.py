@@ -1,4 +1,4 @@
-"""Partial pooling: shrink every arm towards what the other arms have in common.
+"""``"pooled"``: every arm is shrunk towards what the other arms have in common.
 
 In coordinates where Σ = I, arms are taken as θᵢ ~ N(μ, τ²I) and μ ~ N(0, ω²I). τ² comes from how far
 the arms lie apart, Σᵢ (θ̂ᵢ − μ̂)ᵀ(τ²I + σᵢ²Sᵢ⁻¹)⁻¹(θ̂ᵢ − μ̂) = (m − 1)d − 2, with μ̂ by generalised least
@@ -15,8 +15,9 @@ from __future__ import annotations
 from equipoise.core.arithmetic.solving import cholesky_solve
 from equipoise.core.arms.state import State
 from equipoise.core.arrays import Matrix, Vector
-from equipoise.core.estimates.shrinkage.room import Room
-from equipoise.core.estimates.shrinkage.stein import newton_step, prepare, shrink_arm
+from equipoise.core.estimates.estimators.estimator import Estimator, register
+from equipoise.core.estimates.estimators.room import Room
+from equipoise.core.estimates.estimators.stein import newton_step, prepare, shrink_arm
 from equipoise.core.jit.decorators import compiled
 
 _STEPS = 100
@@ -25,7 +26,7 @@ _CONVERGED = 1e-15
 
 @compiled
 def shrink_to_common(state: State, room: Room) -> None:
-    """``"pooled"``: every arm towards the common part of the others."""
+    """Write every arm's coefficients, λ and errors."""
     prepare(state, room)
     m, dim = room.centers.shape
     ready, spread = 0, 0.0
@@ -144,3 +145,6 @@ def _copy(source: Matrix, target: Matrix) -> None:
     for r in range(source.shape[0]):
         for c in range(source.shape[1]):
             target[r, c] = source[r, c]
+
+
+register(Estimator("pooled", shrink_to_common))
