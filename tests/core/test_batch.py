@@ -89,7 +89,7 @@ def test_arms_that_may_not_be_chosen_do_not_decide_the_order():
     """A closed arm that never started leaves the order of the others as it is without the arm."""
     contexts = np.random.default_rng(1).normal(size=(40, 3))
     three = eq.Experiment(eq.Problem(["a", "b", "c"], 3, 80, np.eye(3)), "trace-gain", seed=2)
-    three.close("c")
+    three.close_arm("c")
     two = eq.Experiment(eq.Problem(["a", "b"], 3, 80, np.eye(3)), "trace-gain", seed=2)
     for experiment in (three, two):
         for x in contexts[:20]:

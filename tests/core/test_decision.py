@@ -65,7 +65,7 @@ def test_the_told_arm_gets_the_unit(told):
 def test_without_a_decision_nothing_changes():
     closed, full, short = started(), started(units=40), started()
     for arm in "abc":
-        closed.close(arm)
+        closed.close_arm(arm)
     cases = [(closed, CHOOSE, None, NO_ARM), (full, CHOOSE, None, NO_ARM), (full, 1, None, NO_ARM)]
     cases += [(short, 3, None, NO_ARM), (short, CHOOSE, 25, NO_ROOM), (closed, 0, None, NO_ARM)]
     for experiment, told, rows, code in cases:

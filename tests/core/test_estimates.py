@@ -272,7 +272,7 @@ class TestEllipsoid:
 @pytest.mark.parametrize("ridge", [0.0, None, "pooled", "empirical-bayes", "leave-one-out"])
 def test_arms_that_are_not_determined_have_no_expected_error(ridge):
     experiment = eq.Experiment(eq.Problem(3, 2, 40, np.eye(2)), seed=1)
-    experiment.close("arm-2")
+    experiment.close_arm("arm-2")
     rng = np.random.default_rng(1)
     for _ in range(20):
         experiment.tell(experiment.ask(rng.normal(size=2)).id, rng.normal())

@@ -75,9 +75,9 @@ CALLS = {
     "correct": (lambda: started("trace-gain"), lambda e: e.correct(2, 0.5)),
     "lose": (lambda: started("trace-gain"), lambda e: e.lose(1)),
     "withdraw": (lambda: started("trace-gain"), lambda e: e.withdraw(2)),
-    "close": (lambda: started("trace-gain"), lambda e: e.close("a")),
-    "add": (lambda: started("trace-gain"), lambda e: e.add("c", cost=0.7, floor=5)),
-    "add, choosing features": (before_a_stage, lambda e: e.add("c")),
+    "close": (lambda: started("trace-gain"), lambda e: e.close_arm("a")),
+    "add": (lambda: started("trace-gain"), lambda e: e.add_arm("c", cost=0.7, floor=5)),
+    "add, choosing features": (before_a_stage, lambda e: e.add_arm("c")),
     "estimates": (lambda: started("trace-gain"), lambda e: e.estimates()),
     "estimates, stages": (before_a_stage, lambda e: quiet(e.estimates)),
     "properties": (
@@ -86,7 +86,7 @@ CALLS = {
             e.asked,
             e.remaining,
             e.spent,
-            e.closed,
+            e.closed_arms,
             e.pending,
             e.counts,
             e.support,
@@ -152,7 +152,7 @@ def later(experiment):
         unit = experiment.ask(CONTEXTS[100 + t])
         found.append((unit.id, unit.arm, unit.score_values.tobytes()))
         experiment.tell(unit.id, float(t % 3))
-    experiment.close("a" if "a" in experiment.problem.arms else "arm-1")
+    experiment.close_arm("a" if "a" in experiment.problem.arms else "arm-1")
     return found, fingerprint(experiment)
 
 
@@ -338,7 +338,7 @@ def test_what_is_read_is_of_one_moment(start):
     changes = [
         lambda one: one.correct(2, 5.0),
         lambda one: one.ask([1.0, 1.0, 2.0]),
-        lambda one: one.close(one.problem.arms[0]),
+        lambda one: one.close_arm(one.problem.arms[0]),
         lambda one: one.tell(one.asked, 3.0),
     ]
     original = start()

@@ -302,5 +302,5 @@ def test_an_arm_that_may_be_chosen_wins_whatever_its_score(spec):
     for t in range(12):
         experiment.tell(experiment.ask([1.0 + t]).id, float(t % 3))
     for arm in ("a", "c"):
-        experiment.close(arm)
+        experiment.close_arm(arm)
     assert [experiment.ask([2.0]).arm for _ in range(5)] == ["b"] * 5

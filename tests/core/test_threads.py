@@ -155,8 +155,8 @@ def test_an_exception_gives_the_lock_back():
         lambda: experiment.ask([1.0, 0.5]),
         lambda: experiment.ask_many([[1.0, 0.5]]),
         lambda: experiment.tell(99, 1.0),
-        lambda: experiment.close("nobody"),
-        lambda: experiment.add("arm-1"),
+        lambda: experiment.close_arm("nobody"),
+        lambda: experiment.add_arm("arm-1"),
         lambda: experiment.estimates(ridge="nonsense"),
         lambda: experiment.data("nobody"),
     ):

@@ -163,10 +163,10 @@ def limits(policy):
     while run.experiment.remaining:
         asked = len(run.units)
         if asked == 20:
-            run.experiment.close("b")
+            run.experiment.close_arm("b")
         elif asked == 30:
-            run.experiment.reopen("b")
-            run.experiment.add("d", cost=0.5, floor=5)
+            run.experiment.reopen_arm("b")
+            run.experiment.add_arm("d", cost=0.5, floor=5)
         run.tell(run.ask())
     return run.found()
 
