@@ -35,7 +35,9 @@ class AllMethods(RuleBasedStateMachine):
         spec=st.sampled_from(SPECS), terms=st.sampled_from(TERMS), learned=st.booleans(), seed=ids.map(abs)
     )
     def begin(self, spec, terms, learned, seed):
-        self.problem = eq.Problem(["a", "b"], DIM, BUDGET, None if learned else np.diag([1.0, 4.0]), **terms)
+        self.problem = eq.Problem(
+            ["a", "b"], DIM, budget=BUDGET, moment=None if learned else np.diag([1.0, 4.0]), **terms
+        )
         self.start = lambda: eq.Experiment(self.problem, spec, seed=seed)
         self.experiment = self.start()
         self.costs = {"a": 1.0, "b": 1.0, **terms.get("costs", {})}

@@ -26,7 +26,7 @@ CONTEXTS = np.random.default_rng(9).normal(size=(400, DIM))
 def started(spec, units=30, budget=80, seed=4, **terms):
     """Some units old, with outcomes told, late and lost."""
     rng = np.random.default_rng(seed)
-    problem = eq.Problem(["a", "b"], DIM, budget, None, **terms)
+    problem = eq.Problem(["a", "b"], DIM, budget=budget, **terms)
     experiment = eq.Experiment(problem, spec, seed=seed)
     for t in range(units):
         unit = experiment.ask(CONTEXTS[t])
@@ -39,7 +39,7 @@ def started(spec, units=30, budget=80, seed=4, **terms):
 
 def full_room(spec):
     """Every row is taken, and the budget allows more."""
-    experiment = eq.Experiment(eq.Problem(2, DIM, 3_000, np.eye(DIM)), spec, seed=1)
+    experiment = eq.Experiment(eq.Problem(2, DIM, budget=3_000, moment=np.eye(DIM)), spec, seed=1)
     for t in range(1024):
         experiment.tell(experiment.ask(CONTEXTS[t % 400]).id, float(t % 7))
     return experiment
@@ -47,7 +47,7 @@ def full_room(spec):
 
 def before_a_stage():
     """The next unit is the first one of another stage."""
-    experiment = eq.Experiment(eq.Problem(["a", "b"], DIM, 80, None), "sparse-trace-ucb:screen=6", seed=2)
+    experiment = eq.Experiment(eq.Problem(["a", "b"], DIM, budget=80), "sparse-trace-ucb:screen=6", seed=2)
     while not experiment._stage.is_due():
         x = CONTEXTS[experiment.asked]
         experiment.tell(experiment.ask(x).id, float(2 * x[1] + x[0]))
@@ -227,7 +227,7 @@ needs_signals = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no 
 @pytest.mark.parametrize("spec", ["trace-ucb", "trace-gain"])
 def test_real_signals_lose_no_unit_and_tear_nothing(spec):
     lots = random.Random(3)
-    experiment = eq.Experiment(eq.Problem(["a", "b"], DIM, 200_000, None), spec, seed=1)
+    experiment = eq.Experiment(eq.Problem(["a", "b"], DIM, budget=200_000), spec, seed=1)
     given, hits = {}, 0
     with Alarm(interrupted) as alarm:
         for _ in range(150):
@@ -377,7 +377,7 @@ def test_an_error_of_a_signal_handler_reaches_the_caller_and_nothing_is_done_twi
     def give_up(*_):
         raise TimeoutError
 
-    experiment = eq.Experiment(eq.Problem(2, DIM, 3_000, np.eye(DIM)), "trace-ucb", seed=1)
+    experiment = eq.Experiment(eq.Problem(2, DIM, budget=3_000, moment=np.eye(DIM)), "trace-ucb", seed=1)
     experiment.tell(experiment.ask(CONTEXTS[0]).id, 1.0)
     draw, reached = random.Random(3), 0
     before = signal.signal(signal.SIGALRM, give_up)

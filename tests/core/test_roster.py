@@ -60,7 +60,9 @@ def fingerprint(experiment):
 
 
 def two_arms(spec, budget=90, moment=None, **limits):
-    return eq.Experiment(eq.Problem(["a", "b"], 2, budget, moment, "mean", **limits), spec, seed=6)
+    return eq.Experiment(
+        eq.Problem(["a", "b"], 2, budget=budget, moment=moment, objective="mean", **limits), spec, seed=6
+    )
 
 
 @pytest.mark.parametrize("spec", SPECS)
@@ -241,7 +243,9 @@ def test_the_smallest_budget_for_a_new_arm():
 def test_any_order_of_events(spec, seed, moment):
     """Arms come and go at random; nothing breaks and nothing is spent twice."""
     rng = np.random.default_rng(seed)
-    problem = eq.Problem(["x0", "x1"], 2, 60.0, moment, 2.0, costs={"x0": 0.7}, floors={"x1": 8})
+    problem = eq.Problem(
+        ["x0", "x1"], 2, budget=60.0, moment=moment, objective=2.0, costs={"x0": 0.7}, floors={"x1": 8}
+    )
     experiment = eq.Experiment(problem, spec, seed=int(rng.integers(5)))
     for _ in range(300):
         event = rng.random()

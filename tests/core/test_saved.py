@@ -29,7 +29,9 @@ WAYS = {
 
 def half_way(spec="trace-gain", moment=None, units=40, budget=90, **terms):
     rng = np.random.default_rng(1)
-    experiment = eq.Experiment(eq.Problem(["a", "b", "c"], DIM, budget, moment, **terms), spec, seed=5)
+    experiment = eq.Experiment(
+        eq.Problem(["a", "b", "c"], DIM, budget=budget, moment=moment, **terms), spec, seed=5
+    )
     for t in range(units):
         unit = experiment.ask(rng.normal(size=DIM))
         if t % 5 == 1:

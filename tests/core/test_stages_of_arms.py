@@ -67,7 +67,7 @@ def test_models_are_there_right_after_the_choice():
 
 def test_a_small_cap_is_fine_for_an_arm_that_joins():
     experiment = eq.Experiment(
-        eq.Problem(3, 500, 300, allow_small_budget=True), eq.SparseTraceUCB(screen=20, sparsity=3)
+        eq.Problem(3, 500, budget=300, allow_small_budget=True), eq.SparseTraceUCB(screen=20, sparsity=3)
     )
     experiment.add_arm("new", cap=100)
     assert experiment.problem.arms[-1] == "new"

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from typing import Any, ClassVar, TypeVar, overload
+from typing import Any, ClassVar, Self, TypeVar, overload
 
 import numpy as np
 
-from equipoise.core.arguments import format_argument, parse_argument, plain_value, same_text
+from equipoise.core.arguments import format_argument, parse_argument
 from equipoise.core.compiled import compile_score
 from equipoise.core.fingerprint import code_fingerprint
 from equipoise.core.layout import Vector
+from equipoise.core.plain import (
+    NotPlain,
+    changed_fields,
+    check_table,
+    from_plain,
+    frozen,
+    suggest,
+    to_plain,
+)
 from equipoise.core.problem import Problem
 from equipoise.core.settings import score_settings
 from equipoise.core.terms import check_limits
@@ -22,7 +30,7 @@ from equipoise.errors import BudgetTooSmall, InvalidPolicy, UnknownPolicy, Unreg
 
 _REGISTRY: dict[str, type[Policy]] = {}
 
-PolicyType = TypeVar("PolicyType", bound="type[Policy]")
+PolicyOf = TypeVar("PolicyOf", bound="Policy")
 
 
 class Policy:
@@ -79,7 +87,7 @@ class Policy:
     def __post_init__(self) -> None:
         # NumPy's numbers and lists would come back from the text form as something else.
         for field in policy_fields(type(self)):
-            object.__setattr__(self, field.name, plain_value(getattr(self, field.name)))
+            object.__setattr__(self, field.name, frozen(getattr(self, field.name)))
 
     def check(self, problem: Problem) -> None:
         """Refuse a problem that the policy cannot run on; experiments and the lab call it first."""
@@ -144,18 +152,56 @@ class Policy:
         >>> parse_policy("trace-ucb:width=0.5").spec
         'trace-ucb:width=0.5'
         """
+        arguments = [f"{name}={format_argument(value)}" for name, value in changed_fields(self._named())]
+        return ":".join([type(self).name, *arguments])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON, TOML and logs: the name and the arguments that are not at their defaults.
+
+        >>> parse_policy("trace-ucb:width=0.5").to_dict()
+        {'name': 'trace-ucb', 'width': 0.5}
+        """
+        values: dict[str, Any] = {"name": self._named().name}
+        for name, value in changed_fields(self):
+            try:
+                values[name] = to_plain(value)
+            except NotPlain as error:
+                raise InvalidPolicy(f"{name} of {self!r} cannot be written: {error}") from None
+        return values
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """The policy that plain values describe, as :meth:`to_dict` writes them.
+
+        >>> Policy.from_dict({"name": "trace-ucb", "width": 0.5})
+        TraceUCB(width=0.5, bound=None, delta=None)
+        """
+        name = values.get("name") if isinstance(values, Mapping) else None
+        if not isinstance(name, str):
+            raise InvalidPolicy(
+                f"a policy is a table with a name, not {values!r}",
+                hint="e.g. {'name': 'trace-ucb', 'width': 1}",
+            )
+        kind = _find(name)
+        if not issubclass(kind, cls):
+            raise InvalidPolicy(
+                f"{name!r} is a {kind.__qualname__}, not a {cls.__qualname__}",
+                hint="equipoise.Policy.from_dict builds any policy",
+            )
+        known = ["name", *(field.name for field in policy_fields(kind))]
+        given = check_table(values, what=f"policy {name!r}", known=known, error=InvalidPolicy)
+        del given["name"]
+        return _build(kind, {key: from_plain(value) for key, value in given.items()})
+
+    def _named(self) -> Self:
+        """This policy, if its class is the one that is known under its name."""
         kind = type(self)
         if _REGISTRY.get(kind.name) is not kind:
             raise UnregisteredPolicy(
                 f"the name {kind.name!r} belongs to another class than this {kind.__qualname__}",
                 hint="it was registered again: build the policy anew",
             )
-        parts = [kind.name]
-        for field in policy_fields(kind):
-            value = getattr(self, field.name)
-            if not same_text(value, field.default):
-                parts.append(f"{field.name}={format_argument(value)}")
-        return ":".join(parts)
+        return self
 
     @property
     def label(self) -> str:
@@ -201,6 +247,11 @@ def register(name: str, definition: Any = None) -> Any:
             f"the name {name!r} is taken by {known.__module__}.{known.__qualname__}", hint="choose another"
         )
     assert issubclass(policy, Policy)
+    if any(field.name == "name" for field in policy_fields(policy)):
+        raise InvalidPolicy(
+            f"an argument of {policy.__name__} is called 'name', as the policy itself is",
+            hint="call it otherwise",
+        )
     policy.name = name
     _REGISTRY[name] = policy
     return policy
@@ -230,10 +281,7 @@ def parse_policy(text: str | Policy) -> Policy:
             f"{text!r} is not a policy", hint="pass e.g. eq.TraceUCB() or the text 'trace-ucb'"
         )
     name, *pairs = text.split(":")
-    try:
-        kind = _registry()[name]
-    except KeyError:
-        raise UnknownPolicy(f"no policy {name!r}", hint=_suggest(name, list(_REGISTRY))) from None
+    kind = _find(name)
     arguments: dict[str, Any] = {}
     names = [field.name for field in policy_fields(kind)]
     for pair in pairs:
@@ -241,11 +289,31 @@ def parse_policy(text: str | Policy) -> Policy:
         if not equals or not value:
             raise InvalidPolicy(f"{pair!r} in {text!r} is not key=value", hint="e.g. trace-ucb:width=0.5")
         if key not in names:
-            raise InvalidPolicy(f"policy {name!r} has no argument {key!r}", hint=_suggest(key, names))
+            raise InvalidPolicy(f"policy {name!r} has no argument {key!r}", hint=suggest(key, names))
         if key in arguments:
             raise InvalidPolicy(f"{key!r} is given twice in {text!r}")
         arguments[key] = parse_argument(value)
+    return _build(kind, arguments)
+
+
+def _find(name: str) -> type[Policy]:
+    """The policy class of that name."""
+    try:
+        return _registry()[name]
+    except KeyError:
+        raise UnknownPolicy(f"no policy {name!r}", hint=suggest(name, _REGISTRY)) from None
+
+
+def _build(kind: type[PolicyOf], arguments: dict[str, Any]) -> PolicyOf:
+    needed = [field.name for field in policy_fields(kind) if _has_no_default(field)]
+    missing = [name for name in needed if name not in arguments]
+    if missing:
+        raise InvalidPolicy(f"policy {kind.name!r} needs {', '.join(missing)}")
     return kind(**arguments)
+
+
+def _has_no_default(field: dataclasses.Field[Any]) -> bool:
+    return field.default is field.default_factory is dataclasses.MISSING
 
 
 @dataclasses.dataclass(frozen=True)
@@ -305,10 +373,3 @@ def _from_function(function: Callable[..., float]) -> type[Policy]:
 def policy_fields(policy: type[Policy]) -> tuple[dataclasses.Field[Any], ...]:
     """Arguments of a policy class."""
     return dataclasses.fields(policy) if dataclasses.is_dataclass(policy) else ()
-
-
-def _suggest(name: str, known: list[str]) -> str:
-    close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-    if close:
-        return f"did you mean {close[0]!r}?"
-    return f"known: {', '.join(sorted(known))}" if known else "it takes none"

@@ -293,12 +293,10 @@ def as_count(name: str, value: Any, *, least: int) -> int:
 
 
 def as_counts(name: str, values: Any) -> tuple[int | None, ...]:
-    """Plain whole numbers in a tuple; None, written "none" in files, where there is no limit."""
+    """Plain whole numbers in a tuple; None where there is no limit."""
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise InvalidScenario(f"{name}={values!r} is not a list of whole numbers")
-    return tuple(
-        None if value is None or value == "none" else as_count(name, value, least=0) for value in values
-    )
+    return tuple(None if value is None else as_count(name, value, least=0) for value in values)
 
 
 def as_rows(matrix: npt.ArrayLike) -> Rows:
