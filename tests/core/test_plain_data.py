@@ -131,7 +131,7 @@ def test_what_replace_checks():
     assert dataclasses.replace(eq.Problem(2, 2, budget=20), arms=["x", "y", "z"]).arms == ("x", "y", "z")
     with pytest.raises(eq.errors.BudgetTooSmall):
         dataclasses.replace(problem, budget=5)
-    with pytest.raises(EquipoiseError, match=r"2 weights for 3 arms.*name them"):
+    with pytest.raises(EquipoiseError, match=r"2 caps for 3 arms.*name them"):
         dataclasses.replace(problem, arms=["a", "b", "c"])
     with pytest.raises(ValueError, match="units"):
         dataclasses.replace(problem, units=3)
