@@ -30,12 +30,12 @@ lint: $(STAMP)  ## style, types, import direction
 	$(BIN)/lint-imports
 
 bench: $(STAMP)  ## speed, with what it is compared with
-	@$(BIN)/python benchmarks/steps.py
-	@$(BIN)/python benchmarks/startup.py
-	@$(BIN)/python benchmarks/lab_speed.py
-	@$(BIN)/python benchmarks/replay_speed.py
-	@$(BIN)/python benchmarks/support_recovery.py
-	@$(BIN)/python benchmarks/peers.py
+	@$(BIN)/python benchmarks/speed/steps.py
+	@$(BIN)/python benchmarks/speed/startup.py
+	@$(BIN)/python benchmarks/speed/lab.py
+	@$(BIN)/python benchmarks/speed/replay.py
+	@$(BIN)/python benchmarks/pages/support_recovery.py
+	@$(BIN)/python benchmarks/speed/peers.py
 
 docs: $(STAMP)  ## pages into site/, offline, warnings are errors
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

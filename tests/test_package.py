@@ -26,7 +26,7 @@ def test_import_is_light():
         "import sys, json, equipoise\n"
         "heavy = ('scipy.special', 'matplotlib', 'pandas', 'click', 'rich')\n"
         "print(json.dumps([name for name in heavy if name in sys.modules]))\n"
-        "from equipoise.core.arms import assign\n"
+        "from equipoise.core.arms.least_squares import assign\n"
         "print(assign.is_compiled)"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
@@ -88,7 +88,7 @@ def test_every_name_is_found():
 def test_policies_are_registered_wherever_the_registry_is_asked_first():
     names = sorted(name for name, kind in eq.registered_policies().items() if "test" not in name)
     for ask in (
-        "from equipoise.core.policy import registered_policies as ask; print(sorted(ask()))",
+        "from equipoise.core.policies.base.policy import registered_policies as ask; print(sorted(ask()))",
         "import equipoise as eq; print(sorted(eq.registered_policies()))",
         "from equipoise.core.policies.uniform import Uniform; import equipoise as eq;"
         "print(sorted(eq.registered_policies()))",
@@ -96,10 +96,10 @@ def test_policies_are_registered_wherever_the_registry_is_asked_first():
         found = ast.literal_eval(output_of(ask))
         assert set(found) <= set(names)
         assert {"trace-ucb", "trace-gain", "sparse-trace-ucb", "b-as"} <= set(found)
-    parse = "from equipoise.core.policy import parse_policy; print(parse_policy('trace-ucb'))"
+    parse = "from equipoise.core.policies.base.policy import parse_policy; print(parse_policy('trace-ucb'))"
     assert output_of(parse).startswith("TraceUCB(")
     taken = (
-        "from equipoise.core.policy import Policy, register\n"
+        "from equipoise.core.policies.base.policy import Policy, register\n"
         "try:\n    register('trace-ucb', type('Mine', (Policy,), {}))\n"
         "except ValueError as error:\n    print(error)"
     )

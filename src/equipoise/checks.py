@@ -23,13 +23,14 @@ from typing import Any
 
 import numpy as np
 
-from equipoise.core.arms import is_settled, settle
-from equipoise.core.choice import choose
-from equipoise.core.estimates import Estimates
-from equipoise.core.experiment import Experiment
-from equipoise.core.layout import Matrix, copied
-from equipoise.core.policy import Policy, parse_policy, policy_fields
-from equipoise.core.problem import Problem
+from equipoise.core.arms.least_squares import is_settled, settle
+from equipoise.core.arms.state import copied
+from equipoise.core.arrays import Matrix
+from equipoise.core.choice.highest_score import choose
+from equipoise.core.estimates.estimates import Estimates
+from equipoise.core.experiment.experiment import Experiment
+from equipoise.core.policies.base.policy import Policy, parse_policy, policy_fields
+from equipoise.core.problem.problem import Problem
 from equipoise.errors import CheckFailed, InvalidPolicy, SupportWarning
 
 _ARMS = ("alpha", "beta", "gamma")

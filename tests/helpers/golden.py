@@ -17,7 +17,7 @@ import numpy as np
 
 import equipoise as eq
 from equipoise.lab import pieces
-from equipoise.lab.simulate import run_chunk
+from equipoise.lab.running.simulate import run_chunk
 
 FILE = Path(__file__).parent.parent / "golden" / "decisions.json"
 

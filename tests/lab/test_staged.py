@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import equipoise as eq
-from equipoise.core.random import new_stream
-from equipoise.core.trial import number_trial
+from equipoise.core.draws.streams import new_stream
+from equipoise.core.stages.fresh import number_trial
 from equipoise.errors import BudgetTooSmall, InvalidPolicy, InvalidScenario, SupportWarning
 from equipoise.lab import Delay, SparseTruth, StudentNoise
 from equipoise.lab.staged import new_staged_bench, run_staged_trial, run_staged_trials

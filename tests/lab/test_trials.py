@@ -7,8 +7,8 @@ import pytest
 from built_in import ONE_STAGE
 
 import equipoise as eq
-from equipoise.core.shrinkage import METHODS
-from equipoise.core.trial import number_trial
+from equipoise.core.estimates.shrinkage import METHODS
+from equipoise.core.stages.fresh import number_trial
 from equipoise.lab import Delay, OneHotContexts, StudentContexts, StudentNoise
 from equipoise.lab.trials import new_bench, new_ledger, run_trials
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import equipoise as eq
-from equipoise.core.layout import LOST, TOLD
-from equipoise.core.random import new_stream
-from equipoise.core.trial import number_trial
+from equipoise.core.arms.state import LOST, TOLD
+from equipoise.core.draws.streams import new_stream
+from equipoise.core.stages.fresh import number_trial
 from equipoise.lab.pieces import (
     Delay,
     DiscreteContexts,
@@ -18,10 +18,7 @@ from equipoise.lab.pieces import (
     StudentNoise,
 )
 from equipoise.lab.trials import new_bench, new_ledger, run_trials
-from equipoise.lab.world import (
-    draw_delay,
-    is_lost,
-)
+from equipoise.lab.world import draw_delay, is_lost
 
 scenario = partial(eq.Scenario, noise=(0.5, 2.0), dim=3, budget=100)
 

@@ -12,8 +12,8 @@ import pytest
 from scipy import stats
 
 import equipoise as eq
-from equipoise.core.compiled import compiled
-from equipoise.core.random import new_stream
+from equipoise.core.draws.streams import new_stream
+from equipoise.core.jit.decorators import compiled
 from equipoise.lab.pieces import (
     Delay,
     DiscreteContexts,

@@ -12,7 +12,7 @@ import pytest
 from other_process import GENERIC, output_of
 
 import equipoise as eq
-from equipoise.core.random import new_stream
+from equipoise.core.draws.streams import new_stream
 from equipoise.core.sparse import CRITERIA, fit_lasso, recover_support
 from equipoise.lab.pieces import Delay, SkewedNoise, StudentContexts
 from equipoise.lab.replay.fit import fit_table

@@ -17,7 +17,7 @@ from equipoise.cli.values import typed, whole_number
 from equipoise.errors import InvalidArgument
 
 if TYPE_CHECKING:
-    from equipoise.lab.leaderboard import Leaderboard
+    from equipoise.studies.leaderboard import Leaderboard
 
 _OUTPUT = "equipoise-leaderboard"
 
@@ -87,9 +87,9 @@ def command(
     Example:
       equipoise leaderboard --only paper --policy trace-gain --policy trace-ucb --trials 500
     """
-    from equipoise.lab import leaderboard as lab
-    from equipoise.lab.reproduce.drawing import need_matplotlib
-    from equipoise.lab.reproduce.store import open_folder
+    from equipoise.studies import leaderboard as lab
+    from equipoise.studies.drawing import need_matplotlib
+    from equipoise.studies.store import open_folder
 
     check_cluster(cluster, workers)
     if bar and policies:
@@ -128,7 +128,7 @@ def command(
 
 
 def _print_ranking(board: Leaderboard) -> None:
-    from equipoise.lab.leaderboard.markdown import with_error
+    from equipoise.studies.leaderboard.markdown import with_error
 
     numbers = ("geometric\nmean", "expected\nerror", "median\nerror", "best", "below\noracle")
     table = new_table("", "policy", *numbers, text_columns=2)
@@ -144,8 +144,8 @@ def _print_ranking(board: Leaderboard) -> None:
 
 
 def _print_bar(board: Leaderboard) -> None:
-    from equipoise.lab.leaderboard import check_bar
-    from equipoise.lab.leaderboard.markdown import with_error
+    from equipoise.studies.leaderboard import check_bar
+    from equipoise.studies.leaderboard.markdown import with_error
 
     table = new_table("scenario", "loss", "over", "ratio", "at most", "met", text_columns=3)
     for name, limits in check_bar(board).items():

@@ -13,7 +13,7 @@ from equipoise.cli.terminal import say
 from equipoise.cli.values import typed, whole_number
 
 if TYPE_CHECKING:
-    from equipoise.core.policy import Policy
+    from equipoise.core.policies.base.policy import Policy
     from equipoise.lab.arena import Setting
 
 POLICIES = ("uniform", "oracle", "trace-ucb", "trace-gain")

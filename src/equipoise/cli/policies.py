@@ -11,7 +11,7 @@ import click
 from equipoise.cli.terminal import new_table, output, print_table
 
 if TYPE_CHECKING:
-    from equipoise.core.policy import Policy
+    from equipoise.core.policies.base.policy import Policy
 
 
 @click.command("policies", short_help="The policies that --policy understands.")
@@ -34,7 +34,7 @@ def _summary(policy: type[Policy]) -> str:
 
 
 def _arguments(policy: type[Policy]) -> str:
-    from equipoise.core.arguments import format_argument
+    from equipoise.core.policies.base.arguments import format_argument
 
     assert dataclasses.is_dataclass(policy)  # register() sees to it
     return "\n".join(

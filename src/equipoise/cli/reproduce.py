@@ -17,7 +17,7 @@ from equipoise.cli.values import positive_number, typed, whole_number
 from equipoise.files import check_file, write_whole
 
 if TYPE_CHECKING:
-    from equipoise.lab.reproduce import Finding, Reproduction
+    from equipoise.studies.reproduce import Finding, Reproduction
 
 _OUTPUT = "equipoise-reproduce"
 _STYLES = {"holds": "green", "holds partly": "yellow", "does not hold": "red"}
@@ -118,8 +118,8 @@ def command(
       equipoise reproduce b --trials-scale 0.1
       equipoise reproduce sparse --trials-scale 0.2
     """
-    from equipoise.lab.reproduce import reproduce
     from equipoise.report import reproduction_report, write_report
+    from equipoise.studies.reproduce import reproduce
 
     check_cluster(cluster, workers)
     if claims_table is not None:

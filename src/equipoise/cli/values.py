@@ -12,8 +12,8 @@ import click
 from equipoise.errors import InvalidArgument
 
 if TYPE_CHECKING:
-    from equipoise.core.objective import Objective
-    from equipoise.core.planning import Guess
+    from equipoise.core.problem.objective import Objective
+    from equipoise.core.theory.planning import Guess
 
 _NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 # The hyphen of 1e-3 belongs to its number, so 1e-3-1e-2 can only be read in one way.

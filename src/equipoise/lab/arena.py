@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from equipoise.core.objective import Objective
-from equipoise.core.policy import Policy
-from equipoise.core.problem import Problem
+from equipoise.core.policies.base.policy import Policy
+from equipoise.core.problem.objective import Objective
+from equipoise.core.problem.problem import Problem
 from equipoise.lab.trials import Ledger
 
 Bench = Callable[[int, Ledger], None]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from equipoise.core import arms as kernel
-from equipoise.core.compiled import compiled
-from equipoise.core.layout import State
-from equipoise.core.random import Stream
+from equipoise.core.arms import least_squares as kernel
+from equipoise.core.arms.state import State
+from equipoise.core.draws.streams import Stream
+from equipoise.core.jit.decorators import compiled
 from equipoise.lab.world import World, is_lost
 
 Counts = npt.NDArray[np.int64]

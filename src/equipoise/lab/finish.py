@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from equipoise.core.layout import Matrix
-from equipoise.core.stages import Stage
+from equipoise.core.arrays import Matrix
+from equipoise.core.stages.stage import Stage
 from equipoise.lab.verdict import Judge, ridge_coefs, root_of
 
 

@@ -17,9 +17,9 @@ import numpy.typing as npt
 
 from equipoise.core.arithmetic.linear import scaled_cholesky
 from equipoise.core.arithmetic.sums import exact_sum
-from equipoise.core.layout import Matrix
-from equipoise.core.problem import PIVOT_TOLERANCE
-from equipoise.core.real import NotReal, real_array, real_number
+from equipoise.core.arrays import Matrix
+from equipoise.core.problem.problem import PIVOT_TOLERANCE
+from equipoise.core.problem.real import NotReal, real_array, real_number
 from equipoise.errors import InvalidScenario
 
 GAUSSIAN_CONTEXTS, STUDENT_CONTEXTS, DISCRETE_CONTEXTS, ONE_HOT_CONTEXTS = range(4)

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from equipoise.core.layout import Matrix
-from equipoise.core.objective import Objective
-from equipoise.core.policy import Policy
-from equipoise.core.problem import Problem
-from equipoise.core.shrinkage import METHODS
-from equipoise.core.staged import StagedPolicy
+from equipoise.core.arrays import Matrix
+from equipoise.core.estimates.shrinkage import METHODS
+from equipoise.core.policies.base.policy import Policy
+from equipoise.core.policies.base.staged import StagedPolicy
+from equipoise.core.problem.objective import Objective
+from equipoise.core.problem.problem import Problem
 from equipoise.errors import EquipoiseError, InvalidScenario
 from equipoise.lab.pieces import (
     Contexts,

@@ -1,6 +1,6 @@
 """Trials of policies that choose features: compiled from one choice to the next.
 
-The stages are those of :mod:`equipoise.core.stages`, which an experiment goes through as well.
+The stages are those of :mod:`equipoise.core.stages.stage`, which an experiment goes through as well.
 """
 
 from __future__ import annotations
@@ -10,15 +10,23 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from equipoise.core import arms as kernel
-from equipoise.core.compiled import compiled
-from equipoise.core.layout import Matrix, State, Vector
-from equipoise.core.problem import Problem
-from equipoise.core.random import Stream, new_stream
-from equipoise.core.shrinkage import METHODS, new_room
-from equipoise.core.staged import Columns, StagedPolicy
-from equipoise.core.stages import Stage, final_stage, first_stage, is_due, next_stage, own_coefs
-from equipoise.core.trial import number_trial
+from equipoise.core.arms import least_squares as kernel
+from equipoise.core.arms.state import State
+from equipoise.core.arrays import Matrix, Vector
+from equipoise.core.draws.streams import Stream, new_stream
+from equipoise.core.estimates.shrinkage import METHODS, new_room
+from equipoise.core.jit.decorators import compiled
+from equipoise.core.policies.base.staged import Columns, StagedPolicy
+from equipoise.core.problem.problem import Problem
+from equipoise.core.stages.fresh import number_trial
+from equipoise.core.stages.stage import (
+    Stage,
+    final_stage,
+    first_stage,
+    is_due,
+    next_stage,
+    own_coefs,
+)
 from equipoise.lab.arrivals import deliver, next_arrival
 from equipoise.lab.finish import judge_of_columns, ridge_coefs_of_stage
 from equipoise.lab.scenario import Scenario

@@ -7,18 +7,19 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from equipoise.core import arms as kernel
-from equipoise.core.anew import clear
-from equipoise.core.choice import choose
-from equipoise.core.compiled import compiled, inlined
-from equipoise.core.intervals import measure_elasticities
-from equipoise.core.layout import Matrix, State, Vector
-from equipoise.core.policy import Policy, score_address
-from equipoise.core.random import Stream, new_stream
-from equipoise.core.settings import score_settings
-from equipoise.core.shrinkage import METHODS, Room, new_room
-from equipoise.core.ties import Ties, new_ties, order_arms
-from equipoise.core.trial import trial_state
+from equipoise.core.arms import least_squares as kernel
+from equipoise.core.arms.rebuild import clear
+from equipoise.core.arms.state import State
+from equipoise.core.arrays import Matrix, Vector
+from equipoise.core.choice.highest_score import choose
+from equipoise.core.choice.ties import Ties, new_ties, order_arms
+from equipoise.core.draws.streams import Stream, new_stream
+from equipoise.core.estimates.intervals import measure_elasticities
+from equipoise.core.estimates.shrinkage import METHODS, Room, new_room
+from equipoise.core.jit.decorators import compiled, inlined
+from equipoise.core.policies.base.policy import Policy, score_address
+from equipoise.core.policies.base.settings import score_settings
+from equipoise.core.stages.fresh import trial_state
 from equipoise.lab.arrivals import deliver, next_arrival
 from equipoise.lab.pieces import GAUSSIAN_CONTEXTS, GAUSSIAN_NOISE
 from equipoise.lab.scenario import Scenario

@@ -8,11 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from equipoise.core.arithmetic.linear import scaled_cholesky
-from equipoise.core.compiled import compiled, inlined
-from equipoise.core.handles import handled
-from equipoise.core.intervals import FIRST_ORDER, SECOND_ORDER
-from equipoise.core.layout import Matrix, State, Vector
-from equipoise.core.ridge import fit_ridge
+from equipoise.core.arms.state import State
+from equipoise.core.arrays import Matrix, Vector
+from equipoise.core.estimates.intervals import FIRST_ORDER, SECOND_ORDER
+from equipoise.core.estimates.ridge import fit_ridge
+from equipoise.core.jit.decorators import compiled, inlined
+from equipoise.core.jit.handles import handled
 
 
 @handled

@@ -10,10 +10,8 @@ import numpy.typing as npt
 
 from equipoise.core.arithmetic.exponential import exp
 from equipoise.core.arithmetic.logarithm import log
-from equipoise.core.compiled import compiled, inlined
-from equipoise.core.handles import handled
-from equipoise.core.layout import Matrix, Vector
-from equipoise.core.random import (
+from equipoise.core.arrays import Matrix, Vector
+from equipoise.core.draws.streams import (
     CONTEXT,
     DELAY,
     LOSS,
@@ -26,6 +24,8 @@ from equipoise.core.random import (
     start,
     uniform,
 )
+from equipoise.core.jit.decorators import compiled, inlined
+from equipoise.core.jit.handles import handled
 from equipoise.lab.pieces import (
     DISCRETE_CONTEXTS,
     FIXED_DELAY,

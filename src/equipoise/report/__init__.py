@@ -1,4 +1,18 @@
-"""Reports: one HTML file each, that needs no network and says how to get the same numbers again."""
+"""Reports: one HTML file each, that needs no network and says how to get the same numbers again.
+
+======================  ===============================================
+``document``            what a report is made of, as plain data
+``html``                the page of it
+``figures``             drawings that take the page's colours and fonts
+``numbers``             numbers as people read them
+``simulation``          the report of a simulation
+``simulation_figures``  its drawings
+``replay``              the report of a replay
+``replay_figures``      its drawings
+``reproduction``        the report of a reproduction
+``files``               reports and results in files
+======================  ===============================================
+"""
 
 from equipoise.files import check_writable
 from equipoise.report.document import Code, Figure, Report, Section, Table, Text

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from equipoise.files import not_writable, write_whole
 from equipoise.lab.replay import ReplayResult
-from equipoise.lab.result import SimulationResult
-from equipoise.lab.table import Table
+from equipoise.lab.results.simulation import SimulationResult
+from equipoise.lab.results.table import Table
 from equipoise.report.document import Report
 from equipoise.report.html import render
 from equipoise.report.replay import replay_report

@@ -8,7 +8,8 @@ import numpy as np
 
 from equipoise.core.policies import Oracle
 from equipoise.lab.arena import Setting
-from equipoise.lab.result import Estimate, SimulationResult, mean_estimate
+from equipoise.lab.results.estimate import Estimate, mean_estimate
+from equipoise.lab.results.simulation import SimulationResult
 from equipoise.report.document import Block, Code, Report, Section, Table, Text
 from equipoise.report.figures import can_plot
 from equipoise.report.numbers import change, percent, with_error

@@ -21,8 +21,8 @@ LAB = (
 )
 # Files whose numbers people read and nothing goes on from.
 PRINTED = {
-    "core/ellipsoid.py": "confidence sets",
-    "core/fitted.py": "intervals and predictions of a finished fit",
+    "core/estimates/ellipsoid.py": "confidence sets",
+    "core/estimates/arm_estimate.py": "intervals and predictions of a finished fit",
     **{
         f"core/theory/{name}.py": "bounds of the theory"
         for name in ("concentration", "conditions", "recovery", "regret", "ridge", "sparse", "support")
@@ -36,17 +36,17 @@ WHOLE, QUANTILES = "sums of whole numbers", "quantiles and p values of intervals
 # File, function and what is used there: the reason why it may be.
 ALLOWED = {
     ("core/arithmetic/sums.py", "exact_sum", "fsum"): "exact, then rounded once",
-    ("core/intervals.py", "t_quantile", "from scipy.special"): QUANTILES,
-    ("core/intervals.py", "variance_interval", "from scipy.special"): QUANTILES,
-    ("core/intervals.py", "variance_upper_bound", "from scipy.special"): QUANTILES,
-    ("core/lanes.py", "aligned_zeros", "prod"): WHOLE,
-    ("core/roster.py", "exhausted", "sum"): WHOLE,
-    ("core/roster.py", "remaining_units", "sum"): WHOLE,
+    ("core/estimates/intervals.py", "t_quantile", "from scipy.special"): QUANTILES,
+    ("core/estimates/intervals.py", "variance_interval", "from scipy.special"): QUANTILES,
+    ("core/estimates/intervals.py", "variance_upper_bound", "from scipy.special"): QUANTILES,
+    ("core/arithmetic/lanes.py", "aligned_zeros", "prod"): WHOLE,
+    ("core/experiment/roster.py", "exhausted", "sum"): WHOLE,
+    ("core/experiment/roster.py", "remaining_units", "sum"): WHOLE,
     ("core/sparse/criteria.py", "_by_stability", "random"): "words of PCG64, which NumPy promises for good",
     ("core/sparse/standardised.py", "standardise", "cumsum"): WHOLE,
-    ("core/stages.py", "_grown", "sum"): WHOLE,
-    ("core/support.py", "examine_support", "from scipy.special"): QUANTILES,
-    ("core/support.py", "examine_support", "log"): QUANTILES,
+    ("core/stages/stage.py", "_grown", "sum"): WHOLE,
+    ("core/estimates/support.py", "examine_support", "from scipy.special"): QUANTILES,
+    ("core/estimates/support.py", "examine_support", "log"): QUANTILES,
     ("lab/verdict.py", "new_judge", "from scipy.special"): QUANTILES,
 }
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import equipoise as eq
 from equipoise.lab.replay import replay_budgets
 from equipoise.lab.replay.saved import UniformCurve
-from equipoise.lab.result import Estimate
+from equipoise.lab.results.estimate import Estimate
 
 POLICIES = ["uniform", "oracle", "trace-ucb"]
 

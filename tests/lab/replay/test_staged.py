@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import equipoise as eq
-from equipoise.core.trial import number_trial
+from equipoise.core.stages.fresh import number_trial
 from equipoise.errors import InvalidPolicy, SupportWarning
 from equipoise.lab.replay.arena import new_arena
 from equipoise.lab.replay.staged import new_staged_bench, run_staged_trial, run_staged_trials

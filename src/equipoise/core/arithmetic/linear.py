@@ -11,9 +11,9 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from equipoise.core.compiled import compiled
-from equipoise.core.lanes import WIDTH, add_product, aligned_zeros, load, spread, store
-from equipoise.core.layout import Matrix, Vector
+from equipoise.core.arithmetic.lanes import WIDTH, add_product, aligned_zeros, load, spread, store
+from equipoise.core.arrays import Matrix, Vector
+from equipoise.core.jit.decorators import compiled
 
 # Rows of both matrices that stay in the cache while their products are added up.
 _BLOCK = 128

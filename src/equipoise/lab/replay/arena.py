@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from equipoise.core.objective import Objective
-from equipoise.core.policy import Policy
-from equipoise.core.problem import Problem
-from equipoise.core.staged import StagedPolicy
+from equipoise.core.policies.base.policy import Policy
+from equipoise.core.policies.base.staged import StagedPolicy
+from equipoise.core.problem.objective import Objective
+from equipoise.core.problem.problem import Problem
 from equipoise.errors import BudgetTooLarge, InvalidArgument, InvalidTable
 from equipoise.lab.arena import Bench
 from equipoise.lab.replay.fit import CENTERS, TableFit, fit_table, redundant_columns

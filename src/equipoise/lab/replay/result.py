@@ -12,8 +12,9 @@ from equipoise.errors import InvalidArgument
 from equipoise.lab.arena import Setting
 from equipoise.lab.replay.saved import UnitsSaved
 from equipoise.lab.replay.scenario import ReplayScenario
-from equipoise.lab.result import Estimate, SimulationResult
-from equipoise.lab.table import Table
+from equipoise.lab.results.estimate import Estimate
+from equipoise.lab.results.simulation import SimulationResult
+from equipoise.lab.results.table import Table
 
 
 @dataclass(frozen=True, eq=False)

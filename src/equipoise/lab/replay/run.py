@@ -7,16 +7,17 @@ from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any
 
-from equipoise.core.objective import Objective
 from equipoise.core.policies import Uniform
-from equipoise.core.policy import Policy
+from equipoise.core.policies.base.policy import Policy
+from equipoise.core.problem.objective import Objective
 from equipoise.errors import InvalidArgument
 from equipoise.lab.replay.arena import ReplayArena, new_arena
 from equipoise.lab.replay.result import ReplayResult
 from equipoise.lab.replay.saved import UniformCurve, UnitsSaved
 from equipoise.lab.replay.table import as_table
-from equipoise.lab.result import Estimate, PolicyResult
-from equipoise.lab.simulate import Progress, check_policies, named_policies, run_policies
+from equipoise.lab.results.estimate import Estimate
+from equipoise.lab.results.policy import PolicyResult
+from equipoise.lab.running.simulate import Progress, check_policies, named_policies, run_policies
 
 _UNIFORM = Uniform().spec
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from equipoise.core.objective import Objective
-from equipoise.core.problem import Problem
+from equipoise.core.problem.objective import Objective
+from equipoise.core.problem.problem import Problem
 from equipoise.errors import InvalidScenario
 
 

@@ -8,14 +8,22 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from equipoise.core import arms as kernel
-from equipoise.core.choice import choose
-from equipoise.core.compiled import compiled
-from equipoise.core.layout import Matrix, State, Vector
-from equipoise.core.problem import Problem
-from equipoise.core.staged import Columns, StagedPolicy
-from equipoise.core.stages import Stage, final_stage, first_stage, is_due, next_stage, own_coefs
-from equipoise.core.trial import number_trial
+from equipoise.core.arms import least_squares as kernel
+from equipoise.core.arms.state import State
+from equipoise.core.arrays import Matrix, Vector
+from equipoise.core.choice.highest_score import choose
+from equipoise.core.jit.decorators import compiled
+from equipoise.core.policies.base.staged import Columns, StagedPolicy
+from equipoise.core.problem.problem import Problem
+from equipoise.core.stages.fresh import number_trial
+from equipoise.core.stages.stage import (
+    Stage,
+    final_stage,
+    first_stage,
+    is_due,
+    next_stage,
+    own_coefs,
+)
 from equipoise.lab.finish import judge_of_columns, ridge_coefs_of_stage
 from equipoise.lab.replay.trials import (
     Counts,

@@ -12,18 +12,19 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from equipoise.core import arms as kernel
-from equipoise.core.anew import clear
-from equipoise.core.choice import choose
-from equipoise.core.compiled import compiled, inlined
-from equipoise.core.handles import handled
-from equipoise.core.layout import Matrix, State, Vector
-from equipoise.core.policy import Policy, score_address
-from equipoise.core.problem import Problem
-from equipoise.core.random import CONTEXT, Stream, multiply_wide, new_stream, start, word
-from equipoise.core.settings import score_settings
-from equipoise.core.ties import Ties, new_ties, order_arms
-from equipoise.core.trial import trial_state
+from equipoise.core.arms import least_squares as kernel
+from equipoise.core.arms.rebuild import clear
+from equipoise.core.arms.state import State
+from equipoise.core.arrays import Matrix, Vector
+from equipoise.core.choice.highest_score import choose
+from equipoise.core.choice.ties import Ties, new_ties, order_arms
+from equipoise.core.draws.streams import CONTEXT, Stream, multiply_wide, new_stream, start, word
+from equipoise.core.jit.decorators import compiled, inlined
+from equipoise.core.jit.handles import handled
+from equipoise.core.policies.base.policy import Policy, score_address
+from equipoise.core.policies.base.settings import score_settings
+from equipoise.core.problem.problem import Problem
+from equipoise.core.stages.fresh import trial_state
 from equipoise.lab.replay.fit import TableFit
 from equipoise.lab.replay.table import ReplayTable
 from equipoise.lab.trials import CONFIDENCE, Ledger

@@ -1,0 +1,214 @@
+"""``equipoise replay``: what adaptive allocation would have saved on a table that is complete."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from equipoise.cli.cluster import check_cluster, cluster_option, executor_on
+from equipoise.cli.options import (
+    LARGEST_SEED,
+    MOST_TRIALS,
+    MOST_UNITS,
+    POLICIES,
+    SEED,
+    TRIALS,
+    Remembering,
+    chosen_policies,
+    command_line,
+    farewell,
+    json_option,
+    path_option,
+    value_option,
+    workers_option,
+)
+from equipoise.cli.progress import progress_bar
+from equipoise.cli.terminal import say
+from equipoise.cli.values import parse_names, parse_objective, parse_weights, whole_number
+from equipoise.errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from equipoise.lab.replay import ReplayResult, ReplayTable
+
+_LOADERS = ("jester", "movielens")
+_budget = whole_number("--budget", "350", least=1, most=MOST_UNITS)
+
+
+class _Table(click.Argument):
+    """An argument that describes itself, as options do; click's own can only from 8.5 on."""
+
+    def __init__(self, *names: Any, **settings: Any) -> None:
+        super().__init__(*names, **settings)
+        self.help = "a CSV, TSV, Parquet, Feather, Arrow or NumPy file, jester:PATH or movielens:PATH."
+
+
+@click.command("replay", cls=Remembering, short_help="Policies on a complete table of your own.")
+@click.argument("table", cls=_Table, metavar="TABLE")
+@value_option("--contexts", parse_names("--contexts"), "A,B,…", "Context columns.  [default: all others]")
+@value_option("--targets", parse_names("--targets"), "C,D,…", "Columns to learn; each is one arm.")
+@click.option(
+    "--budget", "budgets", multiple=True, metavar="N", required=True,
+    callback=lambda ctx, option, texts: [_budget(text.strip()) for text in texts],
+    help="Rows that a trial feeds to the policy; may be repeated.",
+)  # fmt: skip
+@click.option(
+    "--policy", "policies", multiple=True, metavar="SPEC",
+    help=f"See 'equipoise policies'; may be repeated.  [default: {', '.join(POLICIES)}]",
+)  # fmt: skip
+@value_option(
+    "--trials", whole_number("--trials", TRIALS, least=1, most=MOST_TRIALS), "N", "Trials.",
+    default=TRIALS, show_default=True,
+)  # fmt: skip
+@value_option(
+    "--seed", whole_number("--seed", SEED, least=0, most=LARGEST_SEED), "S", "Draws everything random.",
+    default=SEED, show_default=True,
+)  # fmt: skip
+@workers_option
+@click.option(
+    "--moment", type=click.Choice(["table", "online"]), default="table", show_default=True,
+    help="Whether policies are told Σ of the whole table or learn it from the contexts they meet.",
+)  # fmt: skip
+@click.option(
+    "--center", type=click.Choice(["intercept", "table", "none"]), default="intercept", show_default=True,
+    help="Learn an intercept an arm; or centre all columns by the whole table; or take them as they are.",
+)  # fmt: skip
+@click.option(
+    "--missing", type=click.Choice(["drop", "refuse"]), default="drop", show_default=True,
+    help="What to do with rows that miss a value.",
+)  # fmt: skip
+@click.option("--one-hot", is_flag=True, help="Turn text columns into a column of 0 and 1 a value.")
+@click.option(
+    "--saved/--no-saved", default=True, show_default=True,
+    help="Replay uniform sampling at further budgets to say how many units were saved.",
+)  # fmt: skip
+@value_option("--objective", parse_objective, "max|mean|P", "What policies make small.  [default: max]")
+@value_option("--weights", parse_weights, "W,W,…", "Importance of every target.  [default: 1 each]")
+@path_option("--output", "DIR", "Write report.html, a table of losses and every trial's numbers there.")
+@path_option("--checkpoint", "DIR", "Keep finished trials there; the same command goes on where it stopped.")
+@cluster_option
+@json_option
+@click.pass_context
+def command(
+    ctx: click.Context,
+    /,
+    *,
+    table: str,
+    contexts: list[str] | None,
+    targets: list[str] | None,
+    budgets: list[int],
+    policies: tuple[str, ...],
+    missing: str,
+    one_hot: bool,
+    weights: list[float] | None,
+    output: Path | None,
+    as_json: bool,
+    **settings: Any,
+) -> None:
+    """Run policies on the rows of a complete table, and measure them on the rows that they did not see.
+
+    Every trial feeds N random rows in random order to the policy, which reads one target of each. The other
+    rows measure the error of every target's model.
+
+    \b
+    Example:
+      equipoise replay people.csv --targets pain,sleep,mood --budget 200 --output my-replay
+    """
+    import equipoise as eq
+
+    # Everything that can be wrong is found before the first trial.
+    check_cluster(settings["cluster"], settings["workers"])
+    if output is not None:
+        from equipoise.report import check_writable
+
+        check_writable(output)
+    rows = eq.as_table(_opened(table), contexts=contexts, targets=targets, missing=missing, one_hot=one_hot)
+    named = _weights(rows, weights)
+    chosen = list(policies) or _default_policies(rows, budgets, settings)
+    results = _run(rows, chosen, budgets, named, quiet=as_json, **settings)
+    again = command_line(ctx, chosen)
+    files = []
+    if output is not None:
+        from equipoise.report import write_replays
+
+        files = write_replays(output, results, again=again)
+    if as_json:
+        records = [result.record() for result in results]
+        plain = records[0] if len(records) == 1 else {"runs": records}
+        say(json.dumps(plain, indent=2, allow_nan=False))
+        return
+    from equipoise.cli.replay.output import print_results
+
+    print_results(results, files=files, again=again)
+
+
+def _opened(table: str) -> Any:
+    """A path, or the ratings that a loader reads."""
+    import equipoise as eq
+
+    kind, colon, path = table.partition(":")
+    if not colon or kind not in _LOADERS:
+        return table
+    load: Any = {"jester": eq.load_jester, "movielens": eq.load_movielens}[kind]
+    return load(path) if path else load()
+
+
+def _weights(rows: ReplayTable, typed: list[float] | None) -> dict[str, float] | None:
+    if typed is None:
+        return None
+    if len(typed) != len(rows.target_names):
+        raise InvalidArgument(
+            f"{len(typed)} weights for {len(rows.target_names)} targets", hint="type one weight a target"
+        )
+    return dict(zip(rows.target_names, typed, strict=True))
+
+
+def _default_policies(rows: ReplayTable, budgets: list[int], settings: dict[str, Any]) -> list[str]:
+    from equipoise.lab.replay.arena import new_arena
+
+    arena = new_arena(rows, min(budgets), moment=settings["moment"], center=settings["center"])
+    return chosen_policies((), arena)
+
+
+def _run(
+    rows: ReplayTable,
+    policies: list[str],
+    budgets: list[int],
+    weights: dict[str, float] | None,
+    *,
+    trials: int,
+    cluster: str | None,
+    checkpoint: Path | None,
+    objective: Any,
+    quiet: bool,
+    **settings: Any,
+) -> Sequence[ReplayResult]:
+    from equipoise.lab.replay import replay_budgets
+
+    done = total = 0
+
+    def count(finished: int, planned: int) -> None:
+        nonlocal done, total
+        done, total = finished, planned
+        show(finished, planned)
+
+    try:
+        with executor_on(cluster) as executor, progress_bar("Replaying", quiet=quiet) as show:
+            return replay_budgets(
+                rows,
+                policies,
+                budgets=budgets,
+                weights=weights,
+                objective=objective or "max",
+                trials=trials,
+                executor=executor,
+                progress=count,
+                checkpoint=checkpoint,
+                **settings,
+            )
+    except KeyboardInterrupt:
+        say(farewell(done, total or trials * len(policies), checkpoint), err=True)
+        raise click.Abort from None
