@@ -47,7 +47,7 @@ class GaussianContexts:
 
     def __post_init__(self) -> None:
         if not isinstance(self.covariance, str):
-            object.__setattr__(self, "covariance", as_rows(self.covariance))
+            object.__setattr__(self, "covariance", as_rows("covariance", self.covariance))
 
     @property
     def number(self) -> float:
@@ -299,18 +299,18 @@ def as_counts(name: str, values: Any) -> tuple[int | None, ...]:
     return tuple(None if value is None else as_count(name, value, least=0) for value in values)
 
 
-def as_rows(matrix: npt.ArrayLike) -> Rows:
+def as_rows(name: str, matrix: npt.ArrayLike) -> Rows:
     """A matrix as tuples, which compare and hash."""
     try:
         values = real_array(matrix)
     except NotReal as error:
-        raise InvalidScenario(f"a matrix holds {error}", hint=error.hint) from None
+        raise InvalidScenario(f"{name} holds {error}", hint=error.hint) from None
     except (TypeError, ValueError, OverflowError):
-        raise InvalidScenario(f"{matrix!r} is not a matrix of numbers") from None
+        raise InvalidScenario(f"{name}={matrix!r} is not a matrix of numbers") from None
     if values.ndim != 2:
-        raise InvalidScenario(f"expected rows of numbers, got shape {values.shape}")
+        raise InvalidScenario(f"{name} has shape {values.shape}: expected rows of numbers")
     if not np.all(np.isfinite(values)):
-        raise InvalidScenario("a matrix has entries that are not finite numbers")
+        raise InvalidScenario(f"{name} has entries that are not finite numbers")
     return tuple(tuple(row) for row in (values + 0.0).tolist())
 
 

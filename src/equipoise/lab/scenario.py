@@ -123,7 +123,7 @@ class Scenario:
         for name in ("coef", "moment"):
             value = getattr(self, name)
             if value is not None and not isinstance(value, str):
-                object.__setattr__(self, name, as_rows(value))
+                object.__setattr__(self, name, as_rows(name, value))
         if self.coef is not None and np.shape(self.coef) != (len(self.noise), self.dim):
             raise InvalidScenario(
                 f"coef has shape {np.shape(self.coef)}, expected {(len(self.noise), self.dim)}"

@@ -17,7 +17,8 @@ from equipoise.core.draws.streams import Stream, new_stream
 from equipoise.core.estimates.intervals import measure_elasticities
 from equipoise.core.estimates.shrinkage import METHODS, Room, new_room
 from equipoise.core.jit.decorators import compiled, inlined
-from equipoise.core.policies.base.policy import Policy, score_address
+from equipoise.core.policies.base.policy import Policy
+from equipoise.core.policies.base.scores import score_address
 from equipoise.core.policies.base.settings import score_settings
 from equipoise.core.stages.fresh import trial_state
 from equipoise.lab.arrivals import deliver, next_arrival

@@ -21,7 +21,8 @@ from equipoise.core.choice.ties import Ties, new_ties, order_arms
 from equipoise.core.draws.streams import CONTEXT, Stream, multiply_wide, new_stream, start, word
 from equipoise.core.jit.decorators import compiled, inlined
 from equipoise.core.jit.handles import handled
-from equipoise.core.policies.base.policy import Policy, score_address
+from equipoise.core.policies.base.policy import Policy
+from equipoise.core.policies.base.scores import score_address
 from equipoise.core.policies.base.settings import score_settings
 from equipoise.core.problem.problem import Problem
 from equipoise.core.stages.fresh import trial_state

@@ -6,13 +6,11 @@ import dataclasses
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from typing import Any, ClassVar, Self, TypeVar, overload
+from typing import Any, ClassVar, Self, SupportsIndex, TypeVar, overload
 
 import numpy as np
 
 from equipoise.core.arrays import Vector
-from equipoise.core.choice.scoring import compile_score
-from equipoise.core.jit.fingerprint import code_fingerprint
 from equipoise.core.plain import (
     NotPlain,
     changed_fields,
@@ -23,10 +21,11 @@ from equipoise.core.plain import (
     to_plain,
 )
 from equipoise.core.policies.base.arguments import format_argument, parse_argument
+from equipoise.core.policies.base.scores import recompile_if_changed
 from equipoise.core.policies.base.settings import score_settings
 from equipoise.core.problem.costs import check_limits
 from equipoise.core.problem.problem import Problem
-from equipoise.errors import BudgetTooSmall, InvalidPolicy, UnknownPolicy, UnregisteredPolicy
+from equipoise.errors import BudgetTooSmall, InvalidPolicy, NameTaken, UnknownPolicy, UnregisteredPolicy
 
 _REGISTRY: dict[str, type[Policy]] = {}
 
@@ -113,7 +112,7 @@ class Policy:
                 hint="a policy that looks (looks = True) may leave a share from 0 to 1",
             )
         score_settings(self, problem)
-        _recompile_if_changed(type(self).score)
+        recompile_if_changed(type(self).score)
 
     def settings(self, problem: Problem) -> Vector:
         """Numbers the score reads, for one problem: the fields in their order unless a policy has its own.
@@ -193,6 +192,13 @@ class Policy:
         del given["name"]
         return _build(kind, {key: from_plain(value) for key, value in given.items()})
 
+    def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
+        # Another process cannot import a file by its path.
+        source = _plugins().source_of(type(self))
+        if source is None:
+            return super().__reduce_ex__(protocol)
+        return _plugins().restore, (source, type(self).__qualname__, dict(vars(self)))
+
     def _named(self) -> Self:
         """This policy, if its class is the one that is known under its name."""
         kind = type(self)
@@ -243,9 +249,11 @@ def register(name: str, definition: Any = None) -> Any:
         policy.__module__,
         policy.__qualname__,
     ):
-        raise InvalidPolicy(
+        taken = NameTaken(
             f"the name {name!r} is taken by {known.__module__}.{known.__qualname__}", hint="choose another"
         )
+        taken.policy = name
+        raise taken
     assert issubclass(policy, Policy)
     if any(field.name == "name" for field in policy_fields(policy)):
         raise InvalidPolicy(
@@ -258,14 +266,30 @@ def register(name: str, definition: Any = None) -> Any:
 
 
 def registered_policies() -> dict[str, type[Policy]]:
-    """All policies by name, in alphabetical order."""
+    """All policies by name, in alphabetical order, those of other packages included."""
+    _plugins().load_plugins()
+    return known_policies()
+
+
+def known_policies() -> dict[str, type[Policy]]:
+    """Policies that have been registered so far, in alphabetical order."""
     return dict(sorted(_registry().items()))
+
+
+def restore_policies(known: Mapping[str, type[Policy]]) -> None:
+    """Forget every policy but these."""
+    _REGISTRY.clear()
+    _REGISTRY.update(known)
 
 
 def _registry() -> dict[str, type[Policy]]:
     # The package's own policies register themselves when they are imported, wherever this is asked first.
     import_module("equipoise.core.policies")
     return _REGISTRY
+
+
+def _plugins() -> Any:
+    return import_module("equipoise.core.policies.base.plugins")
 
 
 def parse_policy(text: str | Policy) -> Policy:
@@ -298,10 +322,12 @@ def parse_policy(text: str | Policy) -> Policy:
 
 def _find(name: str) -> type[Policy]:
     """The policy class of that name."""
-    try:
-        return _registry()[name]
-    except KeyError:
-        raise UnknownPolicy(f"no policy {name!r}", hint=suggest(name, _REGISTRY)) from None
+    if name not in _registry():
+        _plugins().load_plugins()
+        _plugins().check_claims(name)
+    if name not in _REGISTRY:
+        raise UnknownPolicy(f"no policy {name!r}", hint=suggest(name, _REGISTRY))
+    return _REGISTRY[name]
 
 
 def _build(kind: type[PolicyOf], arguments: dict[str, Any]) -> PolicyOf:
@@ -314,36 +340,6 @@ def _build(kind: type[PolicyOf], arguments: dict[str, Any]) -> PolicyOf:
 
 def _has_no_default(field: dataclasses.Field[Any]) -> bool:
     return field.default is field.default_factory is dataclasses.MISSING
-
-
-@dataclasses.dataclass(frozen=True)
-class _CompiledScore:
-    address: int
-    owner: Any  # code whose owner is gone would be gone, too
-    fingerprint: str
-
-
-_SCORES: dict[Callable[..., float], _CompiledScore] = {}
-
-
-def score_address(policy: Policy) -> int:
-    """Address of the policy's compiled score in this process."""
-    function = type(policy).score
-    if function not in _SCORES:
-        fingerprint, compiled = code_fingerprint(function), compile_score(function)
-        _SCORES[function] = _CompiledScore(int(compiled.address), compiled, fingerprint)
-    return _SCORES[function].address
-
-
-def _recompile_if_changed(function: Callable[..., float]) -> None:
-    """Machine code has constants of modules in it; a new one, say in a notebook, must be seen."""
-    known = _SCORES.get(function)
-    if known is not None and known.fingerprint != code_fingerprint(function):
-        _RETIRED.append(_SCORES.pop(function))
-
-
-# Experiments may still be on their way to these addresses.
-_RETIRED: list[_CompiledScore] = []
 
 
 class _NoName:
