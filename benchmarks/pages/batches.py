@@ -19,7 +19,7 @@ def expected_errors(noise: npt.NDArray[np.float64], size: int, together: bool, s
     rng = np.random.default_rng(seed)
     contexts = rng.normal(size=(BUDGET, DIM))
     shocks = rng.normal(size=(ARMS, BUDGET)) * np.sqrt(noise)[:, None]
-    problem = eq.Problem(ARMS, DIM, BUDGET, np.eye(DIM))
+    problem = eq.Problem(ARMS, DIM, budget=BUDGET, moment=np.eye(DIM))
     experiment = eq.Experiment(problem, eq.TraceGain(), seed=1)
     pulls = [0] * ARMS
     for first in range(0, BUDGET, size):

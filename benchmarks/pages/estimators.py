@@ -60,7 +60,7 @@ def worlds(budget: int) -> dict[str, eq.Scenario]:
         "one arm opposite": common * np.append(np.ones(ARMS - 1), -1.0)[:, None],
         "common intercept 50": own + 50.0 * np.eye(DIM)[0],
     }
-    found = {}
+    found: dict[str, eq.Scenario] = {}
     for noise, variances in SCENARIOS.items():
         plain = eq.GaussianScenario(noise=variances, dim=DIM, budget=budget)
         for name, coef in coefs.items():
@@ -103,8 +103,8 @@ def main() -> None:
     for noise, variances in SCENARIOS.items():
         for dim, budget in GRID:
             trials = round(options.trials * SHARE_OF_TRIALS.get(dim, 1.0))
-            scenario = eq.GaussianScenario(noise=variances, dim=dim, budget=budget)
-            for policy, (loss, methods) in compare(scenario, trials, options.seed).items():
+            paper = eq.GaussianScenario(noise=variances, dim=dim, budget=budget)
+            for policy, (loss, methods) in compare(paper, trials, options.seed).items():
                 cells = [str(methods[method]["expected_max"]) for method in METHODS]
                 grid.append([noise, str(dim), str(budget), f"{trials:,}", policy, loss, *cells])
                 everything.append(methods)

@@ -74,7 +74,7 @@ def lab_rate() -> float:
 
 
 def equipoise_step(contexts: Matrix, outcomes: Matrix) -> Step:
-    problem = eq.Problem(ARMS, DIM, UNITS, np.eye(DIM))
+    problem = eq.Problem(ARMS, DIM, budget=UNITS, moment=np.eye(DIM))
     experiment = eq.Experiment(problem, eq.TraceUCB(), seed=1)
 
     def step(t: int) -> None:

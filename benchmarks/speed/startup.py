@@ -18,7 +18,7 @@ start = time.perf_counter()
 import numpy as np
 import equipoise as eq
 imported = time.perf_counter()
-experiment = eq.Experiment(eq.Problem(7, 10, 350, np.eye(10)), eq.TraceUCB())
+experiment = eq.Experiment(eq.Problem(7, 10, budget=350, moment=np.eye(10)), eq.TraceUCB())
 assignment = experiment.ask(np.ones(10))
 decided = time.perf_counter()
 experiment.tell(assignment.id, 1.0)

@@ -18,7 +18,7 @@ NOISE = np.sqrt([0.01, 0.02, 0.75, 1.0, 2.0, 2.0, 3.0])
 
 
 def measure_equipoise(contexts: np.ndarray, shocks: np.ndarray) -> list[tuple[int, float]]:
-    problem = eq.Problem(ARMS, DIM, UNITS, np.eye(DIM))
+    problem = eq.Problem(ARMS, DIM, budget=UNITS, moment=np.eye(DIM))
     warm = eq.Experiment(problem, eq.TraceUCB())
     for x in contexts[:200]:
         warm.tell(warm.ask(x).id, 0.5)

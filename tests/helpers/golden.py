@@ -168,10 +168,10 @@ def limits(policy):
     while run.experiment.remaining:
         asked = len(run.units)
         if asked == 20:
-            run.experiment.close("b")
+            run.experiment.close_arm("b")
         elif asked == 30:
-            run.experiment.reopen("b")
-            run.experiment.add("d", cost=0.5, floor=5)
+            run.experiment.reopen_arm("b")
+            run.experiment.add_arm("d", cost=0.5, floor=5)
         run.tell(run.ask())
     return run.found()
 
@@ -283,7 +283,9 @@ ENTRIES = {
         scenario(delay=pieces.Delay(mean=4.0), lost=0.1, moment="learned"), ["trace-ucb", "trace-gain"]
     ),
     "trials, limits": lambda: trials(
-        scenario(budget=90.0, costs=[1.0, 2.0, 0.5], floors=[5, 5, 5], caps=[40, None, None], estimator="pooled"),
+        scenario(
+            budget=90.0, costs=[1.0, 2.0, 0.5], floors=[5, 5, 5], caps=[40, None, None], estimator="pooled"
+        ),
         ["trace-ucb"],
     ),
     "trials, sparse": lambda: trials(

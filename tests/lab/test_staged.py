@@ -6,15 +6,15 @@ import warnings
 
 import numpy as np
 import pytest
+from equipoise.lab.staged import new_staged_bench, run_staged_trial, run_staged_trials
+from equipoise.lab.trials import new_ledger
+from equipoise.lab.world import draw_any_truth, new_world
 
 import equipoise as eq
 from equipoise.core.draws.streams import new_stream
 from equipoise.core.stages.fresh import number_trial
 from equipoise.errors import BudgetTooSmall, InvalidPolicy, InvalidScenario, SupportWarning
 from equipoise.lab import Delay, SparseTruth, StudentNoise
-from equipoise.lab.staged import new_staged_bench, run_staged_trial, run_staged_trials
-from equipoise.lab.trials import new_ledger
-from equipoise.lab.world import draw_any_truth, new_world
 
 NOISE = (0.1, 0.5, 1.0, 2.0)
 SPECS = [

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+from equipoise.lab.trials import new_bench, new_ledger, run_trials
 
 import equipoise as eq
 from equipoise.core.choice.ties import tie_order
-from equipoise.lab.trials import new_bench, new_ledger, run_trials
 
 UNEQUAL = (0.01, 0.02, 0.75, 1.0, 2.0, 2.0, 3.0)
 

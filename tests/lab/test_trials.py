@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from built_in import ONE_STAGE
+from equipoise.lab.trials import new_bench, new_ledger, run_trials
 
 import equipoise as eq
 from equipoise.core.estimates.estimators import METHODS
 from equipoise.core.stages.fresh import number_trial
 from equipoise.lab import Delay, OneHotContexts, StudentContexts, StudentNoise
-from equipoise.lab.trials import new_bench, new_ledger, run_trials
 
 UNEQUAL = (0.01, 0.02, 0.75, 1.0, 2.0, 2.0, 3.0)
 EQUAL = (1.0,) * 7

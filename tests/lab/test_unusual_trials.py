@@ -6,6 +6,8 @@ from functools import partial
 
 import numpy as np
 import pytest
+from equipoise.lab.trials import new_bench, new_ledger, run_trials
+from equipoise.lab.world import draw_delay, is_lost
 
 import equipoise as eq
 from equipoise.core.arms.state import LOST, TOLD
@@ -17,8 +19,6 @@ from equipoise.lab.pieces import (
     SkewedNoise,
     StudentNoise,
 )
-from equipoise.lab.trials import new_bench, new_ledger, run_trials
-from equipoise.lab.world import draw_delay, is_lost
 
 scenario = partial(eq.Scenario, noise=(0.5, 2.0), dim=3, budget=100)
 

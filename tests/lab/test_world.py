@@ -9,6 +9,15 @@ import math
 
 import numpy as np
 import pytest
+from equipoise.lab.world import (
+    draw_contexts,
+    draw_delay,
+    draw_outcome,
+    draw_shocks,
+    draw_truth,
+    is_lost,
+    new_world,
+)
 from scipy import stats
 
 import equipoise as eq
@@ -22,15 +31,6 @@ from equipoise.lab.pieces import (
     SkewedNoise,
     StudentContexts,
     StudentNoise,
-)
-from equipoise.lab.world import (
-    draw_contexts,
-    draw_delay,
-    draw_outcome,
-    draw_shocks,
-    draw_truth,
-    is_lost,
-    new_world,
 )
 
 RARE = 1e-6

@@ -9,6 +9,7 @@ import hashlib
 
 import numpy as np
 import pytest
+from equipoise.lab.world import draw_contexts, draw_delay, draw_outcome, draw_shocks, new_world
 from other_process import GENERIC, output_of
 
 import equipoise as eq
@@ -17,7 +18,6 @@ from equipoise.core.sparse import CRITERIA, fit_lasso, recover_support
 from equipoise.lab.pieces import Delay, SkewedNoise, StudentContexts
 from equipoise.lab.replay.fit import fit_table
 from equipoise.lab.replay.table import ReplayTable
-from equipoise.lab.world import draw_contexts, draw_delay, draw_outcome, draw_shocks, new_world
 
 PINNED = "9aa3213ace40eb49c5be078ca3bc5a243614c307fa66ae2dc8b04575b220c418"
 

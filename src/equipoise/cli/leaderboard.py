@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from equipoise.cli.cluster import check_cluster, cluster_option, executor_on
-from equipoise.cli.options import LARGEST_SEED, MOST_TRIALS, json_option, workers_option
+from equipoise.cli.options import LARGEST_SEED, MOST_TRIALS, import_option, json_option, workers_option
 from equipoise.cli.progress import labelled_progress
 from equipoise.cli.terminal import new_table, output, print_table, say
 from equipoise.cli.values import typed, whole_number
@@ -36,6 +36,7 @@ _OUTPUT = "equipoise-leaderboard"
     metavar="SPEC",
     help="See 'equipoise policies'; may be repeated. The oracle always runs.  [default: all]",
 )
+@import_option
 @click.option(
     "--trials",
     callback=typed(whole_number("--trials", "2000", least=2, most=MOST_TRIALS)),

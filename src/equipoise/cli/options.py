@@ -49,6 +49,23 @@ def value_option(
 workers_option = value_option(
     "--workers", whole_number("--workers", "2", least=1), "W", "Threads.  [default: all cores]"
 )
+
+
+def _import_all(ctx: click.Context, option: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
+    if given:
+        import equipoise as eq
+
+        for where in given:
+            eq.import_policies(where)
+    ctx.meta["imports"] = given
+    return given
+
+
+import_option = click.option(
+    "--import", "imports", multiple=True, is_eager=True, expose_value=False, callback=_import_all,
+    metavar="FILE.py|MODULE", help="Policies of your own; may be repeated.",
+)  # fmt: skip
+"""For every command that takes --policy; eager, so that whatever reads a policy knows them."""
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from equipoise.cli.options import import_option
 from equipoise.cli.terminal import new_table, output, print_table
 
 if TYPE_CHECKING:
@@ -15,17 +17,32 @@ if TYPE_CHECKING:
 
 
 @click.command("policies", short_help="The policies that --policy understands.")
+@import_option
 def command() -> None:
-    """List the policies by name, with what they do and their arguments."""
-    import equipoise as eq
+    """List the policies by name, with what they do and their arguments.
 
-    table = new_table("policy", "what it does", "arguments", text_columns=3)
-    for name, policy in eq.registered_policies().items():
-        table.add_row(name, _summary(policy), _arguments(policy))
+    Besides the package's own there are those of other packages that offer some, and of --import.
+    """
+    import equipoise as eq
+    from equipoise.core.policies.base.plugins import origin
+
+    policies = eq.registered_policies()
+    origins = {name: _shown(origin(policy)) for name, policy in policies.items()}
+    all_own = set(origins.values()) == {"equipoise"}
+    columns = ("policy", "what it does", "arguments", *(() if all_own else ("from",)))
+    table = new_table(*columns, text_columns=len(columns))
+    for name, policy in policies.items():
+        table.add_row(*(name, _summary(policy), _arguments(policy), origins[name])[: len(columns)])
     print_table(table, title="Policies; an argument that is unset may be left out")
     console = output()
     console.print("Write a policy as NAME[:key=value[:key=value…]], for example")
     console.print("  equipoise demo --policy trace-ucb:width=theory:bound=3:delta=0.05", soft_wrap=True)
+
+
+def _shown(place: str) -> str:
+    """A file as it would be typed here."""
+    path, here = Path(place), Path.cwd()
+    return str(path.relative_to(here)) if path.is_relative_to(here) else place
 
 
 def _summary(policy: type[Policy]) -> str:

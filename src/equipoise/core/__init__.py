@@ -16,6 +16,7 @@ Rooms, each of which imports only those below it:
 ``arithmetic/``  functions and sums with the same bits everywhere
 ``jit/``         how functions become machine code
 ``arrays``       names of array types
+``plain``        values as JSON and TOML hold them
 ``text_tables``  small tables for terminals and notebooks
 ===============  =============================================================================
 """

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -43,7 +43,7 @@ _BY_ARM: dict[str, Callable[[str, Any], tuple[Any, ...]]] = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Scenario:
     """Arms, units and every way in which they may differ from the textbook.
 
@@ -119,7 +119,7 @@ class Scenario:
         for name in ("coef", "moment"):
             value = getattr(self, name)
             if value is not None and not isinstance(value, str):
-                object.__setattr__(self, name, as_rows(value))
+                object.__setattr__(self, name, as_rows(name, value))
         if self.coef is not None and np.shape(self.coef) != (len(self.noise), self.dim):
             raise InvalidScenario(
                 f"coef has shape {np.shape(self.coef)}, expected {(len(self.noise), self.dim)}"
@@ -174,9 +174,9 @@ class Scenario:
         return Problem(
             self.arms,
             self.dim,
-            self.budget,
-            moment,
-            self.objective,
+            budget=self.budget,
+            moment=moment,
+            objective=self.objective,
             **by_arm,
             allow_small_budget=True,
         )
@@ -200,22 +200,22 @@ class Scenario:
 
         return ScenarioBench(self, policies, seed)
 
-    def replace(self, **changes: Any) -> Scenario:
+    def replace(self, **changes: Any) -> Self:
         """The same scenario with some fields changed."""
         return dataclasses.replace(self, **changes)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values; fields at their defaults are left out."""
+        """Plain values, for JSON, TOML and logs; fields at their defaults are left out."""
         from equipoise.lab.plain import scenario_to_dict
 
         return scenario_to_dict(self)
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Scenario:
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """The scenario that plain values describe."""
         from equipoise.lab.plain import scenario_from_dict
 
-        return scenario_from_dict(values)
+        return scenario_from_dict(cls, values)
 
     def to_toml(self) -> str:
         """The scenario as a TOML document."""
@@ -224,21 +224,22 @@ class Scenario:
         return dump_toml(self.to_dict())
 
     @classmethod
-    def from_toml(cls, text: str) -> Scenario:
+    def from_toml(cls, text: str) -> Self:
         """The scenario that a TOML document describes."""
         from equipoise.lab.plain import load_toml
 
-        values = load_toml(text)
-        try:
-            return cls.from_dict(values)
-        except EquipoiseError:
-            raise
-        except (TypeError, ValueError, ArithmeticError, AttributeError, RecursionError) as error:
-            # A value of another kind than its field, such as text where a number belongs.
-            raise InvalidScenario(
-                f"a value is of the wrong kind: {error}",
-                hint="scenario.to_toml(), or --save-scenario FILE.toml, shows how one is written",
-            ) from None
+        return cls.from_dict(load_toml(text))
+
+    # However a scenario was built, the same values are the same world.
+
+    def __eq__(self, other: object) -> bool:
+        return self._values() == other._values() if isinstance(other, Scenario) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._values())
+
+    def _values(self) -> tuple[object, ...]:
+        return tuple(getattr(self, field.name) for field in dataclasses.fields(self))
 
     def _check_pieces(self) -> None:
         for name, kinds in KINDS.items():
@@ -298,21 +299,44 @@ class Scenario:
                     raise InvalidScenario(f"{len(values)} {name} for {len(self.noise)} arms")
 
 
-def GaussianScenario(  # noqa: N802 - reads as the kind of scenario that it makes
-    noise: Sequence[float],
-    dim: int,
-    budget: float,
-    *,
-    covariance: Covariance | npt.ArrayLike = "identity",
-    coef: npt.ArrayLike | None = None,
-    **pieces: Any,
-) -> Scenario:
-    """Linear arms, Gaussian contexts and noise: the paper's setting, with any piece replaced."""
-    return Scenario(
-        noise=noise,  # type: ignore[arg-type]
-        dim=dim,
-        budget=budget,
-        contexts=GaussianContexts(covariance=covariance),  # type: ignore[arg-type]
-        coef=coef,  # type: ignore[arg-type]
-        **pieces,
-    )
+_STANDARD = GaussianContexts()
+
+
+class GaussianScenario(Scenario):
+    """Linear arms, Gaussian contexts and noise: the paper's setting, with any piece replaced.
+
+    It is a :class:`Scenario` with a shorter way to be built, and equal to one with the same fields.
+
+    Parameters
+    ----------
+    noise, dim, budget
+        As for :class:`Scenario`.
+    covariance
+        That of the contexts: ``"identity"``, ``"ar1:RHO"`` or rows of numbers.
+    pieces
+        Other fields of :class:`Scenario`.
+    """
+
+    def __init__(
+        self,
+        noise: Sequence[float],
+        dim: int,
+        budget: float,
+        *,
+        covariance: Covariance | npt.ArrayLike | None = None,
+        contexts: Contexts = _STANDARD,
+        **pieces: Any,
+    ) -> None:
+        if covariance is not None:
+            if not isinstance(contexts, GaussianContexts):
+                raise InvalidScenario(
+                    f"{contexts!r} have no covariance", hint="leave covariance or contexts out"
+                )
+            contexts = dataclasses.replace(contexts, covariance=covariance)  # type: ignore[arg-type]
+        super().__init__(
+            noise=noise,  # type: ignore[arg-type]
+            dim=dim,
+            budget=budget,
+            contexts=contexts,
+            **pieces,
+        )

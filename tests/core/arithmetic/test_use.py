@@ -96,7 +96,7 @@ def test_what_is_no_offence():
 
 @pytest.mark.parametrize("delta", [0.05, 0.3, 1e-8])
 def test_chi_square_widths(delta):
-    problem = eq.Problem(2, 3, 40)
+    problem = eq.Problem(2, 3, budget=40)
     settings = eq.TraceUCB(width="chi-square", delta=delta).settings(problem)
     assert settings[2] == 40.0
     assert settings[3:].tolist() == (np.arange(1, 41) / chi_square_quantiles(40, delta)).tolist()
@@ -107,7 +107,7 @@ def test_whitener_of_any_moment(dim, seed):
     rng = np.random.default_rng(seed)
     root = rng.normal(size=(dim + 2, dim)) * np.exp(rng.normal(size=dim) * 20.0)
     moment = root.T @ root
-    lower = eq.Problem(1, dim, dim + 1, moment).whitener()
+    lower = eq.Problem(1, dim, budget=dim + 1, moment=moment).whitener()
     scale = np.sqrt(np.diag(moment))
     np.testing.assert_allclose(
         lower @ lower.T / scale / scale[:, None], moment / scale / scale[:, None], atol=1e-13
@@ -118,8 +118,8 @@ def test_moments_that_are_nearly_singular():
     def moment(gap):
         return [[1.0, 1.0 - gap], [1.0 - gap, 1.0]]
 
-    assert eq.Problem(1, 2, 3, moment(1e-12)).whitener() is not None
+    assert eq.Problem(1, 2, budget=3, moment=moment(1e-12)).whitener() is not None
     with pytest.raises(InvalidMoment, match="never varies"):
-        eq.Problem(1, 2, 3, moment(1e-16))
+        eq.Problem(1, 2, budget=3, moment=moment(1e-16))
     with pytest.raises(InvalidMoment, match="never varies"):
-        eq.Problem(1, 3, 4, np.ones((3, 3)) + np.diag([0.0, 0.0, 1.0]))
+        eq.Problem(1, 3, budget=4, moment=np.ones((3, 3)) + np.diag([0.0, 0.0, 1.0]))

@@ -139,7 +139,7 @@ class TestPending:
     """Design and data part ways while outcomes are awaited."""
 
     def experiment(self, moment, budget=200):
-        return eq.Experiment(eq.Problem(["a", "b"], 3, budget, moment), eq.TraceUCB(), seed=1)
+        return eq.Experiment(eq.Problem(["a", "b"], 3, budget=budget, moment=moment), eq.TraceUCB(), seed=1)
 
     @pytest.mark.parametrize("moment", [None, np.diag([1.0, 2.0, 0.5])], ids=["learned", "given"])
     def test_pending_contexts_count_in_the_trace(self, moment):
@@ -239,7 +239,7 @@ class TestRemoval:
 
     def run(self, skip=(), changed=None, moment=None):
         rng = np.random.default_rng(9)
-        problem = eq.Problem(["a", "b", "c"], 3, 90, moment)
+        problem = eq.Problem(["a", "b", "c"], 3, budget=90, moment=moment)
         experiment = eq.Experiment(problem, eq.Uniform(), seed=2)
         for t in range(90):
             x, y = rng.normal(size=3), float(rng.normal())
@@ -278,7 +278,7 @@ class TestRemoval:
 
     def test_withdrawing_a_pending_unit(self):
         rng = np.random.default_rng(10)
-        experiment = eq.Experiment(eq.Problem(2, 2, 40, np.eye(2)), eq.TraceUCB())
+        experiment = eq.Experiment(eq.Problem(2, 2, budget=40, moment=np.eye(2)), eq.TraceUCB())
         for _ in range(20):
             experiment.tell(experiment.ask(rng.normal(size=2)).id, float(rng.normal()))
         before = copy.deepcopy(experiment)

@@ -73,7 +73,9 @@ def test_an_arm_without_noise_does_not_drag_the_others_along():
     """One target is a linear function of the context: its σ̂² is rounding."""
     assert pooled([1e-31, 1.0, 1.2, 0.9], 30)[0] > 1e-3
     rng = np.random.default_rng(2)
-    experiment = eq.Experiment(eq.Problem(["exact", "noisy"], 2, 60, np.eye(2)), "trace-gain", seed=1)
+    experiment = eq.Experiment(
+        eq.Problem(["exact", "noisy"], 2, budget=60, moment=np.eye(2)), "trace-gain", seed=1
+    )
     for _ in range(60):
         x = rng.normal(size=2)
         unit = experiment.ask(x)

@@ -12,7 +12,7 @@ from equipoise.errors import BudgetExhausted, InvalidContext
 
 
 def problem(budget=120, moment=True):
-    return eq.Problem(4, 5, budget, np.eye(5) if moment else None)
+    return eq.Problem(4, 5, budget=budget, moment=np.eye(5) if moment else None)
 
 
 def test_a_batch_of_one_is_an_ask():
@@ -88,9 +88,9 @@ def test_nothing_is_written_when_the_budget_is_over(policy):
 def test_arms_that_may_not_be_chosen_do_not_decide_the_order():
     """A closed arm that never started leaves the order of the others as it is without the arm."""
     contexts = np.random.default_rng(1).normal(size=(40, 3))
-    three = eq.Experiment(eq.Problem(["a", "b", "c"], 3, 80, np.eye(3)), "trace-gain", seed=2)
-    three.close("c")
-    two = eq.Experiment(eq.Problem(["a", "b"], 3, 80, np.eye(3)), "trace-gain", seed=2)
+    three = eq.Experiment(eq.Problem(["a", "b", "c"], 3, budget=80, moment=np.eye(3)), "trace-gain", seed=2)
+    three.close_arm("c")
+    two = eq.Experiment(eq.Problem(["a", "b"], 3, budget=80, moment=np.eye(3)), "trace-gain", seed=2)
     for experiment in (three, two):
         for x in contexts[:20]:
             experiment.tell(experiment.ask(x).id, float(x[0] ** 3))
@@ -101,7 +101,9 @@ def test_arms_that_may_not_be_chosen_do_not_decide_the_order():
 @pytest.mark.parametrize("policy", ["trace-gain", "uniform"])
 def test_money_that_runs_out_within_a_batch_leaves_everything_as_it_was(policy):
     costs = {"dear": 10.0}
-    experiment = eq.Experiment(eq.Problem(["cheap", "dear"], 1, 62, np.eye(1), costs=costs), policy, seed=1)
+    experiment = eq.Experiment(
+        eq.Problem(["cheap", "dear"], 1, budget=62, moment=np.eye(1), costs=costs), policy, seed=1
+    )
     contexts = np.random.default_rng(1).normal(size=(60, 1))
     before = [array.tobytes() for array in experiment._state[:2]], experiment.spent
     assert experiment.remaining >= 30
@@ -122,7 +124,7 @@ def test_data_frames_are_batches():
 def expected_error(joint, seed):
     """Mean over the arms, whose noise is 1, after two batches of 50."""
     rng = np.random.default_rng(seed)
-    experiment = eq.Experiment(eq.Problem(4, 10, 100, np.eye(10)), "trace-gain", seed=2)
+    experiment = eq.Experiment(eq.Problem(4, 10, budget=100, moment=np.eye(10)), "trace-gain", seed=2)
     for _ in range(2):
         contexts, noise = rng.normal(size=(50, 10)), rng.normal(size=(50, 4))
         units = experiment.ask_many(contexts) if joint else [experiment.ask(x) for x in contexts]

@@ -14,7 +14,9 @@ from equipoise.errors import InvalidPolicy
 
 def run(chance, seed=1, units=400, arms=("a", "b", "c", "d")):
     rng = np.random.default_rng(7)
-    experiment = eq.Experiment(eq.Problem(arms, 2, units, np.eye(2)), eq.TraceGain(chance=chance), seed=seed)
+    experiment = eq.Experiment(
+        eq.Problem(arms, 2, budget=units, moment=np.eye(2)), eq.TraceGain(chance=chance), seed=seed
+    )
     assigned = []
     for _ in range(units):
         unit = experiment.ask(rng.normal(size=2))
@@ -83,7 +85,7 @@ def test_a_policy_that_does_not_look_cannot_leave_units_to_chance():
             return -float(arm.count)
 
     with pytest.raises(InvalidPolicy, match=r"Blind\(\) leaves 0\.5 of the units to chance"):
-        eq.Experiment(eq.Problem(2, 1, 10), Blind())
+        eq.Experiment(eq.Problem(2, 1, budget=10), Blind())
 
 
 @pytest.mark.parametrize("chance", [-0.1, 1.1, "often", float("nan"), (0.1, 0.2)])

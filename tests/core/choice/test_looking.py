@@ -17,7 +17,7 @@ COVARIANCE = np.array([[2.0, 0.5, 0.0], [0.5, 1.0, 0.3], [0.0, 0.3, 0.5]])
 def started(moment, units, seed=1, policy="trace-gain", arms=3, told=True):
     """An experiment some units old; every third outcome stays out unless all are told."""
     rng = np.random.default_rng(seed)
-    experiment = eq.Experiment(eq.Problem(arms, 3, 200, moment), policy, seed=seed)
+    experiment = eq.Experiment(eq.Problem(arms, 3, budget=200, moment=moment), policy, seed=seed)
     for _ in range(units):
         unit = experiment.ask(rng.normal(size=3) @ np.linalg.cholesky(COVARIANCE).T)
         if told or unit.id % 3:
@@ -90,7 +90,7 @@ def test_arms_that_are_not_starting_wait():
 
 def test_scores_are_those_of_the_page():
     """u·gain·(1 + T)/T of two arms, by dense algebra."""
-    experiment = eq.Experiment(eq.Problem(["a", "b"], 2, 100, np.eye(2)), "trace-gain", seed=1)
+    experiment = eq.Experiment(eq.Problem(["a", "b"], 2, budget=100, moment=np.eye(2)), "trace-gain", seed=1)
     rng = np.random.default_rng(3)
     for _ in range(40):
         unit = experiment.ask(rng.normal(size=2))
@@ -117,7 +117,7 @@ def noise_ratio(experiment):
 def test_contexts_that_never_span_the_space(moment):
     """Two features that are always equal: nothing is invertible, and units are still shared out."""
     rng = np.random.default_rng(5)
-    experiment = eq.Experiment(eq.Problem(3, 3, 90, moment), "trace-gain", seed=1)
+    experiment = eq.Experiment(eq.Problem(3, 3, budget=90, moment=moment), "trace-gain", seed=1)
     for _ in range(90):
         x = rng.normal(size=3)
         x[2] = x[1]
@@ -130,7 +130,9 @@ def test_contexts_that_never_span_the_space(moment):
 def test_a_rare_category_does_not_hold_up_the_others():
     """One-hot contexts whose last category is rare: arms without it are not forced for ever."""
     rng = np.random.default_rng(8)
-    experiment = eq.Experiment(eq.Problem(3, 4, 400, np.diag([0.4, 0.3, 0.28, 0.02])), "trace-gain", seed=1)
+    experiment = eq.Experiment(
+        eq.Problem(3, 4, budget=400, moment=np.diag([0.4, 0.3, 0.28, 0.02])), "trace-gain", seed=1
+    )
     deviations = dict(zip(experiment.problem.arms, [0.2, 1.0, 2.0], strict=True))
     for _ in range(400):
         unit = experiment.ask(np.eye(4)[rng.choice(4, p=[0.4, 0.3, 0.28, 0.02])])
@@ -145,7 +147,7 @@ def test_a_rare_category_does_not_hold_up_the_others():
 def test_zero_and_repeated_contexts_never_break_a_choice(arms, dim, seed, learned):
     rng = np.random.default_rng(seed)
     budget = arms * (dim + 1) + 12
-    problem = eq.Problem(arms, dim, budget, None if learned else np.eye(dim))
+    problem = eq.Problem(arms, dim, budget=budget, moment=None if learned else np.eye(dim))
     experiment = eq.Experiment(problem, "trace-gain", seed=seed)
     pool = np.vstack([np.zeros(dim), np.eye(dim), 1e6 * rng.normal(size=(2, dim))])
     for _ in range(budget):

@@ -53,7 +53,7 @@ def test_seed_number_and_name_all_count(change):
 
 
 def test_an_experiment_is_trial_0_and_other_numbers_have_other_orders():
-    problem = eq.Problem(["a", "b", "c", "d", "e"], 2, 50)
+    problem = eq.Problem(["a", "b", "c", "d", "e"], 2, budget=50)
     state = trial_state(problem, eq.Uniform(), 9, capacity=1)
     assert state.arms["order"].tolist() == tie_order(problem.arms, 9).tolist()
     number_trial(state, problem, 6)

@@ -19,7 +19,7 @@ SKEWED = np.array([[2.0, 0.3, 0.0], [0.3, 1.0, -0.2], [0.0, -0.2, 0.5]])
 
 
 def trained(policy="trace-ucb", moment=SKEWED, units=120, budget=150, seed=0, **options):
-    problem = eq.Problem(["a", "b"], 3, budget, moment, **options)
+    problem = eq.Problem(["a", "b"], 3, budget=budget, moment=moment, **options)
     experiment = eq.Experiment(problem, policy, seed=1)
     rng = np.random.default_rng(seed)
     truth = {"a": np.array([1.0, -2.0, 0.5]), "b": np.array([0.0, 1.0, 3.0])}
@@ -115,7 +115,7 @@ def test_adaptive_allocation_widens_intervals():
 
 
 def test_elasticity_of_a_policy_that_pools_counts_the_pool():
-    problem = eq.Problem(["a", "b", "c", "d"], 3, 60, np.eye(3))
+    problem = eq.Problem(["a", "b", "c", "d"], 3, budget=60, moment=np.eye(3))
     experiment = eq.Experiment(problem, eq.TraceGain(caution=2.0), seed=1)
     rng = np.random.default_rng(4)
     while experiment.remaining:
@@ -207,7 +207,7 @@ def test_sequence_and_tables():
 
 
 def test_names_are_escaped_in_html():
-    experiment = eq.Experiment(eq.Problem(["<b>", "c"], 1, 10), "uniform")
+    experiment = eq.Experiment(eq.Problem(["<b>", "c"], 1, budget=10), "uniform")
     assert "<b>" not in experiment.estimates()._repr_html_().replace("<tbody>", "")
 
 
@@ -271,8 +271,8 @@ class TestEllipsoid:
 
 @pytest.mark.parametrize("ridge", [0.0, None, "pooled", "empirical-bayes", "leave-one-out"])
 def test_arms_that_are_not_determined_have_no_expected_error(ridge):
-    experiment = eq.Experiment(eq.Problem(3, 2, 40, np.eye(2)), seed=1)
-    experiment.close("arm-2")
+    experiment = eq.Experiment(eq.Problem(3, 2, budget=40, moment=np.eye(2)), seed=1)
+    experiment.close_arm("arm-2")
     rng = np.random.default_rng(1)
     for _ in range(20):
         experiment.tell(experiment.ask(rng.normal(size=2)).id, rng.normal())
@@ -290,7 +290,7 @@ def test_inflation_is_a_number_where_scores_are_not_positive():
         def score(arm, trial, settings):
             return np.log(arm.noise_variance * arm.trace)
 
-    experiment = eq.Experiment(eq.Problem(3, 2, 60, np.eye(2)), LogScore(), seed=1)
+    experiment = eq.Experiment(eq.Problem(3, 2, budget=60, moment=np.eye(2)), LogScore(), seed=1)
     rng = np.random.default_rng(1)
     for _ in range(60):
         unit = experiment.ask(rng.normal(size=2))

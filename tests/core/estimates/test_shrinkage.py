@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from equipoise.lab.trials import new_bench, new_ledger, run_trials
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
@@ -13,7 +14,6 @@ from scipy import stats
 import equipoise as eq
 from equipoise.core.estimates.estimators import METHODS
 from equipoise.core.estimates.estimators.stein import signal_variance
-from equipoise.lab.trials import new_bench, new_ledger, run_trials
 
 STEIN = ["empirical-bayes", "pooled"]
 SKEWED = np.array([[2.0, 0.3, 0.0, 0.1], [0.3, 1.0, -0.2, 0.0], [0.0, -0.2, 0.5, 0.0], [0.1, 0.0, 0.0, 1.0]])
@@ -36,7 +36,9 @@ def run(
     shocks = math.sqrt(noise) * rng.normal(size=units)
     if mix is not None and moment is not None:
         moment = mix @ moment @ mix.T
-    problem = eq.Problem(list(names), dim, budget or max(units, 1), moment, allow_small_budget=True)
+    problem = eq.Problem(
+        list(names), dim, budget=budget or max(units, 1), moment=moment, allow_small_budget=True
+    )
     experiment = eq.Experiment(problem, "uniform", seed=1)
     for x, shock in zip(drawn, shocks, strict=True):
         assignment = experiment.ask(x if mix is None else mix @ x)
@@ -261,7 +263,7 @@ def test_an_arm_without_data_borrows_from_arms_that_are_alike(moment):
 @pytest.mark.parametrize("method", METHODS)
 def test_a_feature_that_never_varies(method):
     rng = np.random.default_rng(0)
-    problem = eq.Problem(list(NAMES), 4, 60)
+    problem = eq.Problem(list(NAMES), 4, budget=60)
     experiment = eq.Experiment(problem, "uniform")
     for _ in range(60):
         x = np.append(rng.normal(size=3), 0.0)
@@ -276,7 +278,7 @@ def test_a_feature_that_never_varies(method):
 @pytest.mark.parametrize("value", [0.0, 5.0])
 @pytest.mark.parametrize("method", METHODS)
 def test_constant_outcomes(method, value):
-    problem = eq.Problem(list(NAMES), 4, 60, np.eye(4))
+    problem = eq.Problem(list(NAMES), 4, budget=60, moment=np.eye(4))
     experiment = eq.Experiment(problem, "uniform")
     rng = np.random.default_rng(0)
     for _ in range(60):

@@ -35,7 +35,9 @@ class AllMethods(RuleBasedStateMachine):
         spec=st.sampled_from(SPECS), terms=st.sampled_from(TERMS), learned=st.booleans(), seed=ids.map(abs)
     )
     def begin(self, spec, terms, learned, seed):
-        self.problem = eq.Problem(["a", "b"], DIM, BUDGET, None if learned else np.diag([1.0, 4.0]), **terms)
+        self.problem = eq.Problem(
+            ["a", "b"], DIM, budget=BUDGET, moment=None if learned else np.diag([1.0, 4.0]), **terms
+        )
         self.start = lambda: eq.Experiment(self.problem, spec, seed=seed)
         self.experiment = self.start()
         self.costs = {"a": 1.0, "b": 1.0, **terms.get("costs", {})}
@@ -120,8 +122,8 @@ class AllMethods(RuleBasedStateMachine):
     @rule(arm=names, close=st.booleans())
     def close_or_reopen(self, arm, close):
         if arm not in self.costs:
-            return self.refuses("close" if close else "reopen", arm)
-        self.does("close" if close else "reopen", arm)
+            return self.refuses("close_arm" if close else "reopen_arm", arm)
+        self.does("close_arm" if close else "reopen_arm", arm)
         (self.closed.add if close else self.closed.discard)(arm)
 
     @rule(
@@ -129,10 +131,10 @@ class AllMethods(RuleBasedStateMachine):
     )
     def add(self, arm, cost, floor):
         if arm in self.costs:
-            return self.refuses("add", arm, cost=cost, floor=floor)
+            return self.refuses("add_arm", arm, cost=cost, floor=floor)
         before = fingerprint(self.experiment)
         try:
-            self.does("add", arm, cost=cost, floor=floor)
+            self.does("add_arm", arm, cost=cost, floor=floor)
         except eq.errors.BudgetTooSmall:
             assert fingerprint(self.experiment) == before
         else:
@@ -166,7 +168,7 @@ class AllMethods(RuleBasedStateMachine):
         experiment, before = self.experiment, fingerprint(self.experiment)
         assert experiment.asked == len(self.units)
         assert experiment.problem.arms == tuple(self.costs)
-        assert experiment.closed == tuple(arm for arm in self.costs if arm in self.closed)
+        assert experiment.closed_arms == tuple(arm for arm in self.costs if arm in self.closed)
         assert experiment.pending == [k + 1 for k, unit in enumerate(self.units) if unit[0] == PENDING]
         assert experiment.spent == pytest.approx(sum(self.costs[unit[1]] for unit in self.units))
         if self.closed == set(self.costs):

@@ -15,7 +15,7 @@ from equipoise.core.experiment.asking import ask_one
 
 def started(spec="trace-gain", units=25, **terms):
     rng = np.random.default_rng(2)
-    experiment = eq.Experiment(eq.Problem(["a", "b", "c"], 2, 40, None, **terms), spec, seed=6)
+    experiment = eq.Experiment(eq.Problem(["a", "b", "c"], 2, budget=40, **terms), spec, seed=6)
     for _ in range(units):
         experiment.tell(experiment.ask(rng.normal(size=2)).id, float(rng.normal()))
     return experiment
@@ -35,7 +35,7 @@ def decided(experiment, told=CHOOSE, rows=None):
 def test_a_recorded_history_is_followed_to_the_same_bits(spec):
     """Told the arms of another experiment: the same scores all the way, and the same state."""
     rng = np.random.default_rng(0)
-    chosen = eq.Experiment(eq.Problem(["a", "b", "c"], 2, 40, None), spec, seed=6)
+    chosen = eq.Experiment(eq.Problem(["a", "b", "c"], 2, budget=40), spec, seed=6)
     followed = copy.deepcopy(chosen)
     record = followed._record
     for _ in range(40):
@@ -65,7 +65,7 @@ def test_the_told_arm_gets_the_unit(told):
 def test_without_a_decision_nothing_changes():
     closed, full, short = started(), started(units=40), started()
     for arm in "abc":
-        closed.close(arm)
+        closed.close_arm(arm)
     cases = [(closed, CHOOSE, None, NO_ARM), (full, CHOOSE, None, NO_ARM), (full, 1, None, NO_ARM)]
     cases += [(short, 3, None, NO_ARM), (short, CHOOSE, 25, NO_ROOM), (closed, 0, None, NO_ARM)]
     for experiment, told, rows, code in cases:

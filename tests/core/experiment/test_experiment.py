@@ -28,7 +28,7 @@ from equipoise.errors import (
 
 
 def fresh(budget=30, moment=None, policy="trace-ucb", seed=3):
-    return eq.Experiment(eq.Problem(["a", "b"], 2, budget, moment), policy, seed=seed)
+    return eq.Experiment(eq.Problem(["a", "b"], 2, budget=budget, moment=moment), policy, seed=seed)
 
 
 def fingerprint(experiment):
@@ -182,7 +182,7 @@ def test_bad_problem_and_policy():
     with pytest.raises(InvalidArgument, match="not a Problem"):
         eq.Experiment("problem", "uniform")
     with pytest.raises(eq.errors.InvalidPolicy, match="not a policy"):
-        eq.Experiment(eq.Problem(2, 2, 30), 5)
+        eq.Experiment(eq.Problem(2, 2, budget=30), 5)
     with pytest.raises(UnknownArm, match="no arm 'z'"):
         fresh().data("z")
 
@@ -198,7 +198,7 @@ def test_seed_orders_ties_by_name_not_by_place():
 
 
 def test_room_grows_with_the_rows():
-    experiment = eq.Experiment(eq.Problem(2, 1, 5_000, [[1.0]]), "uniform")
+    experiment = eq.Experiment(eq.Problem(2, 1, budget=5_000, moment=[[1.0]]), "uniform")
     for t in range(3_000):
         experiment.tell(experiment.ask([1.0 + t % 7]).id, float(t % 5))
     assert sum(experiment.counts.values()) == 3_000
@@ -237,7 +237,7 @@ class Life(RuleBasedStateMachine):
     def __init__(self):
         super().__init__()
         self.experiment = eq.Experiment(
-            eq.Problem(["a", "b", "c"], 2, self.budget, None), eq.TraceUCB(), seed=1
+            eq.Problem(["a", "b", "c"], 2, budget=self.budget), eq.TraceUCB(), seed=1
         )
         self.rows = {}
 

@@ -26,7 +26,7 @@ CONTEXTS = np.random.default_rng(9).normal(size=(400, DIM))
 def started(spec, units=30, budget=80, seed=4, **terms):
     """Some units old, with outcomes told, late and lost."""
     rng = np.random.default_rng(seed)
-    problem = eq.Problem(["a", "b"], DIM, budget, None, **terms)
+    problem = eq.Problem(["a", "b"], DIM, budget=budget, **terms)
     experiment = eq.Experiment(problem, spec, seed=seed)
     for t in range(units):
         unit = experiment.ask(CONTEXTS[t])
@@ -39,7 +39,7 @@ def started(spec, units=30, budget=80, seed=4, **terms):
 
 def full_room(spec):
     """Every row is taken, and the budget allows more."""
-    experiment = eq.Experiment(eq.Problem(2, DIM, 3_000, np.eye(DIM)), spec, seed=1)
+    experiment = eq.Experiment(eq.Problem(2, DIM, budget=3_000, moment=np.eye(DIM)), spec, seed=1)
     for t in range(1024):
         experiment.tell(experiment.ask(CONTEXTS[t % 400]).id, float(t % 7))
     return experiment
@@ -47,7 +47,7 @@ def full_room(spec):
 
 def before_a_stage():
     """The next unit is the first one of another stage."""
-    experiment = eq.Experiment(eq.Problem(["a", "b"], DIM, 80, None), "sparse-trace-ucb:screen=6", seed=2)
+    experiment = eq.Experiment(eq.Problem(["a", "b"], DIM, budget=80), "sparse-trace-ucb:screen=6", seed=2)
     while not experiment._stage.is_due():
         x = CONTEXTS[experiment.asked]
         experiment.tell(experiment.ask(x).id, float(2 * x[1] + x[0]))
@@ -75,9 +75,9 @@ CALLS = {
     "correct": (lambda: started("trace-gain"), lambda e: e.correct(2, 0.5)),
     "lose": (lambda: started("trace-gain"), lambda e: e.lose(1)),
     "withdraw": (lambda: started("trace-gain"), lambda e: e.withdraw(2)),
-    "close": (lambda: started("trace-gain"), lambda e: e.close("a")),
-    "add": (lambda: started("trace-gain"), lambda e: e.add("c", cost=0.7, floor=5)),
-    "add, choosing features": (before_a_stage, lambda e: e.add("c")),
+    "close": (lambda: started("trace-gain"), lambda e: e.close_arm("a")),
+    "add": (lambda: started("trace-gain"), lambda e: e.add_arm("c", cost=0.7, floor=5)),
+    "add, choosing features": (before_a_stage, lambda e: e.add_arm("c")),
     "estimates": (lambda: started("trace-gain"), lambda e: e.estimates()),
     "estimates, stages": (before_a_stage, lambda e: quiet(e.estimates)),
     "properties": (
@@ -86,7 +86,7 @@ CALLS = {
             e.asked,
             e.remaining,
             e.spent,
-            e.closed,
+            e.closed_arms,
             e.pending,
             e.counts,
             e.support,
@@ -152,7 +152,7 @@ def later(experiment):
         unit = experiment.ask(CONTEXTS[100 + t])
         found.append((unit.id, unit.arm, unit.score_values.tobytes()))
         experiment.tell(unit.id, float(t % 3))
-    experiment.close("a" if "a" in experiment.problem.arms else "arm-1")
+    experiment.close_arm("a" if "a" in experiment.problem.arms else "arm-1")
     return found, fingerprint(experiment)
 
 
@@ -227,7 +227,7 @@ needs_signals = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no 
 @pytest.mark.parametrize("spec", ["trace-ucb", "trace-gain"])
 def test_real_signals_lose_no_unit_and_tear_nothing(spec):
     lots = random.Random(3)
-    experiment = eq.Experiment(eq.Problem(["a", "b"], DIM, 200_000, None), spec, seed=1)
+    experiment = eq.Experiment(eq.Problem(["a", "b"], DIM, budget=200_000), spec, seed=1)
     given, hits = {}, 0
     with Alarm(interrupted) as alarm:
         for _ in range(150):
@@ -338,7 +338,7 @@ def test_what_is_read_is_of_one_moment(start):
     changes = [
         lambda one: one.correct(2, 5.0),
         lambda one: one.ask([1.0, 1.0, 2.0]),
-        lambda one: one.close(one.problem.arms[0]),
+        lambda one: one.close_arm(one.problem.arms[0]),
         lambda one: one.tell(one.asked, 3.0),
     ]
     original = start()
@@ -377,7 +377,7 @@ def test_an_error_of_a_signal_handler_reaches_the_caller_and_nothing_is_done_twi
     def give_up(*_):
         raise TimeoutError
 
-    experiment = eq.Experiment(eq.Problem(2, DIM, 3_000, np.eye(DIM)), "trace-ucb", seed=1)
+    experiment = eq.Experiment(eq.Problem(2, DIM, budget=3_000, moment=np.eye(DIM)), "trace-ucb", seed=1)
     experiment.tell(experiment.ask(CONTEXTS[0]).id, 1.0)
     draw, reached = random.Random(3), 0
     before = signal.signal(signal.SIGALRM, give_up)

@@ -58,7 +58,7 @@ def live(experiment):
 def history(spec, moment, seed, *, look_on):
     """Decisions with late, lost, corrected and withdrawn outcomes; ``look_on`` is called at every event."""
     rng = np.random.default_rng(seed)
-    problem = eq.Problem(ARMS, DIM, 90, moment)
+    problem = eq.Problem(ARMS, DIM, budget=90, moment=moment)
     experiment = eq.Experiment(problem, spec, seed=seed)
     waiting, decisions = [], []
     for t in range(90):
@@ -108,7 +108,7 @@ def test_no_read_changes_a_byte_or_a_decision(spec, moment):
 
 
 def test_what_is_read_is_not_shared():
-    experiment = eq.Experiment(eq.Problem(ARMS, DIM, 60, np.eye(DIM)), "trace-ucb", seed=1)
+    experiment = eq.Experiment(eq.Problem(ARMS, DIM, budget=60, moment=np.eye(DIM)), "trace-ucb", seed=1)
     rng = np.random.default_rng(0)
     unit = None
     for _ in range(40):
@@ -125,7 +125,7 @@ def test_what_is_read_is_not_shared():
 
 
 def test_problem_policy_and_seed_cannot_be_replaced():
-    experiment = eq.Experiment(eq.Problem(ARMS, DIM, 60, np.eye(DIM)), "trace-ucb", seed=1)
+    experiment = eq.Experiment(eq.Problem(ARMS, DIM, budget=60, moment=np.eye(DIM)), "trace-ucb", seed=1)
     for name in ("problem", "policy", "seed"):
         with pytest.raises(AttributeError):
             setattr(experiment, name, None)

@@ -56,11 +56,13 @@ class Feed:
 
 
 def fingerprint(experiment):
-    return [array.tobytes() for array in experiment._state], experiment.problem, experiment.closed
+    return [array.tobytes() for array in experiment._state], experiment.problem, experiment.closed_arms
 
 
 def two_arms(spec, budget=90, moment=None, **limits):
-    return eq.Experiment(eq.Problem(["a", "b"], 2, budget, moment, "mean", **limits), spec, seed=6)
+    return eq.Experiment(
+        eq.Problem(["a", "b"], 2, budget=budget, moment=moment, objective="mean", **limits), spec, seed=6
+    )
 
 
 @pytest.mark.parametrize("spec", SPECS)
@@ -71,16 +73,16 @@ def test_a_closed_arm_gets_nothing_and_stays(spec, moment, units):
     for _ in range(units):
         feed.step(experiment)
     before = experiment.counts
-    experiment.close("a")
-    experiment.close("a")
-    assert experiment.closed == ("a",)
+    experiment.close_arm("a")
+    experiment.close_arm("a")
+    assert experiment.closed_arms == ("a",)
     assert {feed.step(experiment) for _ in range(15)} == {"b"}
     assert experiment.counts["a"] == before["a"]
     assert [arm.arm for arm in experiment.estimates()] == ["a", "b"]
     again = pickle.loads(pickle.dumps(experiment))
     for one in (experiment, again):
-        one.reopen("a")
-    assert experiment.closed == ()
+        one.reopen_arm("a")
+    assert experiment.closed_arms == ()
     assert [feed.step(experiment) for _ in range(30)].count("a") > 0
     other = Feed(1)
     assert {other.step(again) for _ in range(30)} <= {"a", "b"}
@@ -91,30 +93,30 @@ def test_closing_everything():
     experiment, feed = two_arms("trace-gain"), Feed(1)
     feed.step(experiment)
     for arm in ("a", "b"):
-        experiment.close(arm)
+        experiment.close_arm(arm)
     assert experiment.remaining == 0
     before = fingerprint(experiment)
     with pytest.raises(NoArmLeft, match="closed or at its cap, with 89 of the budget left"):
         experiment.ask([1.0, 1.0])
     assert fingerprint(experiment) == before
-    experiment.reopen("b")
+    experiment.reopen_arm("b")
     assert experiment.remaining == 89
     assert feed.step(experiment) == "b"
     with pytest.raises(UnknownArm, match="no arm 'z'"):
-        experiment.close("z")
+        experiment.close_arm("z")
     with pytest.raises(UnknownArm, match="no arm 'z'"):
-        experiment.reopen("z")
+        experiment.reopen_arm("z")
 
 
 def test_a_closed_arm_reserves_nothing():
     experiment, feed = two_arms("uniform", budget=40, floors={"a": 20}, caps={"b": 30}), Feed(1)
-    experiment.close("a")
+    experiment.close_arm("a")
     assert experiment.remaining == 30
     path = []
     while experiment.remaining:
         path.append(feed.step(experiment))
     assert path == ["b"] * 30
-    experiment.reopen("a")
+    experiment.reopen_arm("a")
     assert experiment.remaining == 10
 
 
@@ -130,15 +132,15 @@ def test_joining_is_reopening_an_arm_that_was_closed_from_the_start(spec, moment
     joined = two_arms(spec, moment=moment, costs={"b": 2.0})
     problem = joined.problem.with_arm("late", **terms)
     reopened = eq.Experiment(problem, spec, seed=6)
-    reopened.close("late")
+    reopened.close_arm("late")
     feeds = Feed(2), Feed(2)
     for _ in range(units):
         arms = [
             feed.step(experiment, fates) for feed, experiment in zip(feeds, (joined, reopened), strict=True)
         ]
         assert arms[0] == arms[1]
-    joined.add("late", **terms)
-    reopened.reopen("late")
+    joined.add_arm("late", **terms)
+    reopened.reopen_arm("late")
     assert joined.problem == problem
     while joined.remaining:
         assert joined.remaining == reopened.remaining
@@ -152,7 +154,7 @@ def test_joining_is_reopening_an_arm_that_was_closed_from_the_start(spec, moment
 def test_a_new_arm_has_its_start_first(spec, moment):
     experiment, feed = two_arms(spec, moment=moment), Feed(3)
     before = [feed.step(experiment) for _ in range(30)]
-    experiment.add("late")
+    experiment.add_arm("late")
     assert [feed.step(experiment) for _ in range(3)] == ["late"] * 3
     assert [experiment.problem.arms[i] for i in experiment._state.rows["arm"][:30]] == before
     again = pickle.loads(pickle.dumps(experiment))
@@ -173,7 +175,7 @@ def test_the_prior_of_a_learned_moment_counts_the_new_arm():
     experiment, feed = two_arms("trace-gain"), Feed(4)
     for _ in range(4):
         feed.step(experiment)
-    experiment.add("late")
+    experiment.add_arm("late")
     feed.step(experiment)
     experiment._state.contexts[experiment.asked] = [1.0, 0.5]
     experiment.ask([1.0, 0.5])
@@ -211,7 +213,7 @@ def test_refuses_to_add(arguments, error, message):
         feed.step(experiment)
     before = fingerprint(experiment)
     with pytest.raises(error, match=message):
-        experiment.add(**{"arm": "late", **arguments})
+        experiment.add_arm(**{"arm": "late", **arguments})
     assert fingerprint(experiment) == before
     feed.step(experiment)
 
@@ -220,7 +222,7 @@ def test_the_oracle_must_know_the_noise_of_every_arm():
     experiment = two_arms("oracle:noise=1,2")
     before = fingerprint(experiment)
     with pytest.raises(InvalidPolicy, match="2 noise variances for 3 arms"):
-        experiment.add("late")
+        experiment.add_arm("late")
     assert fingerprint(experiment) == before
 
 
@@ -228,12 +230,12 @@ def test_the_smallest_budget_for_a_new_arm():
     experiment, feed = two_arms("trace-ucb", budget=20), Feed(5)
     for _ in range(17):
         feed.step(experiment)
-    experiment.add("late")
+    experiment.add_arm("late")
     assert [feed.step(experiment) for _ in range(3)] == ["late"] * 3
     with pytest.raises(BudgetExhausted, match="all 20 units"):
         experiment.ask([1.0, 1.0])
     with pytest.raises(BudgetTooSmall, match="needs 3 of the budget, and 0 is free"):
-        experiment.add("later")
+        experiment.add_arm("later")
 
 
 @settings(max_examples=40, deadline=None)
@@ -241,7 +243,9 @@ def test_the_smallest_budget_for_a_new_arm():
 def test_any_order_of_events(spec, seed, moment):
     """Arms come and go at random; nothing breaks and nothing is spent twice."""
     rng = np.random.default_rng(seed)
-    problem = eq.Problem(["x0", "x1"], 2, 60.0, moment, 2.0, costs={"x0": 0.7}, floors={"x1": 8})
+    problem = eq.Problem(
+        ["x0", "x1"], 2, budget=60.0, moment=moment, objective=2.0, costs={"x0": 0.7}, floors={"x1": 8}
+    )
     experiment = eq.Experiment(problem, spec, seed=int(rng.integers(5)))
     for _ in range(300):
         event = rng.random()
@@ -249,19 +253,19 @@ def test_any_order_of_events(spec, seed, moment):
         if event < 0.03:
             terms = {"cost": float(rng.choice([0.3, 1.0, 2.0])), "floor": int(rng.integers(6))}
             try:
-                experiment.add(f"x{len(experiment.problem.arms)}", **terms)
+                experiment.add_arm(f"x{len(experiment.problem.arms)}", **terms)
             except BudgetTooSmall:
                 assert experiment.spent > 10
         elif event < 0.06:
-            experiment.close(arm)
+            experiment.close_arm(arm)
         elif event < 0.12:
-            experiment.reopen(arm)
+            experiment.reopen_arm(arm)
         elif event < 0.16:
             experiment = pickle.loads(pickle.dumps(experiment))
         elif experiment.remaining:
             assignment = experiment.ask(rng.normal(size=2))
-            assert assignment.arm not in experiment.closed
-        elif not experiment.closed:
+            assert assignment.arm not in experiment.closed_arms
+        elif not experiment.closed_arms:
             break
         for id in experiment.pending[:-3]:
             if rng.random() < 0.1:

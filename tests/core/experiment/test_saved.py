@@ -28,7 +28,9 @@ WAYS = {
 
 def half_way(spec="trace-gain", moment=None, units=40, budget=90, **terms):
     rng = np.random.default_rng(1)
-    experiment = eq.Experiment(eq.Problem(["a", "b", "c"], DIM, budget, moment, **terms), spec, seed=5)
+    experiment = eq.Experiment(
+        eq.Problem(["a", "b", "c"], DIM, budget=budget, moment=moment, **terms), spec, seed=5
+    )
     for t in range(units):
         unit = experiment.ask(rng.normal(size=DIM))
         if t % 5 == 1:
@@ -60,11 +62,11 @@ def finish(experiment, units=30):
 def test_it_goes_on_alike_and_shares_nothing(spec, moment, units, way):
     experiment = half_way(spec, moment, units)
     if units == 40:
-        experiment.close("b")
-        experiment.add("d", cost=0.5, floor=6)
+        experiment.close_arm("b")
+        experiment.add_arm("d", cost=0.5, floor=6)
     twin = WAYS[way](experiment)
     assert fingerprint(twin) == fingerprint(experiment)
-    assert twin.closed == experiment.closed
+    assert twin.closed_arms == experiment.closed_arms
     mine, other = experiment._record, twin._record
     for one in (*mine.state, mine.contexts):
         for two in (*other.state, other.contexts):

@@ -51,7 +51,7 @@ def run(*works):
 
 @pytest.mark.parametrize("spec", ["trace-ucb", "trace-gain:chance=0.1", "sparse-trace-ucb:screen=20"])
 def test_threads_ask_tell_and_read_at_once(spec):
-    problem = eq.Problem(["a", "b", "c"], DIM, UNITS + 40, None, caps={"c": UNITS + 40})
+    problem = eq.Problem(["a", "b", "c"], DIM, budget=UNITS + 40, caps={"c": UNITS + 40})
     experiment = eq.Experiment(problem, spec, seed=3)
     given, lost = {}, []
     done = threading.Event()
@@ -117,7 +117,7 @@ def test_threads_ask_tell_and_read_at_once(spec):
 
 
 def test_asking_goes_on_while_estimates_are_made(monkeypatch):
-    experiment = eq.Experiment(eq.Problem(2, 2, 50, np.eye(2)), "trace-ucb", seed=1)
+    experiment = eq.Experiment(eq.Problem(2, 2, budget=50, moment=np.eye(2)), "trace-ucb", seed=1)
     for t in range(20):
         experiment.tell(experiment.ask([1.0, t % 3]).id, float(t % 5))
     before = experiment.estimates(ridge=None)
@@ -148,15 +148,15 @@ def test_asking_goes_on_while_estimates_are_made(monkeypatch):
 
 
 def test_an_exception_gives_the_lock_back():
-    experiment = eq.Experiment(eq.Problem(2, 2, 6, np.eye(2)), "trace-ucb", seed=1)
+    experiment = eq.Experiment(eq.Problem(2, 2, budget=6, moment=np.eye(2)), "trace-ucb", seed=1)
     for _ in range(6):
         experiment.ask([1.0, 0.5])
     for call in (
         lambda: experiment.ask([1.0, 0.5]),
         lambda: experiment.ask_many([[1.0, 0.5]]),
         lambda: experiment.tell(99, 1.0),
-        lambda: experiment.close("nobody"),
-        lambda: experiment.add("arm-1"),
+        lambda: experiment.close_arm("nobody"),
+        lambda: experiment.add_arm("arm-1"),
         lambda: experiment.estimates(ridge="nonsense"),
         lambda: experiment.data("nobody"),
     ):
@@ -172,7 +172,7 @@ needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 @needs_fork
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
 def test_a_fork_leaves_no_lock_and_no_half_change_behind():
-    experiment = eq.Experiment(eq.Problem(3, 8, 100_000, None), "trace-gain", seed=1)
+    experiment = eq.Experiment(eq.Problem(3, 8, budget=100_000), "trace-gain", seed=1)
     contexts = np.random.default_rng(1).normal(size=(50, 8))
     experiment.tell(experiment.ask(contexts[0]).id, 1.0)
     stop = threading.Event()

@@ -12,7 +12,7 @@ import equipoise as eq
 from equipoise.checks import check_policy
 from equipoise.errors import CheckFailed, InvalidPolicy, UnregisteredPolicy
 
-PROBLEM = eq.Problem(3, 2, 60, np.eye(2))
+PROBLEM = eq.Problem(3, 2, budget=60, moment=np.eye(2))
 SCENARIO = eq.GaussianScenario(noise=[0.5, 1.0, 2.0], dim=2, budget=40)
 
 

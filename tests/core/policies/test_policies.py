@@ -79,7 +79,9 @@ def test_registry_names_of_the_design_page():
 
 
 def run(policy, noise, dim=4, budget=200, seed=0, objective="max", weights=None, units=None):
-    problem = eq.Problem(len(noise), dim, budget, np.eye(dim), objective=objective, weights=weights)
+    problem = eq.Problem(
+        len(noise), dim, budget=budget, moment=np.eye(dim), objective=objective, weights=weights
+    )
     experiment = eq.Experiment(problem, policy, seed=1)
     rng = np.random.default_rng(seed)
     for _ in range(budget if units is None else units):
@@ -149,7 +151,7 @@ def test_scores_are_the_formulas(spec, formula):
 def test_chi_square_width_is_the_exact_quantile():
     from scipy import stats
 
-    problem = eq.Problem(2, 3, 50)
+    problem = eq.Problem(2, 3, budget=50)
     settings = eq.TraceUCB(width="chi-square", delta=0.1).settings(problem)
     for dof in (1, 2, 17, 50):
         assert settings[2 + dof] == pytest.approx(dof / stats.chi2.ppf(0.1, dof), rel=1e-12)
@@ -254,7 +256,7 @@ def test_bad_specs(text, error, message):
 
 
 def test_oracle_needs_the_noise():
-    problem = eq.Problem(3, 2, 30)
+    problem = eq.Problem(3, 2, budget=30)
     with pytest.raises(InvalidPolicy, match="must be told"):
         eq.Experiment(problem, eq.Oracle())
     with pytest.raises(InvalidPolicy, match="2 noise variances for 3 arms"):
@@ -311,7 +313,7 @@ def test_a_score_that_cannot_be_compiled():
         return arm.happiness
 
     with pytest.raises(InvalidPolicy, match=r"missing_field cannot be compiled.*happiness"):
-        eq.Experiment(eq.Problem(2, 2, 20), "test-missing-field")
+        eq.Experiment(eq.Problem(2, 2, budget=20), "test-missing-field")
 
 
 def test_constants_of_other_files_are_never_stale(tmp_path):
@@ -320,7 +322,7 @@ def test_constants_of_other_files_are_never_stale(tmp_path):
     (tmp_path / "own.py").write_text(
         "import equipoise as eq\nfrom constants import K\n"
         "@eq.register('own')\ndef own(arm, trial, settings):\n    return K * arm.position\n"
-        "problem = eq.Problem(3, 1, 30, [[1.0]])\n"
+        "problem = eq.Problem(3, 1, budget=30, moment=[[1.0]])\n"
         "experiment = eq.Experiment(problem, 'own')\n"
         "for t in range(30):\n    experiment.tell(experiment.ask([1.0 + t % 3]).id, float(t % 4))\n"
         "print(max(experiment.counts, key=experiment.counts.get))\n"

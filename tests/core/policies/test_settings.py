@@ -13,7 +13,7 @@ import equipoise as eq
 from equipoise.core.policies.base.settings import score_settings
 from equipoise.errors import BudgetTooSmall, InvalidPolicy, LimitConflict
 
-PROBLEM = eq.Problem(3, 2, 60, np.eye(2))
+PROBLEM = eq.Problem(3, 2, budget=60, moment=np.eye(2))
 
 
 def in_an_experiment(scenario, policy):
@@ -236,9 +236,11 @@ def test_errors_that_only_python_makes_refuse_nothing():
         values = [1.0 / (arm.count - arm.observed)]  # compiled: infinity
         return values[0]
 
-    eq.Experiment(eq.Problem(2, 2, 30), policy_of(lambda arm, trial, settings: 1 / (arm.count * 0), []))
+    eq.Experiment(
+        eq.Problem(2, 2, budget=30), policy_of(lambda arm, trial, settings: 1 / (arm.count * 0), [])
+    )
     with pytest.raises(InvalidPolicy, match="cannot be compiled"):  # lists are for the compiler to refuse
-        eq.Experiment(eq.Problem(2, 2, 30), "test-settings-division")
+        eq.Experiment(eq.Problem(2, 2, budget=30), "test-settings-division")
 
 
 @pytest.mark.parametrize(
@@ -274,7 +276,7 @@ def test_a_module_constant_that_changes_is_seen(monkeypatch):
         return SIGN * arm.position
 
     def favourite():
-        experiment = eq.Experiment(eq.Problem(3, 1, 30, [[1.0]]), "test-settings-constant")
+        experiment = eq.Experiment(eq.Problem(3, 1, budget=30, moment=[[1.0]]), "test-settings-constant")
         for t in range(30):
             experiment.tell(experiment.ask([1.0 + t % 3]).id, float(t % 4))
         return max(experiment.counts, key=experiment.counts.get)

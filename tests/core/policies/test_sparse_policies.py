@@ -34,7 +34,7 @@ def test_with_the_support_handed_in_it_is_trace_ucb_on_those_columns(sparse, pla
     feed, columns = Feed(3), list(FEATURES)
     known = eq.Experiment(problem(moment=moment), eq.SparseTraceUCB(support=FEATURES, **sparse), seed=5)
     part = None if moment is None else moment[np.ix_(columns, columns)]
-    small = eq.Experiment(eq.Problem(list(DEVIATIONS), 3, 240, part), plain, seed=5)
+    small = eq.Experiment(eq.Problem(list(DEVIATIONS), 3, budget=240, moment=part), plain, seed=5)
     path, waiting = [], []
     while known.remaining:
         x = feed.contexts[known.asked]
@@ -154,8 +154,8 @@ def test_refuses_problems(policy, error, message):
 
 def test_a_small_budget_says_what_to_do():
     with pytest.raises(BudgetTooSmall, match="allow_small_budget=True and sparse-trace-ucb"):
-        eq.Problem(10, 500, 3000)
-    experiment = eq.Experiment(eq.Problem(10, 500, 3000, allow_small_budget=True), "sparse-trace-ucb")
+        eq.Problem(10, 500, budget=3000)
+    experiment = eq.Experiment(eq.Problem(10, 500, budget=3000, allow_small_budget=True), "sparse-trace-ucb")
     assert experiment.remaining == 3000
 
 
@@ -214,7 +214,9 @@ def test_nothing_stops_an_experiment(kind, flat, dim, arms, spec, learned, seed)
         "tiny": 1e-100 * contexts,
     }[kind]
     moment = None if learned else np.eye(dim)
-    experiment = eq.Experiment(eq.Problem(arms, dim, units, moment, allow_small_budget=True), spec, seed=seed)
+    experiment = eq.Experiment(
+        eq.Problem(arms, dim, budget=units, moment=moment, allow_small_budget=True), spec, seed=seed
+    )
     for x in contexts:
         unit = experiment.ask(x)
         fate = rng.random()

@@ -97,17 +97,27 @@ def test_units_are_the_most_that_money_buys():
     assert eq.Problem(**{**GOOD, "budget": 29.9}, costs={"a": 3.0}).units == 29
     assert eq.Problem(**GOOD, costs={"b": 3.0}, caps={"a": 12}).units == 12 + 6
     # 0.1 is not a binary fraction: ten of them are one all the same.
-    assert eq.Problem(["a"], 1, 1.0, costs={"a": 0.1}).units == 10
+    assert eq.Problem(["a"], 1, budget=1.0, costs={"a": 0.1}).units == 10
     assert most_units(0.3, [0.1], [np.inf]) == 3
 
 
 @pytest.mark.parametrize("spec", SPECS)
 @pytest.mark.parametrize("moment", [None, np.eye(3)], ids=["learned", "given"])
 def test_limits_that_do_not_bind_change_nothing(spec, moment):
-    plain = eq.Problem(list(NOISE), 3, 80, moment, 2.0)
+    plain = eq.Problem(list(NOISE), 3, budget=80, moment=moment, objective=2.0)
     _, expected = run(plain, spec)
-    ones = eq.Problem(list(NOISE), 3, 80, moment, 2.0, costs=dict.fromkeys(NOISE, 1.0), floors={"a": 0})
-    loose = eq.Problem(list(NOISE), 3, 80, moment, 2.0, caps={"c": 80}, floors={"b": 4})
+    ones = eq.Problem(
+        list(NOISE),
+        3,
+        budget=80,
+        moment=moment,
+        objective=2.0,
+        costs=dict.fromkeys(NOISE, 1.0),
+        floors={"a": 0},
+    )
+    loose = eq.Problem(
+        list(NOISE), 3, budget=80, moment=moment, objective=2.0, caps={"c": 80}, floors={"b": 4}
+    )
     for problem in (ones, loose):
         experiment, path = run(problem, spec)
         assert path == expected
@@ -125,9 +135,9 @@ def test_money_has_no_unit(spec, factor):
             eq.Problem(
                 list(NOISE),
                 3,
-                160.0 * scale,
-                None,
-                "mean",
+                budget=160.0 * scale,
+                moment=None,
+                objective="mean",
                 costs={arm: c * scale for arm, c in costs.items()},
             ),
             spec,
@@ -140,13 +150,15 @@ def test_money_has_no_unit(spec, factor):
 def test_scores_follow_the_cost_by_the_objective():
     """k ∝ ((wσ²)^p/c)^(1/(p+1)): no effect for "max", w/c for "mean"."""
     for objective, discount in (("max", 1.0), ("mean", 1 / 4), (2.0, 1 / 2)):
-        problem = eq.Problem(["a", "b"], 2, 60, None, objective, {"b": 3.0}, costs={"b": 4.0})
+        problem = eq.Problem(
+            ["a", "b"], 2, budget=60, objective=objective, weights={"b": 3.0}, costs={"b": 4.0}
+        )
         weights = eq.Experiment(problem, "trace-ucb")._state.arms["weight"]
         assert weights.tolist() == pytest.approx([1.0, 3.0 * discount], rel=1e-15)
 
 
 def test_scores_of_arms_that_may_not_be_chosen():
-    problem = eq.Problem(list(NOISE), 2, 30, np.eye(2), caps={"a": 3})
+    problem = eq.Problem(list(NOISE), 2, budget=30, moment=np.eye(2), caps={"a": 3})
     experiment, _ = run(problem, "trace-gain", units=20)
     assignment = experiment.ask([1.0, 2.0])
     assert assignment.scores["a"] == -np.inf
@@ -154,7 +166,7 @@ def test_scores_of_arms_that_may_not_be_chosen():
 
 
 def test_the_end_says_why():
-    costly = eq.Problem(["a", "b"], 1, 20.5, costs={"a": 2.0, "b": 3.0})
+    costly = eq.Problem(["a", "b"], 1, budget=20.5, costs={"a": 2.0, "b": 3.0})
     experiment = eq.Experiment(costly, "uniform")
     while experiment.remaining:
         experiment.ask([1.0])
@@ -162,7 +174,9 @@ def test_the_end_says_why():
     with pytest.raises(BudgetExhausted, match=r"0\.5 of the budget of 20\.5 is left, .* at least 2"):
         experiment.ask([1.0])
     assert before == [array.tobytes() for array in experiment._state]
-    capped = eq.Experiment(eq.Problem(["a", "b"], 1, 20, costs={"a": 2.5}, caps={"a": 4, "b": 10}), "uniform")
+    capped = eq.Experiment(
+        eq.Problem(["a", "b"], 1, budget=20, costs={"a": 2.5}, caps={"a": 4, "b": 10}), "uniform"
+    )
     while capped.remaining:
         capped.ask([1.0])
     assert capped.counts == {"a": 4, "b": 10}
@@ -171,7 +185,7 @@ def test_the_end_says_why():
 
 
 def test_floors_are_filled_last_and_in_the_order_of_scores():
-    problem = eq.Problem(list(NOISE), 2, 60, np.eye(2), floors={"a": 20, "b": 22})
+    problem = eq.Problem(list(NOISE), 2, budget=60, moment=np.eye(2), floors={"a": 20, "b": 22})
     experiment, path = run(problem, "trace-ucb")
     assert experiment.counts == {"a": 20, "b": 22, "c": 18}
     # Arm c, the noisiest, is served until only the floors are left.
@@ -181,7 +195,7 @@ def test_floors_are_filled_last_and_in_the_order_of_scores():
 
 
 def test_lost_units_use_up_caps_but_do_not_fill_floors():
-    problem = eq.Problem(["a", "b"], 1, 20, floors={"a": 6}, caps={"b": 16})
+    problem = eq.Problem(["a", "b"], 1, budget=20, floors={"a": 6}, caps={"b": 16})
     experiment = eq.Experiment(problem, "uniform")
     for _ in range(8):
         assignment = experiment.ask([1.0])
@@ -193,7 +207,7 @@ def test_lost_units_use_up_caps_but_do_not_fill_floors():
     assert experiment.counts["a"] == 6
     assert experiment._state.arms["assigned"].sum() == 20
     # A floor that losses have put out of reach takes what is left, and nothing breaks.
-    hopeless = eq.Experiment(eq.Problem(["a", "b"], 1, 20, floors={"a": 16}), "uniform")
+    hopeless = eq.Experiment(eq.Problem(["a", "b"], 1, budget=20, floors={"a": 16}), "uniform")
     for _ in range(14):
         hopeless.lose(hopeless.ask([1.0]).id)
     path = [hopeless.ask([1.0]).arm for _ in range(hopeless.remaining)]
@@ -224,9 +238,9 @@ def drawn_problem(values, order=(0, 1, 2)):
     return eq.Problem(
         names,
         dim,
-        least + values["spare"] * (most - least),
-        None if values["learned"] else np.diag([1.0, 2.0, 0.5]),
-        values["objective"],
+        budget=least + values["spare"] * (most - least),
+        moment=None if values["learned"] else np.diag([1.0, 2.0, 0.5]),
+        objective=values["objective"],
         costs=costs,
         floors=floors,
         caps={arm: cap for arm, cap in caps.items() if cap is not None},
@@ -298,9 +312,9 @@ def not_a_number(arm, trial, settings):
 
 @pytest.mark.parametrize("spec", ["test-never-b", "test-not-a-number"])
 def test_an_arm_that_may_be_chosen_wins_whatever_its_score(spec):
-    experiment = eq.Experiment(eq.Problem(list(NOISE), 1, 30), spec)
+    experiment = eq.Experiment(eq.Problem(list(NOISE), 1, budget=30), spec)
     for t in range(12):
         experiment.tell(experiment.ask([1.0 + t]).id, float(t % 3))
     for arm in ("a", "c"):
-        experiment.close(arm)
+        experiment.close_arm(arm)
     assert [experiment.ask([2.0]).arm for _ in range(5)] == ["b"] * 5

@@ -65,21 +65,21 @@ def test_refuses(change, error, message):
 
 
 def test_smallest_budget_is_accepted():
-    assert eq.Problem(["a", "b"], 2, 6).budget == 6
+    assert eq.Problem(["a", "b"], 2, budget=6).budget == 6
 
 
 def test_equality_and_copies():
-    first = eq.Problem(["a", "b"], 2, 10, [[2.0, 0.1], [0.1, 1.0]], weights={"b": 2})
+    first = eq.Problem(["a", "b"], 2, budget=10, moment=[[2.0, 0.1], [0.1, 1.0]], weights={"b": 2})
     for same in (copy.deepcopy(first), pickle.loads(pickle.dumps(first))):
         assert same == first
         assert hash(same) == hash(first)
-    assert first != eq.Problem(["b", "a"], 2, 10, [[2.0, 0.1], [0.1, 1.0]], weights={"b": 2})
-    assert first != eq.Problem(["a", "b"], 2, 10, weights={"b": 2})
+    assert first != eq.Problem(["b", "a"], 2, budget=10, moment=[[2.0, 0.1], [0.1, 1.0]], weights={"b": 2})
+    assert first != eq.Problem(["a", "b"], 2, budget=10, weights={"b": 2})
     assert first != "problem"
 
 
 def test_cannot_be_changed():
-    problem = eq.Problem(2, 2, 10, np.eye(2))
+    problem = eq.Problem(2, 2, budget=10, moment=np.eye(2))
     with pytest.raises(ValueError, match="read-only"):
         problem.moment[0, 0] = 5.0
     with pytest.raises(AttributeError):
@@ -90,20 +90,20 @@ def test_cannot_be_changed():
 
 def test_moment_is_copied():
     moment = np.eye(2)
-    problem = eq.Problem(2, 2, 10, moment)
+    problem = eq.Problem(2, 2, budget=10, moment=moment)
     moment[0, 0] = 7.0
     assert problem.moment[0, 0] == 1.0
 
 
 def test_repr():
-    assert repr(eq.Problem(["x"], 1, 9, weights={"x": 2})) == (
+    assert repr(eq.Problem(["x"], 1, budget=9, weights={"x": 2})) == (
         "Problem(arms=['x'], dim=1, budget=9, moment=learned, objective='max', weights={'x': 2.0})"
     )
 
 
 def test_moment_may_have_any_scale():
     scales = np.diag(np.logspace(-100, 100, 5))
-    problem = eq.Problem(2, 5, 30, scales)
+    problem = eq.Problem(2, 5, budget=30, moment=scales)
     np.testing.assert_array_equal(problem.moment, scales)
     np.testing.assert_allclose(problem.whitener(), np.sqrt(scales), rtol=1e-15)
 
@@ -133,7 +133,7 @@ def test_ordinary_products_are_accepted():
 def _check_whitener(matrix):
     """Whether a matrix was accepted."""
     try:
-        problem = eq.Problem(2, 3, 20, matrix)
+        problem = eq.Problem(2, 3, budget=20, moment=matrix)
     except InvalidMoment as error:
         assert error.message
         return False
@@ -149,7 +149,7 @@ def _check_whitener(matrix):
 
 def test_half_a_character_is_refused():
     with pytest.raises(InvalidProblem, match=r"'a\\ud800' holds half a character"):
-        eq.Problem(["a\ud800", "b"], 2, 20)
+        eq.Problem(["a\ud800", "b"], 2, budget=20)
     with pytest.raises(InvalidProblem, match="half a character"):
-        eq.Problem(["a", "b"], 2, 20).with_arm("\udfff")
-    assert eq.Problem(["😀", "é"], 2, 20).arms == ("😀", "é")
+        eq.Problem(["a", "b"], 2, budget=20).with_arm("\udfff")
+    assert eq.Problem(["😀", "é"], 2, budget=20).arms == ("😀", "é")

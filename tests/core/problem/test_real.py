@@ -59,7 +59,7 @@ REAL = {
 
 
 def experiment():
-    return eq.Experiment(eq.Problem(2, 2, 20), eq.Uniform())
+    return eq.Experiment(eq.Problem(2, 2, budget=20), eq.Uniform())
 
 
 @pytest.mark.parametrize(("values", "what"), FOREIGN.values(), ids=FOREIGN)
@@ -73,7 +73,7 @@ def test_what_is_not_real_is_refused_by_name(values, what):
     with pytest.raises(InvalidContext, match=f"unit 1 of the batch: the context holds {what}"):
         live.ask_many([[1.0, 2.0], values])
     with pytest.raises(InvalidMoment, match=f"moment holds {what}"):
-        eq.Problem(2, 2, 20, [[1.0, 0.0], values])
+        eq.Problem(2, 2, budget=20, moment=[[1.0, 0.0], values])
     for place in ("covariance", "coef"):
         with pytest.raises(InvalidScenario, match=f"holds {what}"):
             eq.GaussianScenario([1.0, 2.0], 2, 20, **{place: [[1.0, 0.0], values]})
@@ -98,7 +98,7 @@ def test_masks_in_whole_batches_and_matrices():
     assert len(experiment().ask_many(batch.filled(4.0))) == 2
     assert len(experiment().ask_many(np.ma.array(batch.data))) == 2
     with pytest.raises(InvalidMoment, match="masked"):
-        eq.Problem(2, 2, 20, np.ma.array(np.eye(2), mask=[[False, True], [True, False]]))
+        eq.Problem(2, 2, budget=20, moment=np.ma.array(np.eye(2), mask=[[False, True], [True, False]]))
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_no_value_brings_it_down(values):
 @pytest.mark.parametrize("value", [b"2", np.ma.masked, np.complex128(2), np.timedelta64(2, "s")], ids=repr)
 def test_weights_and_costs(name, value):
     with pytest.raises(eq.EquipoiseError, match="is not a positive number"):
-        eq.Problem(["a", "b"], 2, 20, **{name: {"a": value}})
+        eq.Problem(["a", "b"], 2, budget=20, **{name: {"a": value}})
     with pytest.raises(InvalidScenario):
         eq.GaussianScenario([1.0, value], 2, 20)
     with pytest.raises(eq.EquipoiseError, match=r"not a list of variances|not positive"):

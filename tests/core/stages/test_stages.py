@@ -160,7 +160,7 @@ def test_features_are_chosen_again_as_often_as_outcomes_have_grown():
     rng = np.random.default_rng(1)
     names = ["a", "b", "c", "d", "e", "f"]
     caps = dict.fromkeys(names[:3], 4)
-    small = eq.Problem(names, 12, 200, np.eye(12), caps=caps, allow_small_budget=True)
+    small = eq.Problem(names, 12, budget=200, moment=np.eye(12), caps=caps, allow_small_budget=True)
     experiment = eq.Experiment(small, "sparse-trace-ucb:screen=20:reuse=true:refresh=1.25", seed=2)
     choices = []
     while experiment.remaining:

@@ -58,7 +58,7 @@ def test_models_are_there_right_after_the_choice():
     feed.run(experiment, units=61)
     assert experiment.support == FEATURES
     assert experiment.estimates().objective < 1.0
-    experiment.close("b")
+    experiment.close_arm("b")
     feed.run(experiment)
     closed = experiment.estimates()["b"]
     assert closed.observed == experiment.counts["b"] >= 20
@@ -67,12 +67,12 @@ def test_models_are_there_right_after_the_choice():
 
 def test_a_small_cap_is_fine_for_an_arm_that_joins():
     experiment = eq.Experiment(
-        eq.Problem(3, 500, 300, allow_small_budget=True), eq.SparseTraceUCB(screen=20, sparsity=3)
+        eq.Problem(3, 500, budget=300, allow_small_budget=True), eq.SparseTraceUCB(screen=20, sparsity=3)
     )
-    experiment.add("new", cap=100)
+    experiment.add_arm("new", cap=100)
     assert experiment.problem.arms[-1] == "new"
     with pytest.raises(LimitConflict, match="can never be estimated: that takes 24 units"):
-        experiment.add("newer", cap=23)
+        experiment.add_arm("newer", cap=23)
 
 
 @pytest.mark.parametrize("when", [15, 150])
@@ -82,8 +82,8 @@ def test_arms_can_be_closed_and_join_in_either_stage(when):
     feed.shocks["late"] = feed.shocks["b"]
     experiment = eq.Experiment(problem(), eq.SparseTraceUCB(screen=15, sparsity=3), seed=2)
     feed.run(experiment, units=when)
-    experiment.close("b")
-    experiment.add("late")
+    experiment.close_arm("b")
+    experiment.add_arm("late")
     path = feed.run(experiment)
     assert "b" not in path
     assert experiment.support == FEATURES
@@ -91,7 +91,7 @@ def test_arms_can_be_closed_and_join_in_either_stage(when):
     assert path.count("late") >= (15 if when < 45 else 4)
     assert quiet_estimates(experiment)["late"].coef[3] == pytest.approx(feed.coefs["a"][3], abs=0.5)
     with pytest.raises(BudgetTooSmall):
-        eq.Experiment(problem(), eq.SparseTraceUCB(screen=75, sparsity=3)).add("late")
+        eq.Experiment(problem(), eq.SparseTraceUCB(screen=75, sparsity=3)).add_arm("late")
 
 
 def test_an_arm_that_has_just_joined_does_not_hinder_a_new_choice():
@@ -99,7 +99,7 @@ def test_an_arm_that_has_just_joined_does_not_hinder_a_new_choice():
     feed.coefs["late"], feed.shocks["late"] = feed.coefs["a"], feed.shocks["b"]
     experiment = eq.Experiment(problem(), "sparse-trace-ucb:screen=20:reuse=true:refresh=2", seed=2)
     feed.run(experiment, units=119)
-    experiment.add("late")
+    experiment.add_arm("late")
     unit = experiment.ask(feed.contexts[119])
     assert unit.arm == "late"
     experiment.tell(unit.id, feed.outcome(unit))
@@ -127,13 +127,13 @@ def test_an_arm_that_joins_may_use_what_floors_no_longer_need():
     experiment = eq.Experiment(problem(floors={"a": 60}), eq.SparseTraceUCB(screen=20, sparsity=3), seed=2)
     feed.run(experiment, units=72)
     assert experiment.counts == {"a": 24, "b": 24, "c": 24}
-    experiment.add("late", floor=132)  # 168 units are left, and 36 of them are owed to the first arm
+    experiment.add_arm("late", floor=132)  # 168 units are left, and 36 of them are owed to the first arm
     assert experiment.problem.arms[-1] == "late"
 
 
 def test_the_reserve_of_the_second_stage_grows_with_the_arms():
     experiment = eq.Experiment(problem(), eq.SparseTraceUCB(screen=20, sparsity=3), seed=2)
     assert experiment._stage.reserve == 3 * 4
-    experiment.add("late", cost=2.5)
+    experiment.add_arm("late", cost=2.5)
     assert experiment._stage.reserve == pytest.approx(5.5 * 4)
     assert experiment._stage.needed.tolist() == [20] * 4

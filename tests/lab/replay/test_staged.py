@@ -6,15 +6,15 @@ import warnings
 
 import numpy as np
 import pytest
+from equipoise.lab.replay.staged import new_staged_bench, run_staged_trial, run_staged_trials
+from equipoise.lab.trials import new_ledger
 
 import equipoise as eq
 from equipoise.core.stages.fresh import number_trial
 from equipoise.errors import InvalidPolicy, SupportWarning
 from equipoise.lab.replay.arena import new_arena
-from equipoise.lab.replay.staged import new_staged_bench, run_staged_trial, run_staged_trials
 from equipoise.lab.replay.table import ReplayTable
 from equipoise.lab.replay.trials import collect, deal
-from equipoise.lab.trials import new_ledger
 
 SETTINGS = [("table", "intercept"), ("online", "intercept"), ("table", "table"), ("online", "none")]
 SPECS = [

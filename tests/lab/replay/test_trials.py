@@ -8,6 +8,7 @@ from importlib import import_module
 import numpy as np
 import pytest
 from built_in import ONE_STAGE
+from equipoise.lab.trials import new_ledger
 
 import equipoise as eq
 from equipoise.core.stages.fresh import number_trial
@@ -15,7 +16,6 @@ from equipoise.lab.replay.arena import new_arena
 from equipoise.lab.replay.table import ReplayTable
 from equipoise.lab.replay.trials import collect, deal, new_bench, run_trials
 from equipoise.lab.running.simulate import run_policies
-from equipoise.lab.trials import new_ledger
 
 SPECS = list(ONE_STAGE)
 SETTINGS = [("table", "intercept"), ("online", "intercept"), ("table", "table"), ("online", "none")]

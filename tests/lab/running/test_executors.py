@@ -9,10 +9,10 @@ from multiprocessing import get_context
 
 import numpy as np
 import pytest
+from equipoise.lab.trials import Ledger
 
 import equipoise as eq
 from equipoise.errors import BudgetTooSmall, InvalidArgument
-from equipoise.lab.trials import Ledger
 
 SCENARIO = eq.GaussianScenario(noise=[0.5, 1.0, 3.0], dim=3, budget=60)
 LATE = SCENARIO.replace(delay=eq.lab.Delay(mean=5.0), lost=0.1, moment="learned")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from equipoise.cli.options import import_option
 from equipoise.cli.terminal import progress_output
 from equipoise.cli.values import typed, whole_number
 from equipoise.files import make_folder
@@ -23,6 +24,7 @@ _LARGEST_BUDGET = 100_000  # some ten seconds, as long as a demo should take
 
 @click.command("demo", short_help="A simulated trial, compared with equal shares.")
 @click.option("--policy", default=POLICY, show_default=True, metavar="SPEC", help="See 'equipoise policies'.")
+@import_option
 @click.option(
     "--budget",
     callback=typed(whole_number("--budget", BUDGET, least=1, most=_LARGEST_BUDGET)),
@@ -101,7 +103,8 @@ def _progress(units: int) -> Iterator[Callable[[], None]]:
 
 
 def _command_line(policy: str, budget: int, seed: int, folder: Path) -> str:
-    given = ["equipoise", "demo", "--policy", policy, "--budget", str(budget), "--seed", str(seed)]
+    imports = [part for where in click.get_current_context().meta["imports"] for part in ("--import", where)]
+    given = ["equipoise", "demo", *imports, "--policy", policy, "--budget", str(budget), "--seed", str(seed)]
     if str(folder) != OUTPUT:
         given += ["--output", str(folder)]
     return shlex.join(given)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from equipoise.cli.cluster import cluster_option, executor_on
-from equipoise.cli.options import ESTIMATOR_HELP, LARGEST_SEED, MOST_TRIALS, json_option
+from equipoise.cli.options import ESTIMATOR_HELP, LARGEST_SEED, MOST_TRIALS, import_option, json_option
 from equipoise.cli.plan.simulated import print_simulated
 from equipoise.cli.progress import progress_bar
 from equipoise.cli.terminal import new_table, output, print_table, say
@@ -85,6 +85,7 @@ TRIALS, SEED = "2000", "0"
     metavar="SPEC",
     help="Also find this policy's budget, by simulation; see 'equipoise policies'. May be repeated.",
 )
+@import_option
 @click.option(
     "--trials",
     callback=typed(whole_number("--trials", TRIALS, least=1, most=MOST_TRIALS)),

@@ -22,6 +22,7 @@ from equipoise.cli.options import (
     command_line,
     estimator_options,
     farewell,
+    import_option,
     json_option,
     path_option,
     value_option,
@@ -61,6 +62,7 @@ class _Table(click.Argument):
     "--policy", "policies", multiple=True, metavar="SPEC",
     help=f"See 'equipoise policies'; may be repeated.  [default: {', '.join(POLICIES)}]",
 )  # fmt: skip
+@import_option
 @value_option(
     "--trials", whole_number("--trials", TRIALS, least=1, most=MOST_TRIALS), "N", "Trials.",
     default=TRIALS, show_default=True,

@@ -134,7 +134,7 @@ def _covariance(text: str) -> Any:
 
     if text == "identity" or text.partition(":")[0] == "ar1":
         return text
-    return as_rows(_load_matrix(Path(text)))
+    return as_rows("--covariance", _load_matrix(Path(text)))
 
 
 def _load_matrix(file: Path) -> npt.NDArray[np.float64]:

@@ -21,6 +21,7 @@ from equipoise.cli.options import (
     command_line,
     estimator_options,
     farewell,
+    import_option,
     json_option,
     path_option,
     value_option,
@@ -66,6 +67,7 @@ _MOST_FEATURES = 10_000
     "--policy", "policies", multiple=True, metavar="SPEC",
     help=f"See 'equipoise policies'; may be repeated.  [default: {', '.join(POLICIES)}]",
 )  # fmt: skip
+@import_option
 @value_option(
     "--trials",
     whole_number("--trials", TRIALS, least=1, most=MOST_TRIALS),

@@ -181,12 +181,12 @@ class Experiment:
 
     # The arms
 
-    def close(self, arm: str) -> None:
+    def close_arm(self, arm: str) -> None:
         """Give the arm no further units; it stays in the estimates, and its floor no longer counts."""
         with self._lock, self._change():
             self._record = with_open(self._record, arm, False)
 
-    def reopen(self, arm: str) -> None:
+    def reopen_arm(self, arm: str) -> None:
         """Let a closed arm get units again, under its floor and cap as before.
 
         Nothing was kept for it meanwhile: if what is left no longer pays for every open arm's floor,
@@ -195,7 +195,7 @@ class Experiment:
         with self._lock, self._change():
             self._record = with_open(self._record, arm, True)
 
-    def add(
+    def add_arm(
         self, arm: str, *, weight: float = 1.0, cost: float = 1.0, floor: int = 0, cap: int | None = None
     ) -> None:
         """Let a new arm join; what is left of the budget must pay for its start of d + 1 units, or its floor.
@@ -259,7 +259,7 @@ class Experiment:
             return spent(self._record)
 
     @property
-    def closed(self) -> tuple[str, ...]:
+    def closed_arms(self) -> tuple[str, ...]:
         """Arms that get no further units."""
         with self._lock:
             record = self._record

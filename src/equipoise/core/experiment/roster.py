@@ -37,7 +37,7 @@ def with_another(record: Record, arm: str, **terms: Any) -> Record:
     if not covers(free, needed):
         raise BudgetTooSmall(
             f"the new arm {arm!r} needs {needed:.10g} of the budget, and {free:.10g} is free",
-            hint="close an arm that is still to get units, or plan a larger experiment",
+            hint="close_arm() another that is still to get units, or plan a larger experiment",
         )
     stage = with_arm(record.stage, problem, record.seed)
     contexts = stage.state.contexts if stage.whole else record.contexts
@@ -83,7 +83,7 @@ def exhausted(problem: Problem, arms: Arms) -> BudgetExhausted:
         )
     return NoArmLeft(
         f"every arm is closed or at its cap, with {left:.10g} of the budget left",
-        hint="reopen an arm, add one, or read estimates()",
+        hint="reopen_arm() or add_arm(), or read estimates()",
     )
 
 

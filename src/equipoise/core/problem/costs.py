@@ -23,21 +23,21 @@ ROUNDING = 1e-6
 _SUM_ROUNDING = 1e-12
 
 
-def positive_numbers(what: str, names: tuple[str, ...], given: Mapping[str, float] | None) -> Vector:
+def positive_numbers(what: str, names: tuple[str, ...], given: Mapping[str, float] | Vector | None) -> Vector:
     """One positive number an arm, 1 unless given; ``what`` names them in errors, e.g. ``"weight"``."""
     vector = np.ones(len(names))
-    for name, value in _by_arm(what, names, given).items():
+    for name, value in _by_arm(what, names, given, usual=1.0).items():
         vector[names.index(name)] = positive_number(what, name, value)
     vector.setflags(write=False)
     return vector
 
 
 def whole_numbers(
-    what: str, names: tuple[str, ...], given: Mapping[str, int] | None, *, unless_given: float
+    what: str, names: tuple[str, ...], given: Mapping[str, float] | Vector | None, *, unless_given: float
 ) -> Vector:
     """One whole number an arm."""
     vector = np.full(len(names), unless_given)
-    for name, value in _by_arm(what, names, given).items():
+    for name, value in _by_arm(what, names, given, usual=unless_given).items():
         vector[names.index(name)] = whole_number(what, name, value)
     vector.setflags(write=False)
     return vector
@@ -147,10 +147,28 @@ def units_left(
     return int(exact_sum(owed)) + most_units(money - reserve, costs, rooms - owed)
 
 
-def _by_arm(what: str, names: tuple[str, ...], given: Mapping[str, Any] | None) -> Mapping[str, Any]:
+def _by_arm(
+    what: str, names: tuple[str, ...], given: Mapping[str, Any] | Vector | None, *, usual: float
+) -> Mapping[str, Any]:
+    if isinstance(given, np.ndarray):
+        given = _of_another(what, names, given, usual)
     if given is not None and not isinstance(given, Mapping):
         raise InvalidArgument(f"{what}s={given!r} does not name arms", hint=f"e.g. {{{names[0]!r}: 2}}")
     for name in given or {}:
         if name not in names:
             raise UnknownArm(f"{what} for unknown arm {name!r}", hint=f"the arms are {', '.join(names)}")
     return given or {}
+
+
+def _of_another(what: str, names: tuple[str, ...], given: Vector, usual: float) -> dict[str, Any]:
+    """What another problem holds, for dataclasses.replace; where nothing was given, arms may be others."""
+    unusual = {place: value for place, value in enumerate(given.tolist()) if value != usual}
+    if unusual and len(given) != len(names):
+        raise InvalidArgument(
+            f"{len(given)} {what}s for {len(names)} arms", hint=f"name them, e.g. {{{names[0]!r}: 2}}"
+        )
+    # Whole numbers are held as floats; whole_number takes none.
+    return {
+        names[place]: int(value) if what in ("floor", "cap") and value == round(value) else value
+        for place, value in unusual.items()
+    }

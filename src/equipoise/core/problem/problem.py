@@ -7,7 +7,7 @@ import re
 import sys
 from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy.typing as npt
 from equipoise.core.arithmetic.linear import scaled_cholesky
 from equipoise.core.arithmetic.sums import exact_sum
 from equipoise.core.arrays import Matrix, Vector
+from equipoise.core.plain import check_table, from_plain, frozen, to_plain
 from equipoise.core.problem.costs import (
     check_limits,
     check_money,
@@ -41,6 +42,9 @@ _SYMMETRY_TOLERANCE = 1e-10
 # Smallest pivot of the correlation-scaled Σ that is told apart from rounding, per dimension.
 PIVOT_TOLERANCE = 4 * np.finfo(float).eps
 
+ByArm = Mapping[str, float] | Vector | None
+"""One number for some arms by name; or, as a problem holds them, for all arms in their order."""
+
 # What arms that are not named have.
 _USUAL = {"weights": 1.0, "costs": 1.0, "floors": 0.0, "caps": np.inf}
 
@@ -48,6 +52,8 @@ _USUAL = {"weights": 1.0, "costs": 1.0, "floors": 0.0, "caps": np.inf}
 @dataclass(frozen=True, eq=False)
 class Problem:
     """Several linear models to be estimated from one budget of units.
+
+    ``dataclasses.replace`` changes parts of it, ``to_dict`` and ``from_dict`` make plain data of it and back.
 
     Parameters
     ----------
@@ -89,26 +95,29 @@ class Problem:
     floors: Vector
     caps: Vector
     """Infinite where there is none."""
-    units: int
+    allow_small_budget: bool
+    units: int = field(init=False)
     """n: the largest number of units that the budget buys; without costs the budget itself."""
 
     def __init__(
         self,
         arms: Sequence[str] | int,
         dim: int,
+        *,
         budget: float,
         moment: npt.ArrayLike | None = None,
         objective: Objective = "max",
-        weights: Mapping[str, float] | None = None,
-        *,
-        costs: Mapping[str, float] | None = None,
-        floors: Mapping[str, int] | None = None,
-        caps: Mapping[str, int] | None = None,
+        weights: ByArm = None,
+        costs: ByArm = None,
+        floors: ByArm = None,
+        caps: ByArm = None,
         allow_small_budget: bool = False,
     ) -> None:
         names = _arm_names(arms)
         dim = _positive_integer("dim", dim)
         budget = _countable(_positive_integer("budget", budget) if costs is None else _money(budget))
+        if not isinstance(allow_small_budget, bool | np.bool_):
+            raise InvalidProblem(f"allow_small_budget={allow_small_budget!r} is neither True nor False")
         norm_order(objective)
         prices = positive_numbers("cost", names, costs)
         least = whole_numbers("floor", names, floors, unless_given=0.0)
@@ -120,11 +129,12 @@ class Problem:
             "dim": dim,
             "budget": budget,
             "moment": None if moment is None else _valid_moment(moment, dim),
-            "objective": objective,
+            "objective": frozen(objective),
             "weights": positive_numbers("weight", names, weights),
             "costs": prices,
             "floors": least,
             "caps": most,
+            "allow_small_budget": bool(allow_small_budget),
             "units": most_units(budget, prices, most),
         }
         for name, value in values.items():
@@ -179,6 +189,8 @@ class Problem:
             vector.setflags(write=False)
             object.__setattr__(larger, name, vector)
         object.__setattr__(larger, "units", most_units(self.budget, larger.costs, larger.caps))
+        if not larger.pays_for_start or added["caps"] <= self.dim:
+            object.__setattr__(larger, "allow_small_budget", True)  # or it could not be built again
         return larger
 
     def on_columns(self, columns: npt.NDArray[np.int64]) -> Problem:
@@ -207,6 +219,33 @@ class Problem:
             raise _redundant()
         return lower
 
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON, TOML and logs; what is at its default is left out.
+
+        >>> Problem(arms=2, dim=1, budget=3, caps={"arm-2": 2}, allow_small_budget=True).to_dict()
+        {'arms': ['arm-1', 'arm-2'], 'dim': 1, 'budget': 3, 'caps': {'arm-2': 2}, 'allow_small_budget': True}
+        """
+        values: dict[str, Any] = {"arms": list(self.arms), "dim": self.dim, "budget": self.budget}
+        if self.moment is not None:
+            values["moment"] = self.moment.tolist()
+        if self.objective != "max":
+            values["objective"] = to_plain(self.objective)
+        values |= self._listed()
+        if isinstance(self.budget, float):
+            values.setdefault("costs", {})  # says that the budget is money
+        if self.allow_small_budget:
+            values["allow_small_budget"] = True
+        return values
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Problem:
+        """The problem that plain values describe, as :meth:`to_dict` writes them."""
+        needed, known = ("arms", "dim", "budget"), [part.name for part in fields(cls) if part.init]
+        given = check_table(values, what="a problem", known=known, needed=needed, error=InvalidProblem)
+        if "objective" in given:
+            given["objective"] = from_plain(given["objective"])
+        return cls(**given)
+
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Problem):
             return NotImplemented
@@ -225,13 +264,19 @@ class Problem:
         parts = [f"arms={list(self.arms)!r}", f"dim={self.dim}", f"budget={self.budget}"]
         parts.append(f"moment={'learned' if self.moment is None else 'given'}")
         parts.append(f"objective={self.objective!r}")
+        parts.extend(f"{name}={listed!r}" for name, listed in self._listed().items())
+        if self.allow_small_budget:
+            parts.append("allow_small_budget=True")
+        return f"Problem({', '.join(parts)})"
+
+    def _listed(self) -> dict[str, dict[str, float]]:
+        """Weights, costs, floors and caps that are not the usual ones, by arm."""
+        found = {}
         for name, usual in _USUAL.items():
             kind = int if name in ("floors", "caps") else float
             values = zip(self.arms, getattr(self, name), strict=True)
-            listed = {arm: kind(value) for arm, value in values if value != usual}
-            if listed:
-                parts.append(f"{name}={listed!r}")
-        return f"Problem({', '.join(parts)})"
+            found[name] = {arm: kind(value) for arm, value in values if value != usual}
+        return {name: listed for name, listed in found.items() if listed}
 
 
 def _arm_names(arms: Sequence[str] | int) -> tuple[str, ...]:
@@ -316,7 +361,9 @@ def _valid_moment(moment: npt.ArrayLike, dim: int) -> Matrix:
         raise InvalidMoment("moment is not positive definite: an entry exceeds its diagonal's geometric mean")
     if np.max(np.abs(correlation - correlation.T)) > _SYMMETRY_TOLERANCE:
         raise InvalidMoment("moment is not symmetric", hint="pass (moment + moment.T) / 2 if that is meant")
-    symmetric: Matrix = np.ascontiguousarray(matrix / 2 + matrix.T / 2)
+    # Half of the smallest numbers is 0, so what is symmetric stays as it is; zeros have one sign.
+    mean = np.where(matrix == matrix.T, matrix, matrix / 2 + matrix.T / 2) + 0.0
+    symmetric: Matrix = np.ascontiguousarray(mean)
     # A diagonal Σ has no correlations to check.
     if np.count_nonzero(correlation) > dim and scaled_cholesky(symmetric, dim * PIVOT_TOLERANCE) is None:
         raise _redundant()

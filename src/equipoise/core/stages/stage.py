@@ -31,7 +31,8 @@ from equipoise.core.arms.state import (
 )
 from equipoise.core.arrays import Matrix, Vector
 from equipoise.core.jit.decorators import compiled
-from equipoise.core.policies.base.policy import Policy, score_address
+from equipoise.core.policies.base.policy import Policy
+from equipoise.core.policies.base.scores import score_address
 from equipoise.core.policies.base.settings import score_settings
 from equipoise.core.policies.base.staged import Columns, StagedPolicy
 from equipoise.core.problem.problem import Problem

@@ -30,7 +30,7 @@ class CorrelatedContexts(Contexts):
 
     def __post_init__(self) -> None:
         if not isinstance(self.covariance, str):
-            object.__setattr__(self, "covariance", as_rows(self.covariance))
+            object.__setattr__(self, "covariance", as_rows("covariance", self.covariance))
 
     def covariance_matrix(self, dim: int) -> Matrix:
         """The covariance of ``dim`` features."""

@@ -42,24 +42,22 @@ def as_count(name: str, value: Any, *, least: int) -> int:
 
 
 def as_counts(name: str, values: Any) -> tuple[int | None, ...]:
-    """Plain whole numbers in a tuple; None, written "none" in files, where there is no limit."""
+    """Plain whole numbers in a tuple; None where there is no limit."""
     if isinstance(values, str) or not isinstance(values, Iterable):
         raise InvalidScenario(f"{name}={values!r} is not a list of whole numbers")
-    return tuple(
-        None if value is None or value == "none" else as_count(name, value, least=0) for value in values
-    )
+    return tuple(None if value is None else as_count(name, value, least=0) for value in values)
 
 
-def as_rows(matrix: npt.ArrayLike) -> Rows:
+def as_rows(name: str, matrix: npt.ArrayLike) -> Rows:
     """A matrix as tuples, which compare and hash."""
     try:
         values = real_array(matrix)
     except NotReal as error:
-        raise InvalidScenario(f"a matrix holds {error}", hint=error.hint) from None
+        raise InvalidScenario(f"{name} holds {error}", hint=error.hint) from None
     except (TypeError, ValueError, OverflowError):
-        raise InvalidScenario(f"{matrix!r} is not a matrix of numbers") from None
+        raise InvalidScenario(f"{name}={matrix!r} is not a matrix of numbers") from None
     if values.ndim != 2:
-        raise InvalidScenario(f"expected rows of numbers, got shape {values.shape}")
+        raise InvalidScenario(f"{name} has shape {values.shape}: expected rows of numbers")
     if not np.all(np.isfinite(values)):
-        raise InvalidScenario("a matrix has entries that are not finite numbers")
+        raise InvalidScenario(f"{name} has entries that are not finite numbers")
     return tuple(tuple(row) for row in (values + 0.0).tolist())

@@ -88,10 +88,10 @@ class ReplayArena:
         return Problem(
             scenario.arms,
             scenario.dim,
-            scenario.budget,
-            moment,
-            scenario.objective,
-            weights,
+            budget=scenario.budget,
+            moment=moment,
+            objective=scenario.objective,
+            weights=weights,
             allow_small_budget=True,  # policies that cannot run on one are refused by name
         )
 
@@ -165,5 +165,5 @@ def _check_budget(budget: int, table: ReplayTable) -> None:
 def _weights(targets: tuple[str, ...], weights: Mapping[str, float] | None) -> tuple[float, ...] | None:
     if weights is None:
         return None
-    vector = Problem(targets, 1, 1, weights=weights, allow_small_budget=True).weights
+    vector = Problem(targets, 1, budget=1, weights=weights, allow_small_budget=True).weights
     return tuple(vector.tolist())

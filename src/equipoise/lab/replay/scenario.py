@@ -76,7 +76,13 @@ class ReplayScenario:
         """The problem, but for Σ, which only the table has."""
         weights = None if self.weights is None else dict(zip(self.targets, self.weights, strict=True))
         return Problem(
-            self.targets, self.dim, self.budget, None, self.objective, weights, allow_small_budget=True
+            self.targets,
+            self.dim,
+            budget=self.budget,
+            moment=None,
+            objective=self.objective,
+            weights=weights,
+            allow_small_budget=True,
         )
 
     def to_dict(self) -> dict[str, Any]:

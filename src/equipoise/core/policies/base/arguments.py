@@ -13,13 +13,11 @@ Characters that separate things, white space and the like are written as in web 
 
 from __future__ import annotations
 
-import math
 import re
 from typing import Any
 from urllib.parse import quote, unquote
 
-import numpy as np
-
+from equipoise.core.plain import frozen
 from equipoise.errors import InvalidPolicy
 
 _WORDS = {"true": True, "false": False, "none": None}
@@ -29,7 +27,7 @@ _DEEPEST = 20  # tuples within tuples
 
 def format_argument(value: Any) -> str:
     """An argument as it is written in a policy's text form."""
-    value = plain_value(value)
+    value = frozen(value)
     if isinstance(value, tuple):
         items = [_format_item(item, 1) for item in value]
         return "".join(f"{item}," for item in items) if len(items) == 1 else ",".join(items) or ","
@@ -42,25 +40,6 @@ def parse_argument(text: str) -> Any:
     if len(items) == 1:
         return _parse_item(items[0], 1)
     return _parse_items(items, 1)
-
-
-def plain_value(value: Any) -> Any:
-    """The same value without NumPy's numbers and without lists, which can be changed."""
-    if isinstance(value, np.ndarray):
-        return plain_value(value.tolist())
-    if isinstance(value, list | tuple):
-        return tuple(plain_value(item) for item in value)
-    if isinstance(value, np.floating):
-        return float(value)
-    return value.item() if isinstance(value, np.generic) else value
-
-
-def same_text(value: Any, default: Any) -> bool:
-    """Whether an argument says the same as its default, so that it need not be written."""
-    numbers = [isinstance(one, int | float) and not isinstance(one, bool) for one in (value, default)]
-    if all(numbers):
-        return bool(value == default) and math.copysign(1.0, value) == math.copysign(1.0, default)
-    return type(value) is type(default) and bool(value == default)
 
 
 def _format_item(value: Any, depth: int) -> str:

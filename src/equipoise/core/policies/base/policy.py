@@ -3,26 +3,33 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from typing import Any, ClassVar, TypeVar, overload
+from typing import Any, ClassVar, Self, SupportsIndex, TypeVar, overload
 
 import numpy as np
 
 from equipoise.core.arrays import Vector
-from equipoise.core.choice.scoring import compile_score
-from equipoise.core.jit.fingerprint import code_fingerprint
-from equipoise.core.policies.base.arguments import format_argument, parse_argument, plain_value, same_text
+from equipoise.core.plain import (
+    NotPlain,
+    changed_fields,
+    check_table,
+    from_plain,
+    frozen,
+    suggest,
+    to_plain,
+)
+from equipoise.core.policies.base.arguments import format_argument, parse_argument
+from equipoise.core.policies.base.scores import recompile_if_changed
 from equipoise.core.policies.base.settings import score_settings
 from equipoise.core.problem.costs import check_limits
 from equipoise.core.problem.problem import Problem
-from equipoise.errors import BudgetTooSmall, InvalidPolicy, UnknownPolicy, UnregisteredPolicy
+from equipoise.errors import BudgetTooSmall, InvalidPolicy, NameTaken, UnknownPolicy, UnregisteredPolicy
 
 _REGISTRY: dict[str, type[Policy]] = {}
 
-PolicyType = TypeVar("PolicyType", bound="type[Policy]")
+PolicyOf = TypeVar("PolicyOf", bound="Policy")
 
 
 class Policy:
@@ -79,7 +86,7 @@ class Policy:
     def __post_init__(self) -> None:
         # NumPy's numbers and lists would come back from the text form as something else.
         for field in policy_fields(type(self)):
-            object.__setattr__(self, field.name, plain_value(getattr(self, field.name)))
+            object.__setattr__(self, field.name, frozen(getattr(self, field.name)))
 
     def check(self, problem: Problem) -> None:
         """Refuse a problem that the policy cannot run on; experiments and the lab call it first."""
@@ -105,7 +112,7 @@ class Policy:
                 hint="a policy that looks (looks = True) may leave a share from 0 to 1",
             )
         score_settings(self, problem)
-        _recompile_if_changed(type(self).score)
+        recompile_if_changed(type(self).score)
 
     def settings(self, problem: Problem) -> Vector:
         """Numbers the score reads, for one problem: the fields in their order unless a policy has its own.
@@ -144,18 +151,63 @@ class Policy:
         >>> parse_policy("trace-ucb:width=0.5").spec
         'trace-ucb:width=0.5'
         """
+        arguments = [f"{name}={format_argument(value)}" for name, value in changed_fields(self._named())]
+        return ":".join([type(self).name, *arguments])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON, TOML and logs: the name and the arguments that are not at their defaults.
+
+        >>> parse_policy("trace-ucb:width=0.5").to_dict()
+        {'name': 'trace-ucb', 'width': 0.5}
+        """
+        values: dict[str, Any] = {"name": self._named().name}
+        for name, value in changed_fields(self):
+            try:
+                values[name] = to_plain(value)
+            except NotPlain as error:
+                raise InvalidPolicy(f"{name} of {self!r} cannot be written: {error}") from None
+        return values
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """The policy that plain values describe, as :meth:`to_dict` writes them.
+
+        >>> Policy.from_dict({"name": "trace-ucb", "width": 0.5})
+        TraceUCB(width=0.5, bound=None, delta=None)
+        """
+        name = values.get("name") if isinstance(values, Mapping) else None
+        if not isinstance(name, str):
+            raise InvalidPolicy(
+                f"a policy is a table with a name, not {values!r}",
+                hint="e.g. {'name': 'trace-ucb', 'width': 1}",
+            )
+        kind = _find(name)
+        if not issubclass(kind, cls):
+            raise InvalidPolicy(
+                f"{name!r} is a {kind.__qualname__}, not a {cls.__qualname__}",
+                hint="equipoise.Policy.from_dict builds any policy",
+            )
+        known = ["name", *(field.name for field in policy_fields(kind))]
+        given = check_table(values, what=f"policy {name!r}", known=known, error=InvalidPolicy)
+        del given["name"]
+        return _build(kind, {key: from_plain(value) for key, value in given.items()})
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
+        # Another process cannot import a file by its path.
+        source = _plugins().source_of(type(self))
+        if source is None:
+            return super().__reduce_ex__(protocol)
+        return _plugins().restore, (source, type(self).__qualname__, dict(vars(self)))
+
+    def _named(self) -> Self:
+        """This policy, if its class is the one that is known under its name."""
         kind = type(self)
         if _REGISTRY.get(kind.name) is not kind:
             raise UnregisteredPolicy(
                 f"the name {kind.name!r} belongs to another class than this {kind.__qualname__}",
                 hint="it was registered again: build the policy anew",
             )
-        parts = [kind.name]
-        for field in policy_fields(kind):
-            value = getattr(self, field.name)
-            if not same_text(value, field.default):
-                parts.append(f"{field.name}={format_argument(value)}")
-        return ":".join(parts)
+        return self
 
     @property
     def label(self) -> str:
@@ -197,24 +249,47 @@ def register(name: str, definition: Any = None) -> Any:
         policy.__module__,
         policy.__qualname__,
     ):
-        raise InvalidPolicy(
+        taken = NameTaken(
             f"the name {name!r} is taken by {known.__module__}.{known.__qualname__}", hint="choose another"
         )
+        taken.policy = name
+        raise taken
     assert issubclass(policy, Policy)
+    if any(field.name == "name" for field in policy_fields(policy)):
+        raise InvalidPolicy(
+            f"an argument of {policy.__name__} is called 'name', as the policy itself is",
+            hint="call it otherwise",
+        )
     policy.name = name
     _REGISTRY[name] = policy
     return policy
 
 
 def registered_policies() -> dict[str, type[Policy]]:
-    """All policies by name, in alphabetical order."""
+    """All policies by name, in alphabetical order, those of other packages included."""
+    _plugins().load_plugins()
+    return known_policies()
+
+
+def known_policies() -> dict[str, type[Policy]]:
+    """Policies that have been registered so far, in alphabetical order."""
     return dict(sorted(_registry().items()))
+
+
+def restore_policies(known: Mapping[str, type[Policy]]) -> None:
+    """Forget every policy but these."""
+    _REGISTRY.clear()
+    _REGISTRY.update(known)
 
 
 def _registry() -> dict[str, type[Policy]]:
     # The package's own policies register themselves when they are imported, wherever this is asked first.
     import_module("equipoise.core.policies")
     return _REGISTRY
+
+
+def _plugins() -> Any:
+    return import_module("equipoise.core.policies.base.plugins")
 
 
 def parse_policy(text: str | Policy) -> Policy:
@@ -230,10 +305,7 @@ def parse_policy(text: str | Policy) -> Policy:
             f"{text!r} is not a policy", hint="pass e.g. eq.TraceUCB() or the text 'trace-ucb'"
         )
     name, *pairs = text.split(":")
-    try:
-        kind = _registry()[name]
-    except KeyError:
-        raise UnknownPolicy(f"no policy {name!r}", hint=_suggest(name, list(_REGISTRY))) from None
+    kind = _find(name)
     arguments: dict[str, Any] = {}
     names = [field.name for field in policy_fields(kind)]
     for pair in pairs:
@@ -241,41 +313,33 @@ def parse_policy(text: str | Policy) -> Policy:
         if not equals or not value:
             raise InvalidPolicy(f"{pair!r} in {text!r} is not key=value", hint="e.g. trace-ucb:width=0.5")
         if key not in names:
-            raise InvalidPolicy(f"policy {name!r} has no argument {key!r}", hint=_suggest(key, names))
+            raise InvalidPolicy(f"policy {name!r} has no argument {key!r}", hint=suggest(key, names))
         if key in arguments:
             raise InvalidPolicy(f"{key!r} is given twice in {text!r}")
         arguments[key] = parse_argument(value)
+    return _build(kind, arguments)
+
+
+def _find(name: str) -> type[Policy]:
+    """The policy class of that name."""
+    if name not in _registry():
+        _plugins().load_plugins()
+        _plugins().check_claims(name)
+    if name not in _REGISTRY:
+        raise UnknownPolicy(f"no policy {name!r}", hint=suggest(name, _REGISTRY))
+    return _REGISTRY[name]
+
+
+def _build(kind: type[PolicyOf], arguments: dict[str, Any]) -> PolicyOf:
+    needed = [field.name for field in policy_fields(kind) if _has_no_default(field)]
+    missing = [name for name in needed if name not in arguments]
+    if missing:
+        raise InvalidPolicy(f"policy {kind.name!r} needs {', '.join(missing)}")
     return kind(**arguments)
 
 
-@dataclasses.dataclass(frozen=True)
-class _CompiledScore:
-    address: int
-    owner: Any  # code whose owner is gone would be gone, too
-    fingerprint: str
-
-
-_SCORES: dict[Callable[..., float], _CompiledScore] = {}
-
-
-def score_address(policy: Policy) -> int:
-    """Address of the policy's compiled score in this process."""
-    function = type(policy).score
-    if function not in _SCORES:
-        fingerprint, compiled = code_fingerprint(function), compile_score(function)
-        _SCORES[function] = _CompiledScore(int(compiled.address), compiled, fingerprint)
-    return _SCORES[function].address
-
-
-def _recompile_if_changed(function: Callable[..., float]) -> None:
-    """Machine code has constants of modules in it; a new one, say in a notebook, must be seen."""
-    known = _SCORES.get(function)
-    if known is not None and known.fingerprint != code_fingerprint(function):
-        _RETIRED.append(_SCORES.pop(function))
-
-
-# Experiments may still be on their way to these addresses.
-_RETIRED: list[_CompiledScore] = []
+def _has_no_default(field: dataclasses.Field[Any]) -> bool:
+    return field.default is field.default_factory is dataclasses.MISSING
 
 
 class _NoName:
@@ -305,10 +369,3 @@ def _from_function(function: Callable[..., float]) -> type[Policy]:
 def policy_fields(policy: type[Policy]) -> tuple[dataclasses.Field[Any], ...]:
     """Arguments of a policy class."""
     return dataclasses.fields(policy) if dataclasses.is_dataclass(policy) else ()
-
-
-def _suggest(name: str, known: list[str]) -> str:
-    close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-    if close:
-        return f"did you mean {close[0]!r}?"
-    return f"known: {', '.join(sorted(known))}" if known else "it takes none"
