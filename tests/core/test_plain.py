@@ -308,7 +308,7 @@ fields = {
     "curvature": st.floats(-1e300, 1e300) | tiny,
     "heteroscedasticity": tiny,
     "lost": tiny | st.just(math.nextafter(1.0, 0.0)),
-    "ridge": tiny | st.sampled_from([0.0, -0.0, 1e300, None, "pooled"]),
+    "estimator": st.sampled_from(["pooled", "leave-one-out"]),
     "objective": st.sampled_from([math.inf, 1.0, 1e300, "max", "mean"]),
     "weights": st.lists(st.sampled_from(EXTREMES), min_size=2, max_size=2),
     "caps": st.lists(st.none() | st.integers(10**9, 2**53), min_size=2, max_size=2),

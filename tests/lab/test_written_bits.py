@@ -9,15 +9,15 @@ import hashlib
 
 import numpy as np
 import pytest
-from equipoise.lab.world import draw_contexts, draw_delay, draw_outcome, draw_shocks, new_world
 from other_process import GENERIC, output_of
 
 import equipoise as eq
-from equipoise.core.draws.streams import new_stream
 from equipoise.core.sparse import CRITERIA, fit_lasso, recover_support
 from equipoise.lab.pieces import Delay, SkewedNoise, StudentContexts
 from equipoise.lab.replay.fit import fit_table
 from equipoise.lab.replay.table import ReplayTable
+from equipoise.lab.trial.run import draw_outcomes, open_trial
+from equipoise.lab.trial.world import Draws
 
 PINNED = "9aa3213ace40eb49c5be078ca3bc5a243614c307fa66ae2dc8b04575b220c418"
 
@@ -59,13 +59,13 @@ def worlds():
         delay=Delay(mean=4.0),
         noise_drift=0.5,
     )
-    world, stream = new_world(scenario, 1), new_stream()
-    contexts = np.zeros((40, 3))
-    draw_contexts(world, stream, 7, contexts)
-    draw_shocks(world, stream, 7)
-    yield from (world.root, contexts, world.shocks)
-    yield np.array([draw_delay(world, stream, 7, t) for t in range(40)], dtype=float)
-    yield np.array([draw_outcome(world, stream, 7, t, t % 2, t, contexts) for t in range(40)])
+    draws = Draws(scenario, 1)
+    draws.draw(7, 1)
+    world, outcomes = draws.world, np.zeros(40)
+    yield from (world.contexts[0], world.shocks[0], world.delays[0].astype(float))
+    open_trial(world, 0, 7)
+    draw_outcomes(world, np.arange(40) % 2, outcomes)
+    yield outcomes
 
 
 def digest():

@@ -46,7 +46,7 @@ def test_results_are_the_experiment_s_estimates(world):
     result = world.run(experiment)
     assert result.policy == "trace-ucb:width=0.3"
     assert result.confidence == 0.95
-    for i, (arm, fitted) in enumerate(zip(result.arms, experiment.estimates(ridge=None), strict=True)):
+    for i, (arm, fitted) in enumerate(zip(result.arms, experiment.estimates(estimator="ridge"), strict=True)):
         inside = [low <= b <= high for b, (low, high) in zip(world.coefs[i], fitted.intervals, strict=True)]
         assert arm.arm == fitted.arm
         assert arm.units == experiment.counts[arm.arm]

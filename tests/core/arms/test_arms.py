@@ -164,7 +164,7 @@ class TestPending:
             assert experiment._state.arms["trace"][i] == pytest.approx(trace, rel=1e-12)
             known, outcomes = experiment.data(arm)
             coef, variance, _ = batch(known, outcomes, None)
-            fitted = experiment.estimates(ridge=0.0)[arm]
+            fitted = experiment.estimates(estimator="ridge", ridge=0.0)[arm]
             np.testing.assert_allclose(fitted.coef, coef, rtol=1e-10, atol=1e-12)
             assert fitted.noise_variance == pytest.approx(variance, rel=1e-11)
 
@@ -213,7 +213,7 @@ class TestPending:
             experiment.tell(id, float(rng.normal()))
         for _ in range(20):
             experiment.tell(experiment.ask(rng.normal(size=3)).id, float(rng.normal()))
-        for arm in experiment.estimates(ridge=0.0):
+        for arm in experiment.estimates(estimator="ridge", ridge=0.0):
             contexts, outcomes = experiment.data(arm.arm)
             coef, variance, _ = batch(contexts, outcomes, None)
             np.testing.assert_allclose(arm.coef, coef, rtol=1e-9, atol=1e-12)

@@ -34,7 +34,7 @@ def trained(policy="trace-ucb", moment=SKEWED, units=120, budget=150, seed=0, **
 @pytest.mark.parametrize("ridge", [None, 0.0, 0.7, 40.0])
 def test_ridge_is_the_closed_form(ridge, moment):
     experiment = trained(moment=moment)
-    for arm in experiment.estimates(ridge=ridge):
+    for arm in experiment.estimates(estimator="ridge", ridge=ridge):
         contexts, outcomes = experiment.data(arm.arm)
         penalty = 1 / 150 if ridge is None else ridge
         assert arm.ridge == penalty
@@ -53,7 +53,7 @@ def test_ridge_is_the_closed_form(ridge, moment):
 
 def test_leave_one_out_is_leaving_one_out():
     experiment = trained()
-    for arm in experiment.estimates(ridge="leave-one-out"):
+    for arm in experiment.estimates(estimator="leave-one-out"):
         contexts, outcomes = experiment.data(arm.arm)
 
         def error(penalty, contexts=contexts, outcomes=outcomes):
@@ -71,7 +71,7 @@ def test_leave_one_out_is_leaving_one_out():
 
 def test_uniform_allocation_keeps_the_exact_t_interval():
     experiment = trained("uniform")
-    for arm in experiment.estimates(ridge=None, confidence=0.9):
+    for arm in experiment.estimates(estimator="ridge", confidence=0.9):
         contexts, outcomes = experiment.data(arm.arm)
         inverse = np.linalg.inv(contexts.T @ contexts)
         coef = inverse @ contexts.T @ outcomes
@@ -92,7 +92,7 @@ def test_uniform_allocation_keeps_the_exact_t_interval():
 
 
 def test_error_bound_inflates_the_noise_and_not_the_bias():
-    for arm in trained("uniform").estimates(ridge=25.0):
+    for arm in trained("uniform").estimates(estimator="ridge", ridge=25.0):
         assert 0.0 < arm.bias < arm.expected_error
         noise = arm.expected_error - arm.bias
         factor = arm.dof / stats.chi2.ppf(0.05, arm.dof)
@@ -226,10 +226,25 @@ def test_objective_and_regret(objective):
     assert estimates.oracle_objective == pytest.approx(min(splits), rel=0.02)
 
 
-@pytest.mark.parametrize("ridge", [-1.0, math.inf, math.nan, "loo", "0.1", [1, 2]])
+@pytest.mark.parametrize("ridge", [-1.0, math.inf, math.nan, "0.1", [1, 2], True])
 def test_bad_ridge(ridge):
     with pytest.raises(InvalidArgument, match="ridge"):
-        trained().estimates(ridge=ridge)
+        trained().estimates(estimator="ridge", ridge=ridge)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"estimator": "poled"}, "no estimator is called 'poled' .did you mean 'pooled'"),
+        ({"estimator": "least squares"}, "the estimators are .*'ridge'"),
+        ({"estimator": 0.5}, "estimator='ridge', ridge=0.5"),
+        ({"estimator": None}, "no estimator is called None"),
+        ({"ridge": 0.5}, "the λ of estimator='ridge', and the estimator is 'pooled'"),
+    ],
+)
+def test_bad_estimator(given, message):
+    with pytest.raises(InvalidArgument, match=message):
+        trained().estimates(**given)
 
 
 @pytest.mark.parametrize("confidence", [0.0, 1.0, 95, -1, "0.9"])
@@ -240,7 +255,7 @@ def test_bad_confidence(confidence):
 
 class TestEllipsoid:
     def test_formula(self):
-        arm = trained().estimates(ridge=0.5)["a"]
+        arm = trained().estimates(estimator="ridge", ridge=0.5)["a"]
         ellipsoid = arm.ellipsoid(deviation=1.5, norm=4.0, delta=0.1)
         shape = arm.gram + 0.5 * np.eye(3)
         ratio = math.sqrt(np.linalg.det(shape) / 0.5**3)
@@ -269,14 +284,14 @@ class TestEllipsoid:
             trained().estimates()["a"].ellipsoid(**values)
 
 
-@pytest.mark.parametrize("ridge", [0.0, None, "pooled", "empirical-bayes", "leave-one-out"])
-def test_arms_that_are_not_determined_have_no_expected_error(ridge):
+@pytest.mark.parametrize("estimator", ["ridge", "pooled", "empirical-bayes", "leave-one-out"])
+def test_arms_that_are_not_determined_have_no_expected_error(estimator):
     experiment = eq.Experiment(eq.Problem(3, 2, budget=40, moment=np.eye(2)), seed=1)
     experiment.close_arm("arm-2")
     rng = np.random.default_rng(1)
     for _ in range(20):
         experiment.tell(experiment.ask(rng.normal(size=2)).id, rng.normal())
-    errors = [arm.expected_error for arm in experiment.estimates(ridge=ridge)]
+    errors = [arm.expected_error for arm in experiment.estimates(estimator=estimator)]
     assert np.isfinite(errors).tolist() == [True, False, True]
 
 

@@ -6,16 +6,16 @@ import math
 
 import numpy as np
 import pytest
-from equipoise.lab.trials import new_bench, new_ledger, run_trials
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from single_trials import SimulatedTrials
 
 import equipoise as eq
-from equipoise.core.estimates.estimators import METHODS
 from equipoise.core.estimates.estimators.stein import signal_variance
 
 STEIN = ["empirical-bayes", "pooled"]
+METHODS = ("leave-one-out", "empirical-bayes", "pooled")
 SKEWED = np.array([[2.0, 0.3, 0.0, 0.1], [0.3, 1.0, -0.2, 0.0], [0.0, -0.2, 0.5, 0.0], [0.1, 0.0, 0.0, 1.0]])
 MOMENTS = {"white": np.eye(4), "skewed": SKEWED, "learned": None}
 NAMES = ("a", "b", "c")
@@ -74,7 +74,7 @@ def whitened(experiment, arm):
 def test_a_ridge_estimate_around_the_center(method, apart, moment):
     experiment = run(moment=MOMENTS[moment], apart=apart)
     sigma = moment_of(experiment)
-    for arm in experiment.estimates(ridge=method):
+    for arm in experiment.estimates(estimator=method):
         assert arm.method == method
         contexts, outcomes = experiment.data(arm.arm)
         if math.isinf(arm.ridge):
@@ -92,7 +92,7 @@ def test_a_ridge_estimate_around_the_center(method, apart, moment):
 def test_the_penalty_solves_its_equation(method, moment):
     experiment = run(moment=MOMENTS[moment], size=0.5)
     solved = 0
-    for arm in experiment.estimates(ridge=method):
+    for arm in experiment.estimates(estimator=method):
         fit, inverse, rss, dof, lower = whitened(experiment, arm.arm)
         assert arm.ridge > 1 / 60
         if math.isinf(arm.ridge):
@@ -116,7 +116,7 @@ def test_james_and_stein_when_the_design_is_orthogonal():
     contexts = np.vstack([np.eye(6)] * 8)
     # With so large a budget 1/n is nothing.
     experiment = run(names=("only",), units=48, moment=np.eye(6), budget=10**9, contexts=contexts, size=0.5)
-    (arm,) = experiment.estimates(ridge="empirical-bayes")
+    (arm,) = experiment.estimates(estimator="empirical-bayes")
     fit, _, rss, dof, _ = whitened(experiment, "only")
     factor = 1.0 - (6 - 2) * rss / (dof + 2) / (8.0 * fit @ fit)
     assert 0.2 < factor < 0.9
@@ -143,7 +143,7 @@ def test_the_center_is_the_posterior_mean_given_the_other_arms():
         return sum(gaps[name] @ weights[name] @ gaps[name] for name in names), center, precision
 
     spread = bisected(lambda variance: total(variance, NAMES)[0], 2 * 4 - 2)
-    for arm in experiment.estimates(ridge="pooled"):
+    for arm in experiment.estimates(estimator="pooled"):
         _, center, precision = total(spread, [name for name in NAMES if name != arm.arm])
         covariance = np.linalg.inv(precision)
         prior = bisected(lambda v, c=center, k=covariance: c @ np.linalg.solve(v * np.eye(4) + k, c), 2)
@@ -178,7 +178,7 @@ def test_signal_variance_solves_or_is_zero(squares, noise, seed):
 
 def compared(method, one, other, back=lambda arm, coef: coef, rtol=1e-6):
     """Estimates of two experiments, arm by arm; ``back`` undoes what was done to the other."""
-    first, second = one.estimates(ridge=method), other.estimates(ridge=method)
+    first, second = one.estimates(estimator=method), other.estimates(estimator=method)
     # The errors that leaving out one compares can be flat: its λ is found less closely.
     rtol = max(rtol, 1e-3) if method == "leave-one-out" else rtol
     for arm in first:
@@ -237,7 +237,7 @@ def test_other_coordinates_of_contexts_change_nothing(method, case, seed):
 @pytest.mark.parametrize("units", [0, 1, 2, 7, 13])
 @pytest.mark.parametrize("method", METHODS)
 def test_estimates_before_anything_is_determined(method, units, moment):
-    for arm in run(units=units, moment=MOMENTS[moment], budget=40).estimates(ridge=method):
+    for arm in run(units=units, moment=MOMENTS[moment], budget=40).estimates(estimator=method):
         assert np.all(np.isfinite(arm.coef))
         assert np.all(np.isfinite(arm.center))
         assert arm.ridge > 0
@@ -253,9 +253,9 @@ def test_an_arm_without_data_borrows_from_arms_that_are_alike(moment):
     for unit in range(1, 60):
         if experiment._state.rows["arm"][unit - 1] == 1:
             experiment.withdraw(unit)
-    estimates = experiment.estimates(ridge="pooled")
+    estimates = experiment.estimates(estimator="pooled")
     assert estimates["b"].observed == 0
-    np.testing.assert_array_equal(experiment.estimates(ridge="empirical-bayes")["b"].coef, 0.0)
+    np.testing.assert_array_equal(experiment.estimates(estimator="empirical-bayes")["b"].coef, 0.0)
     np.testing.assert_allclose(estimates["b"].coef, estimates["a"].coef, atol=0.6)
     assert np.linalg.norm(estimates["b"].coef) > 1.5
 
@@ -268,7 +268,7 @@ def test_a_feature_that_never_varies(method):
     for _ in range(60):
         x = np.append(rng.normal(size=3), 0.0)
         experiment.tell(experiment.ask(x).id, float(x.sum() + rng.normal()))
-    for arm in experiment.estimates(ridge=method):
+    for arm in experiment.estimates(estimator=method):
         assert np.all(np.isfinite(arm.coef))
         assert arm.coef[3] == 0.0
         assert arm.expected_error == math.inf
@@ -283,7 +283,7 @@ def test_constant_outcomes(method, value):
     rng = np.random.default_rng(0)
     for _ in range(60):
         experiment.tell(experiment.ask(np.append(1.0, rng.normal(size=3))).id, value)
-    for arm in experiment.estimates(ridge=method):
+    for arm in experiment.estimates(estimator=method):
         np.testing.assert_allclose(arm.coef, [value, 0.0, 0.0, 0.0], atol=0.02)
         assert np.isfinite(arm.expected_error)
 
@@ -291,7 +291,7 @@ def test_constant_outcomes(method, value):
 @pytest.mark.parametrize("method", METHODS)
 def test_huge_and_tiny_outcomes(method):
     for scale in (1e130, 1e-130):
-        for arm in run(scale=scale).estimates(ridge=method):
+        for arm in run(scale=scale).estimates(estimator=method):
             assert np.all(np.isfinite(arm.coef))
 
 
@@ -299,7 +299,9 @@ def test_huge_and_tiny_outcomes(method):
 @pytest.mark.parametrize("method", STEIN)
 def test_two_features_leave_nothing_to_gain(method, dim):
     experiment = run(moment=np.eye(dim))
-    for arm, usual in zip(experiment.estimates(ridge=method), experiment.estimates(ridge=None), strict=True):
+    for arm, usual in zip(
+        experiment.estimates(estimator=method), experiment.estimates(estimator="ridge"), strict=True
+    ):
         assert arm.ridge == usual.ridge == 1 / 60
         np.testing.assert_allclose(arm.coef, usual.coef, rtol=1e-12)
         assert arm.expected_error == pytest.approx(usual.expected_error, rel=1e-6)
@@ -307,21 +309,23 @@ def test_two_features_leave_nothing_to_gain(method, dim):
 
 def test_one_arm_has_nothing_to_be_pooled_with():
     experiment = run(names=("only",))
-    alone, pooled = (experiment.estimates(ridge=method)["only"] for method in STEIN)
+    alone, pooled = (experiment.estimates(estimator=method)["only"] for method in STEIN)
     np.testing.assert_array_equal(alone.coef, pooled.coef)
 
 
 def test_arms_that_differ_are_not_pooled():
     experiment = run(apart=30.0, size=1.0, units=90)
     for arm, alone in zip(
-        experiment.estimates(ridge="pooled"), experiment.estimates(ridge="empirical-bayes"), strict=True
+        experiment.estimates(estimator="pooled"),
+        experiment.estimates(estimator="empirical-bayes"),
+        strict=True,
     ):
         np.testing.assert_allclose(arm.coef, alone.coef, atol=0.01)
         np.testing.assert_allclose(arm.coef, arm.least_squares, atol=0.05)
 
 
 def test_large_coefficients_are_left_at_least_squares():
-    for arm in run(size=1e4, budget=200).estimates(ridge="empirical-bayes"):
+    for arm in run(size=1e4, budget=200).estimates(estimator="empirical-bayes"):
         assert arm.ridge < 1e-3 / 200
         assert np.linalg.norm(arm.coef - arm.least_squares) < 1e-2
 
@@ -332,7 +336,9 @@ def test_large_coefficients_are_left_at_least_squares():
 @pytest.mark.parametrize("method", METHODS)
 def test_intervals_and_ellipsoids_do_not_depend_on_the_method(method):
     experiment = run()
-    for arm, usual in zip(experiment.estimates(ridge=method), experiment.estimates(ridge=None), strict=True):
+    for arm, usual in zip(
+        experiment.estimates(estimator=method), experiment.estimates(estimator="ridge"), strict=True
+    ):
         np.testing.assert_array_equal(arm.intervals, usual.intervals)
         np.testing.assert_array_equal(arm.noise_interval, usual.noise_interval)
         one, other = (estimate.ellipsoid(deviation=1.0, norm=3.0) for estimate in (arm, usual))
@@ -345,7 +351,7 @@ def test_intervals_and_ellipsoids_do_not_depend_on_the_method(method):
 @pytest.mark.parametrize("method", METHODS)
 def test_the_error_is_bounded_by_that_of_least_squares(method):
     for size in (0.0, 0.3, 3.0):
-        for arm in run(size=size).estimates(ridge=method):
+        for arm in run(size=size).estimates(estimator=method):
             trace = np.trace(SKEWED @ np.linalg.inv(arm.gram))
             assert arm.least_squares_error == pytest.approx(arm.noise_variance * trace)
             upper = arm.dof * arm.noise_variance / stats.chi2.ppf(0.05, arm.dof)
@@ -357,11 +363,10 @@ def test_expected_errors_are_those_that_happen():
     # 400 trials of 7 arms: standard errors are below 2 %. Adaptivity is another matter, see intervals.
     for size, low, high in ((0.0, 1.0, 3.0), (0.3, 0.9, 1.1), (1.0, 0.9, 1.1)):
         coef = size * np.random.default_rng(5).normal(size=(7, 10))
-        scenario = eq.GaussianScenario(noise=[1.0] * 7, dim=10, budget=350, coef=coef, ridge="pooled")
-        bench, ledger = new_bench(scenario, eq.Uniform(), 1), new_ledger(1, 7)
+        scenario = eq.GaussianScenario(noise=[1.0] * 7, dim=10, budget=350, coef=coef, estimator="pooled")
+        bench = SimulatedTrials(scenario, eq.Uniform(), 1)
         actual = expected = 0.0
         for trial in range(400):
-            run_trials(bench, trial, ledger)
-            actual += ledger.errors.sum()
+            actual += bench.run(trial).errors.sum()
             expected += bench.room.noise_errors.sum() + bench.room.biases.sum()
         assert low < expected / actual < high

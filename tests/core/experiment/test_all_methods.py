@@ -152,12 +152,12 @@ class AllMethods(RuleBasedStateMachine):
         assert fingerprint(twin) == fingerprint(self.experiment)
         self.experiment = twin
 
-    @rule(ridge=st.sampled_from(["pooled", "empirical-bayes", "leave-one-out", None, 0.5]))
-    def estimates(self, ridge):
+    @rule(estimator=st.sampled_from(["pooled", "empirical-bayes", "leave-one-out", "ridge"]))
+    def estimates(self, estimator):
         before = fingerprint(self.experiment)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            found = self.experiment.estimates(ridge=ridge)
+            found = self.experiment.estimates(estimator=estimator)
         assert [arm.arm for arm in found] == list(self.costs)
         assert fingerprint(self.experiment) == before
 

@@ -9,7 +9,8 @@ import pytest
 from inner_state import fingerprint
 
 import equipoise as eq
-from equipoise.core.choice.decide import CHOOSE, NO_ARM, NO_ROOM, decide
+from equipoise.core.choice.decide import CHOOSE, NO_ARM
+from equipoise.core.experiment.admission import NO_ROOM, admit
 from equipoise.core.experiment.asking import ask_one
 
 
@@ -26,7 +27,7 @@ def decided(experiment, told=CHOOSE, rows=None):
     stage, scores = record.stage, np.zeros(len(record.problem.arms))
     state = stage.state if rows is None else stage.state._replace(rows=stage.state.rows[:rows])
     context = np.array([1.0, -0.5])
-    return decide(
+    return admit(
         state, record.contexts, stage.columns, context, stage.score, stage.settings, scores, told
     ), scores
 

@@ -54,7 +54,7 @@ def test_the_contract_of_the_design_page():
         assert arm.count > 10
         assert arm.expected_error > 0
         assert arm.ridge > 0
-    for arm in experiment.estimates(ridge=None):
+    for arm in experiment.estimates(estimator="ridge"):
         assert arm.ridge == 1 / 350
 
 

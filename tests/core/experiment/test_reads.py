@@ -31,9 +31,9 @@ READS = {
         if isinstance(kind, property) and not name.startswith("_")
     },
     "estimates": lambda experiment: experiment.estimates(),
-    "estimates, ridge": lambda experiment: experiment.estimates(ridge=None),
-    "estimates, Stein": lambda experiment: experiment.estimates(ridge="empirical-bayes", confidence=0.8),
-    "estimates, leaving one out": lambda experiment: experiment.estimates(ridge="leave-one-out"),
+    "estimates, ridge": lambda experiment: experiment.estimates(estimator="ridge"),
+    "estimates, Stein": lambda experiment: experiment.estimates(estimator="empirical-bayes", confidence=0.8),
+    "estimates, leaving one out": lambda experiment: experiment.estimates(estimator="leave-one-out"),
     "data": lambda experiment: experiment.data("b"),
     "repr": repr,
     "pickle": pickle.dumps,

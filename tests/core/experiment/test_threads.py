@@ -120,7 +120,7 @@ def test_asking_goes_on_while_estimates_are_made(monkeypatch):
     experiment = eq.Experiment(eq.Problem(2, 2, budget=50, moment=np.eye(2)), "trace-ucb", seed=1)
     for t in range(20):
         experiment.tell(experiment.ask([1.0, t % 3]).id, float(t % 5))
-    before = experiment.estimates(ridge=None)
+    before = experiment.estimates(estimator="ridge")
     inside, go_on = threading.Event(), threading.Event()
     from equipoise.core.experiment import experiment as module
 
@@ -141,7 +141,7 @@ def test_asking_goes_on_while_estimates_are_made(monkeypatch):
         experiment.correct(3, -90.0)
         go_on.set()
 
-    run(lambda: found.append(experiment.estimates(ridge=None)), change)
+    run(lambda: found.append(experiment.estimates(estimator="ridge")), change)
     for one, other in zip(found[0], before, strict=True):
         assert one.coef.tobytes() == other.coef.tobytes()
         assert one.count == other.count
@@ -157,7 +157,7 @@ def test_an_exception_gives_the_lock_back():
         lambda: experiment.tell(99, 1.0),
         lambda: experiment.close_arm("nobody"),
         lambda: experiment.add_arm("arm-1"),
-        lambda: experiment.estimates(ridge="nonsense"),
+        lambda: experiment.estimates(estimator="nonsense"),
         lambda: experiment.data("nobody"),
     ):
         with pytest.raises(eq.EquipoiseError):

@@ -66,7 +66,7 @@ def test_the_steps_of_algorithm_2():
     # Trace-UCB then goes by the noise.
     assert path.count("c") > path.count("b") > path.count("a")
     arms = np.array(path)
-    for estimate in experiment.estimates(ridge=None):
+    for estimate in experiment.estimates(estimator="ridge"):
         rows = np.flatnonzero(arms == estimate.arm)
         rows = rows[rows >= 60]
         X = feed.contexts[rows][:, FEATURES]
@@ -85,7 +85,7 @@ def test_reuse_fits_all_outcomes_and_needs_no_second_start():
     experiment = eq.Experiment(problem(), eq.SparseTraceUCB(screen=20, reuse=True), seed=2)
     path = feed.run(experiment)
     assert experiment.support == FEATURES
-    for estimate in experiment.estimates(ridge=None):
+    for estimate in experiment.estimates(estimator="ridge"):
         rows = np.flatnonzero(np.array(path) == estimate.arm)
         X = feed.contexts[rows][:, FEATURES]
         y = X @ feed.coefs[estimate.arm][list(FEATURES)] + feed.shocks[estimate.arm][rows]

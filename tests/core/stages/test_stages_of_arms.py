@@ -44,7 +44,7 @@ def test_an_arm_that_ends_with_the_screening_is_fitted_to_it(cap):
     feed.run(experiment)
     settle(experiment)
     before = [array.tobytes() for array in experiment._state]
-    arm = experiment.estimates(ridge=None)["c"]
+    arm = experiment.estimates(estimator="ridge")["c"]
     assert before == [array.tobytes() for array in experiment._state]
     assert arm.observed == cap
     np.testing.assert_allclose(arm.coef, feed.coefs["c"], atol=1.0)

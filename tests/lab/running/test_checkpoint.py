@@ -15,10 +15,10 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
-from equipoise.lab.trials import Ledger
 
 import equipoise as eq
 from equipoise.errors import CheckpointMismatch, OutputNotWritable
+from equipoise.lab.trial.ledger import Ledger
 
 SCENARIO = eq.GaussianScenario(noise=[0.5, 2.0], dim=3, budget=50, lost=0.1)
 POLICIES = ["uniform", "trace-ucb"]

@@ -18,12 +18,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from equipoise.lab.trials import Ledger
 
 import equipoise as eq
 from equipoise.errors import ClusterUnreachable, MissingExtra
 from equipoise.lab.running import cluster
 from equipoise.lab.running.cluster import cluster_executor
+from equipoise.lab.trial.ledger import Ledger
 
 # In continuous integration a missing library is a failure, not a reason to skip.
 pytestmark = pytest.mark.skipif(

@@ -9,10 +9,10 @@ from multiprocessing import get_context
 
 import numpy as np
 import pytest
-from equipoise.lab.trials import Ledger
 
 import equipoise as eq
 from equipoise.errors import BudgetTooSmall, InvalidArgument
+from equipoise.lab.trial.ledger import Ledger
 
 SCENARIO = eq.GaussianScenario(noise=[0.5, 1.0, 3.0], dim=3, budget=60)
 LATE = SCENARIO.replace(delay=eq.lab.Delay(mean=5.0), lost=0.1, moment="learned")
@@ -128,7 +128,9 @@ def test_a_trial_alone_gives_what_it_gave_in_the_batch(case):
     scenario, expected = case
     for name in POLICIES:
         for trial in (0, 17, 89):
-            alone, seconds = module.run_chunk(scenario, eq.parse_policy(name), seed=8, first=trial, trials=1)
+            [(alone, seconds)] = module.run_chunk(
+                scenario, [eq.parse_policy(name)], seed=8, first=trial, trials=1
+            )
             for field in Ledger._fields:
                 whole = getattr(expected[name].ledger, field)
                 np.testing.assert_array_equal(getattr(alone, field)[0], whole[trial], field)
@@ -177,11 +179,11 @@ def test_a_failure_in_a_worker_surfaces_once_and_ends_the_rest(monkeypatch):
     calls = []
     original = module.run_chunk
 
-    def fails(scenario, policy, seed, first, trials):
+    def fails(scenario, policies, seed, first, trials):
         calls.append(first)
         if first == 4:
             raise ZeroDivisionError("in trial 4")
-        return original(scenario, policy, seed, first, trials)
+        return original(scenario, policies, seed, first, trials)
 
     monkeypatch.setattr(module, "run_chunk", fails)
     with pytest.raises(ZeroDivisionError, match="in trial 4") as caught:
