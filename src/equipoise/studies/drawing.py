@@ -66,19 +66,18 @@ def house_style() -> Iterator[None]:
         yield
 
 
-def save(figure: Any, folder: Path, name: str, *, title: str, settings: str) -> None:
-    """SVG and PNG, both with title and settings as metadata."""
+def save(figure: Any, folder: Path, name: str, *, title: str, settings: str) -> list[Path]:
+    """SVG and PNG, both with title and settings as metadata; returns the files."""
     metadata = {"Title": title, "Description": settings}
     looks: dict[str, dict[str, Any]] = {
         "svg": {"metadata": {**metadata, "Date": None}},
         "png": {"metadata": metadata, "dpi": _DPI, "pil_kwargs": {"optimize": True}},
     }
+    files = []
     for kind, look in looks.items():
-        write_whole(
-            folder / f"{name}.{kind}",
-            partial(figure.savefig, format=kind, **look),
-            hint="choose another directory",
-        )
+        files.append(folder / f"{name}.{kind}")
+        write_whole(files[-1], partial(figure.savefig, format=kind, **look), hint="choose another directory")
+    return files
 
 
 def plain_log_ticks(axis: Any, *, steps: tuple[float, ...] = (1.0, 2.0, 5.0)) -> None:

@@ -24,6 +24,7 @@ from equipoise.files import not_writable, write_whole
 from equipoise.lab.arena import Setting
 from equipoise.lab.data.unpacking import read_npz
 from equipoise.lab.trials import Ledger, new_ledger
+from equipoise.version import __version__
 
 _MANIFEST = "manifest.json"
 _ELSEWHERE = "choose another folder; chunks that are there already are kept"
@@ -76,8 +77,6 @@ def open_checkpoint(
     """The checkpoint in ``folder``, made if it is new; None without a folder."""
     if folder is None:
         return None
-    from equipoise import __version__
-
     described = scenario.to_dict()
     shared = {"version": __version__, "numerics": NUMERICS, "seed": int(seed)}
     codes = {name: policy_fingerprint(policy) for name, policy in policies.items()}

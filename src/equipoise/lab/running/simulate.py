@@ -22,6 +22,7 @@ from equipoise.lab.results.simulation import SimulationResult
 from equipoise.lab.running.checkpoint import Checkpoint, open_checkpoint
 from equipoise.lab.scenario import Scenario
 from equipoise.lab.trials import Ledger, new_ledger
+from equipoise.version import __version__
 
 Progress = Callable[[int, int], None]
 
@@ -79,8 +80,6 @@ def simulate(
     >>> sorted(result.policies), result.trials
     (['trace-ucb', 'uniform'], 50)
     """
-    from equipoise import __version__
-
     if not isinstance(scenario, Scenario):
         raise InvalidArgument(f"{scenario!r} is not a scenario", hint="e.g. eq.GaussianScenario(...)")
     results = run_policies(

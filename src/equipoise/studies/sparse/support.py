@@ -186,25 +186,22 @@ class SupportStudy:
 
     def measure(self, runner: Runner, scale: float) -> SupportResult:
         """Recover supports at every d and L."""
-        points = []
-        for dim in self.dims:
-            for pulls in self.pulls:
-                label = f"support: d = {dim}, L = {pulls}"
-                runner.meter.show(label)
-                points.append(self._point(runner, dim, pulls, scaled(self.trials, scale)))
-                runner.meter.finish(label, self._point_work(dim, pulls, scale))
+        points = [self._point(runner, dim, pulls, scale) for dim in self.dims for pulls in self.pulls]
         return SupportResult(self.features, len(self.noise), tuple(points))
 
     def _point_work(self, dim: int, pulls: int, scale: float) -> float:
         return scaled(self.trials, scale) * 3.0 * (1e-3 + 1e-5 * dim**0.5 * pulls**1.3)
 
-    def _point(self, runner: Runner, dim: int, pulls: int, trials: int) -> SupportPoint:
+    def _point(self, runner: Runner, dim: int, pulls: int, scale: float) -> SupportPoint:
+        trials = scaled(self.trials, scale)
         scenario = sparse_scenario(self.noise, dim, len(self.noise) * pulls, self.features)
         identity = {**runner.identity("support", scenario, [], trials), "curves": list(CURVES)}
-        record = runner.store.read(identity)
-        if record is None:
-            record = asdict(SupportPoint(dim, pulls, trials, count_exact(scenario, trials, runner)))
-            runner.store.write(identity, record)
+
+        def measure() -> dict[str, Any]:
+            return asdict(SupportPoint(dim, pulls, trials, count_exact(scenario, trials, runner)))
+
+        work = self._point_work(dim, pulls, scale)
+        record = runner.kept(identity, measure, label=f"support: d = {dim}, L = {pulls}", work=work)
         return SupportPoint(**record)
 
 
