@@ -87,8 +87,8 @@ def command(
     Example:
       equipoise leaderboard --only paper --policy trace-gain --policy trace-ucb --trials 500
     """
+    from equipoise.extras import need
     from equipoise.studies import leaderboard as lab
-    from equipoise.studies.drawing import need_matplotlib
     from equipoise.studies.store import open_folder
 
     check_cluster(cluster, workers)
@@ -97,7 +97,7 @@ def command(
             f"--bar compares {', '.join(lab.BAR_POLICIES)} and no other policies", hint="leave --policy out"
         )
     if not bar:
-        need_matplotlib()
+        need("matplotlib")
     open_folder(folder, option="--output")
     kept = folder / "checkpoint" if checkpoint is None else checkpoint
     try:

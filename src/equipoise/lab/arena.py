@@ -1,4 +1,4 @@
-"""Where trials happen: anything that can open a bench for a policy."""
+"""Where trials happen: anything that can be opened for the trials of a policy."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from equipoise.core.problem.objective import Objective
 from equipoise.core.problem.problem import Problem
 from equipoise.lab.trials import Ledger
 
-Bench = Callable[[int, Ledger], None]
+TrialRunner = Callable[[int, Ledger], None]
 """Runs trials ``first``, ``first`` + 1, … of one policy until a ledger is full."""
 
 
@@ -62,5 +62,5 @@ class Setting(Protocol):
 class Arena(Setting, Protocol):
     """A setting with everything that its trials need: a scenario, or a table that is replayed."""
 
-    def open(self, policy: Policy, seed: int) -> Bench:
-        """A bench of its own for trials of ``policy``; nothing is shared between two of them."""
+    def open(self, policy: Policy, seed: int) -> TrialRunner:
+        """What runs trials of ``policy``; nothing is shared between two of them."""

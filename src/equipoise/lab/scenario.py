@@ -37,7 +37,7 @@ from equipoise.lab.pieces import (
 )
 
 if TYPE_CHECKING:
-    from equipoise.lab.arena import Bench
+    from equipoise.lab.arena import TrialRunner as Bench
 
 # Fields with one value an arm, and what makes plain values of them.
 _BY_ARM: dict[str, Callable[[str, Any], tuple[Any, ...]]] = {

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from equipoise.errors import MissingExtra
 from equipoise.files import write_whole
 
 INK = "#222222"
@@ -49,12 +47,6 @@ _STYLE = {
 
 
 _DPI = 120  # sharp on a page, and below 300 kB
-
-
-def need_matplotlib() -> None:
-    """Refuse before any work if no figure could be drawn at the end of it."""
-    if find_spec("matplotlib") is None:
-        raise MissingExtra("matplotlib is not installed", hint="pip install 'equipoise[plot]'")
 
 
 @contextmanager

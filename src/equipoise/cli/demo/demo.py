@@ -11,6 +11,7 @@ import click
 
 from equipoise.cli.terminal import progress_output
 from equipoise.cli.values import typed, whole_number
+from equipoise.extras import is_installed
 from equipoise.files import make_folder
 
 BUDGET = "350"
@@ -78,9 +79,7 @@ def command(policy: str, budget: int, seed: int, folder: Path) -> None:
 
 def _plot_path(folder: Path) -> Path | None:
     """Where the plot goes, tried out; None where none can be drawn."""
-    from equipoise.cli.demo.plot import can_plot
-
-    if not can_plot():
+    if not is_installed("matplotlib"):
         return None
     return make_folder(folder, hint="choose another directory with --output DIR") / "demo.png"
 

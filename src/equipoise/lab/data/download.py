@@ -11,8 +11,8 @@ from typing import Any
 from urllib.parse import SplitResult, urljoin, urlsplit
 
 from equipoise.errors import DownloadFailed, OutputNotWritable
+from equipoise.extras import library
 from equipoise.files import write_whole
-from equipoise.lab.data.extra import library
 from equipoise.version import __version__
 
 Progress = Callable[[int, int], None]

@@ -1,4 +1,4 @@
-"""A table with a budget: opens benches for policies, as a scenario does."""
+"""A table with a budget: runs trials of policies, as a scenario does."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from equipoise.core.policies.base.staged import StagedPolicy
 from equipoise.core.problem.objective import Objective
 from equipoise.core.problem.problem import Problem
 from equipoise.errors import BudgetTooLarge, InvalidArgument, InvalidTable
-from equipoise.lab.arena import Bench
+from equipoise.lab.arena import TrialRunner
 from equipoise.lab.replay.fit import CENTERS, TableFit, fit_table, redundant_columns
 from equipoise.lab.replay.scenario import ReplayScenario
 from equipoise.lab.replay.staged import new_staged_bench, run_staged_trials
@@ -97,8 +97,8 @@ class ReplayArena:
             allow_small_budget=True,  # policies that cannot run on one are refused by name
         )
 
-    def open(self, policy: Policy, seed: int) -> Bench:
-        """A bench for trials of ``policy``."""
+    def open(self, policy: Policy, seed: int) -> TrialRunner:
+        """What runs trials of ``policy``."""
         if isinstance(policy, StagedPolicy):
             return partial(run_staged_trials, new_staged_bench(self, policy, seed))
         bench = new_bench(self.rows, self.fit, self.problem(), policy, self.noise, seed)

@@ -16,7 +16,7 @@ import numpy as np
 from equipoise.core.policies.base.policy import Policy, parse_policy
 from equipoise.core.problem.problem import Problem
 from equipoise.errors import InvalidArgument
-from equipoise.lab.arena import Arena, Bench
+from equipoise.lab.arena import Arena, TrialRunner
 from equipoise.lab.results.policy import PolicyResult, result_weights
 from equipoise.lab.results.simulation import SimulationResult
 from equipoise.lab.running.checkpoint import Checkpoint, open_checkpoint
@@ -133,11 +133,11 @@ def run_policies(
 
 def run_chunk(arena: Arena, policy: Policy, seed: int, first: int, trials: int) -> tuple[Ledger, float]:
     """Trials ``first`` … of one policy, and the seconds they took without compilation."""
-    bench = arena.open(policy, seed)
-    _warm_up(bench, arena, policy)
+    run = arena.open(policy, seed)
+    _warm_up(run, arena, policy)
     ledger = new_ledger(trials, len(arena.noise))
     begin = time.perf_counter()
-    bench(first, ledger)
+    run(first, ledger)
     return ledger, time.perf_counter() - begin
 
 
@@ -151,13 +151,13 @@ _WARM: set[Hashable] = set()
 _WARMING = Lock()
 
 
-def _warm_up(bench: Bench, arena: Arena, policy: Policy) -> None:
+def _warm_up(run: TrialRunner, arena: Arena, policy: Policy) -> None:
     """Run one trial if this process has not run such trials before, so that they are compiled."""
     # Everything that describes them goes in: what was chosen here could be chosen wrongly.
     kind = (type(arena), outline(arena.to_dict()), type(policy), outline(vars(policy)))
     with _WARMING:
         if kind not in _WARM:
-            bench(0, new_ledger(1, len(arena.noise)))
+            run(0, new_ledger(1, len(arena.noise)))
             _WARM.add(kind)
 
 

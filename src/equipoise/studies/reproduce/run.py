@@ -10,8 +10,8 @@ from concurrent.futures import Executor
 from pathlib import Path
 
 from equipoise.errors import InvalidArgument
+from equipoise.extras import need
 from equipoise.files import write_whole
-from equipoise.studies.drawing import need_matplotlib
 from equipoise.studies.paper.drawing import draw_figure1, draw_figure2
 from equipoise.studies.rate.drawing import draw_rate
 from equipoise.studies.reproduce.choice import chosen_panels
@@ -63,7 +63,7 @@ def reproduce(
     """
     names = chosen_panels(panels)
     _check(trials_scale, width_trials)
-    need_matplotlib()
+    need("matplotlib")
     output = open_folder(Path(output), option="--output")
     kept = open_folder(
         output / "checkpoint" if checkpoint is None else Path(checkpoint), option="--checkpoint"

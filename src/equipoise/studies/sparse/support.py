@@ -17,7 +17,7 @@ import numpy as np
 from equipoise.studies.losses import Measured
 from equipoise.studies.runner import Runner, scaled
 from equipoise.studies.sparse.exact_recovery import CURVES, count_exact
-from equipoise.studies.sparse.study import EQUAL, FEATURES, SparseTable, plain, share_of, sparse_scenario
+from equipoise.studies.sparse.study import EQUAL, FEATURES, TextTable, plain, share_of, sparse_scenario
 from equipoise.studies.verdicts import Check, Finding, number
 
 # "On one curve" means what "close" means in the paper's claims.
@@ -114,7 +114,7 @@ class SupportResult:
         )
         return lines
 
-    def tables(self) -> list[SparseTable]:
+    def tables(self) -> list[TextTable]:
         """Crossings, and all shares."""
         pulls = sorted({point.pulls for point in self.points})
         kinds = [(curve, dim) for curve in CURVES for dim in self.dims]
@@ -128,12 +128,12 @@ class SupportResult:
             for p in pulls
         )
         return [
-            SparseTable(
+            TextTable(
                 "θ = L/(s·log d) at which the support is found exactly in half of the trials",
                 ("", *(f"d = {dim}" for dim in self.dims)),
                 crossings,
             ),
-            SparseTable(
+            TextTable(
                 f"Share of {self.points[0].trials:,} trials in which the support was found exactly, by L",
                 ("L", *(f"{CURVES[curve]}, d = {dim}" for curve, dim in kinds)),
                 shares,
