@@ -5,7 +5,6 @@
 ``fetch``       terms first, then download, check, and into the cache
 ``download``    one file over HTTP, resumed where it broke off
 ``files``       opens a plain file, a packed one, or one in an archive
-``unpacking``   never more comes out of a packed file than a limit
 ``jester``      jokes
 ``movielens``   movies
 ``packed``      their text as eight bytes a rating

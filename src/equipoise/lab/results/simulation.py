@@ -17,12 +17,12 @@ from equipoise.core.theory.static import optimal_loss
 from equipoise.errors import DataNotFound, EquipoiseError, InvalidArgument, InvalidData
 from equipoise.files import write_whole
 from equipoise.lab.arena import Setting
-from equipoise.lab.data.unpacking import Damaged, read_npz
 from equipoise.lab.results.estimate import Estimate, finite, mean_estimate, plain_estimate, quantile_estimate
 from equipoise.lab.results.policy import PolicyResult, result_weights
 from equipoise.lab.results.table import TidyTable
 from equipoise.lab.scenario import Scenario
 from equipoise.lab.trials import Ledger
+from equipoise.unpacking import Damaged, read_npz
 
 # What a header that is not one of ours can raise while it is read.
 _WRONG = (ValueError, TypeError, KeyError, IndexError, AttributeError, ArithmeticError, RecursionError)

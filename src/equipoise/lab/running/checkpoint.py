@@ -22,8 +22,8 @@ from equipoise.core.policies.base.policy import Policy, parse_policy
 from equipoise.errors import CheckpointMismatch
 from equipoise.files import make_folder, not_writable, write_whole
 from equipoise.lab.arena import Setting
-from equipoise.lab.data.unpacking import read_npz
 from equipoise.lab.trials import Ledger, new_ledger
+from equipoise.unpacking import read_npz
 from equipoise.version import __version__
 
 _MANIFEST = "manifest.json"
