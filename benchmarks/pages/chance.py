@@ -6,21 +6,14 @@ python benchmarks/pages/chance.py --write docs/tables/chance.md
 from __future__ import annotations
 
 import equipoise as eq
-from scenarios import ARMS, DIM, SCENARIOS, arguments, markdown, scenario, show
+from scenarios import ARMS, DIM, arguments, losses, markdown, show, simulate_all
 
 SPECS = ["oracle", *(f"trace-gain:chance={share}" for share in (0, 0.05, 0.1, 0.2, 0.3, 0.5, 1))]
 
 
 def main() -> None:
     options = arguments(__doc__, trials=10_000)
-    rows = []
-    for budget in (115, 350):
-        for name in SCENARIOS:
-            result = eq.simulate(scenario(name, budget), SPECS, trials=options.trials, seed=options.seed)
-            for spec, policy in result.policies.items():
-                losses = [policy.expected_max(), policy.median_max()]
-                cells = [f"{loss.value:.3f} ± {loss.stderr:.3f}" for loss in losses]
-                rows.append([name, str(budget), f"`{spec}`", *cells])
+    rows = [[*names, *losses(policy)] for names, policy in simulate_all(SPECS, options)]
     caption = (
         f"m = {ARMS}, d = {DIM}, ridge λ = 1/n, {options.trials:,} trials, seed {options.seed}, "
         f"equipoise {eq.__version__}. Printed by `python benchmarks/pages/chance.py`."

@@ -97,6 +97,21 @@ def compare(
     return found
 
 
+def summary(method: str, loss: str, everything: list[dict[str, dict[str, Difference]]]) -> list[str]:
+    """A row: how often a method is worse than λ = 1/n, and how its changes are spread."""
+    differences = [methods[method][loss] for methods in everything]
+    changes = [100.0 * difference.value / difference.usual for difference in differences]
+    worse = [change for difference, change in zip(differences, changes, strict=True) if difference.is_worse]
+    return [
+        f"`{method}`",
+        loss,
+        f"{len(worse)} of {len(differences)}",
+        f"{max(worse):+.2g} %" if worse else "–",
+        f"{np.median(changes):+.1f} %",
+        f"{min(changes):+.0f} %",
+    ]
+
+
 def main() -> None:
     options = arguments(__doc__, trials=10_000)
     grid, others, everything = [], [], []
@@ -115,24 +130,6 @@ def main() -> None:
                 cells = [str(methods[method]["expected_max"]) for method in METHODS]
                 others.append([name, str(budget), policy, loss, *cells])
                 everything.append(methods)
-    summary = []
-    for method in METHODS:
-        for loss in LOSSES:
-            differences = [methods[method][loss] for methods in everything]
-            changes = [100.0 * difference.value / difference.usual for difference in differences]
-            worse = [
-                change for difference, change in zip(differences, changes, strict=True) if difference.is_worse
-            ]
-            summary.append(
-                [
-                    f"`{method}`",
-                    loss,
-                    f"{len(worse)} of {len(differences)}",
-                    f"{max(worse):+.2g} %" if worse else "–",
-                    f"{np.median(changes):+.1f} %",
-                    f"{min(changes):+.0f} %",
-                ]
-            )
     run = f"seed {options.seed}, equipoise {eq.__version__}"
     printed = (
         f"Printed by `python benchmarks/pages/estimators.py --trials {options.trials} --seed {options.seed}`."
@@ -141,7 +138,7 @@ def main() -> None:
     tables = [
         markdown(
             ["method", "loss", "worse", "by at most", "median change", "best change"],
-            summary,
+            [summary(method, loss, everything) for method in METHODS for loss in LOSSES],
             f"Changes against λ = 1/n over all rows of the two tables below. Worse means by more than "
             f"{CLEARLY:g} standard errors of the paired difference; {run}. {printed}",
         ),

@@ -6,7 +6,7 @@ python benchmarks/pages/interval_coverage.py --write docs/tables/coverage.md
 from __future__ import annotations
 
 import equipoise as eq
-from scenarios import ARMS, DIM, SCENARIOS, arguments, markdown, scenario, show
+from scenarios import ARMS, DIM, arguments, markdown, show, simulate_all
 
 SPECS = ["uniform", "trace-gain", "trace-ucb", "trace-ucb:width=0.25", "var-ucb"]
 
@@ -14,18 +14,15 @@ SPECS = ["uniform", "trace-gain", "trace-ucb", "trace-ucb:width=0.25", "var-ucb"
 def main() -> None:
     options = arguments(__doc__, trials=10_000)
     rows = []
-    for budget in (115, 350):
-        for name in SCENARIOS:
-            result = eq.simulate(scenario(name, budget), SPECS, trials=options.trials, seed=options.seed)
-            for spec, policy in result.policies.items():
-                cells = []
-                for corrected in (False, True):
-                    covered = policy.coverage(corrected=corrected)
-                    ledger = policy.ledger.coverage if corrected else policy.ledger.plain_coverage
-                    by_arm = 100 * ledger.mean(axis=0)
-                    cells.append(f"{100 * covered.value:.2f} ± {100 * covered.stderr:.2f}")
-                    cells.append(f"{by_arm.min():.1f} – {by_arm.max():.1f}")
-                rows.append([name, str(budget), f"`{spec}`", *cells])
+    for names, policy in simulate_all(SPECS, options):
+        cells = []
+        for corrected in (False, True):
+            covered = policy.coverage(corrected=corrected)
+            ledger = policy.ledger.coverage if corrected else policy.ledger.plain_coverage
+            by_arm = 100 * ledger.mean(axis=0)
+            cells.append(f"{100 * covered.value:.2f} ± {100 * covered.stderr:.2f}")
+            cells.append(f"{by_arm.min():.1f} – {by_arm.max():.1f}")
+        rows.append([*names, *cells])
     caption = (
         f"Percent of coefficients inside their 95 % interval; m = {ARMS}, d = {DIM}, "
         f"{options.trials:,} trials, seed {options.seed}, equipoise {eq.__version__}. "

@@ -3,16 +3,34 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import equipoise as eq
+from equipoise.lab import PolicyResult
+from equipoise.studies.noise import EQUAL, UNEQUAL
 
-DIM, ARMS = 10, 7
-SCENARIOS = {"equal": (1.0,) * ARMS, "unequal": (0.01, 0.02, 0.75, 1.0, 2.0, 2.0, 3.0)}
+DIM, ARMS = 10, len(EQUAL)
+SCENARIOS = {"equal": EQUAL, "unequal": UNEQUAL}
+BUDGETS = (115, 350)
 
 
-def scenario(name: str, budget: int) -> eq.Scenario:
-    return eq.GaussianScenario(noise=SCENARIOS[name], dim=DIM, budget=budget)
+def simulate_all(
+    specs: Sequence[str], options: argparse.Namespace
+) -> Iterator[tuple[list[str], PolicyResult]]:
+    """Policies on both scenarios at both budgets, each with the cells that name it."""
+    for budget in BUDGETS:
+        for name, noise in SCENARIOS.items():
+            scenario = eq.GaussianScenario(noise=noise, dim=DIM, budget=budget)
+            result = eq.simulate(scenario, specs, trials=options.trials, seed=options.seed)
+            for spec, policy in result.policies.items():
+                yield [name, str(budget), f"`{spec}`"], policy
+
+
+def losses(policy: PolicyResult) -> list[str]:
+    """Cells of the two losses of the worst arm, with their errors."""
+    both = (policy.expected_max(), policy.median_max())
+    return [f"{loss.value:.3f} ± {loss.stderr:.3f}" for loss in both]
 
 
 def markdown(header: list[str], rows: list[list[str]], caption: str) -> str:

@@ -6,7 +6,7 @@ python benchmarks/pages/widths.py --write docs/tables/widths.md
 from __future__ import annotations
 
 import equipoise as eq
-from scenarios import ARMS, DIM, SCENARIOS, arguments, markdown, scenario, show
+from scenarios import ARMS, DIM, arguments, losses, markdown, show, simulate_all
 
 SPECS = [
     "uniform",
@@ -28,14 +28,9 @@ SPECS = [
 def main() -> None:
     options = arguments(__doc__, trials=10_000)
     rows = []
-    for budget in (115, 350):
-        for name in SCENARIOS:
-            result = eq.simulate(scenario(name, budget), SPECS, trials=options.trials, seed=options.seed)
-            for spec, policy in result.policies.items():
-                pulls = " ".join(f"{pull.value:.0f}" for pull in policy.pulls())
-                losses = [policy.expected_max(), policy.median_max()]
-                cells = [f"{loss.value:.3f} ± {loss.stderr:.3f}" for loss in losses]
-                rows.append([name, str(budget), f"`{spec}`", pulls, *cells])
+    for names, policy in simulate_all(SPECS, options):
+        pulls = " ".join(f"{pull.value:.0f}" for pull in policy.pulls())
+        rows.append([*names, pulls, *losses(policy)])
     caption = (
         f"m = {ARMS}, d = {DIM}, ridge λ = 1/n, {options.trials:,} trials, seed {options.seed}, "
         f"equipoise {eq.__version__}. Printed by `python benchmarks/pages/widths.py`."

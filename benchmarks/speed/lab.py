@@ -16,8 +16,9 @@ from pathlib import Path
 import yardstick
 from equipoise.core.text_tables import text_table
 from equipoise.lab.running.timing import decisions_per_second
+from equipoise.studies.noise import UNEQUAL
 
-NOISE = [0.01, 0.02, 0.75, 1.0, 2.0, 2.0, 3.0]  # the paper's unequal arms, repeated where more are needed
+NOISE = list(UNEQUAL)  # the paper's unequal arms, repeated where more are needed
 REPEATS, SECONDS_A_RUN, SEED = 5, 0.25, 1
 
 

@@ -19,9 +19,10 @@ import equipoise as eq
 from equipoise.core.arrays import Matrix, Vector
 from equipoise.core.text_tables import text_table
 from equipoise.lab.running.timing import decisions_per_second
+from equipoise.studies.noise import UNEQUAL
 
 ARMS, DIM, UNITS = 7, 10, 20_000
-NOISE = [0.01, 0.02, 0.75, 1.0, 2.0, 2.0, 3.0]
+NOISE = list(UNEQUAL)
 SECONDS_A_PEER = 5.0
 
 Step = Callable[[int], None]

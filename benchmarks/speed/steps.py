@@ -12,9 +12,10 @@ import numpy as np
 
 import equipoise as eq
 from equipoise.core.text_tables import text_table
+from equipoise.studies.noise import UNEQUAL
 
 ARMS, DIM, UNITS = 7, 10, 100_000
-NOISE = np.sqrt([0.01, 0.02, 0.75, 1.0, 2.0, 2.0, 3.0])
+NOISE = np.sqrt(UNEQUAL)
 
 
 def measure_equipoise(contexts: np.ndarray, shocks: np.ndarray) -> list[tuple[int, float]]:

@@ -1,7 +1,9 @@
-"""What simulations and replays print alike: differences to the first policy, and units an arm."""
+"""What simulations and replays print alike: differences, units an arm, and the end."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from equipoise.cli.terminal import new_table, output, print_table
@@ -43,6 +45,16 @@ def print_units(result: SimulationResult) -> None:
     print_table(folded(table), title=f"Mean units an arm{known}")
     if len(arms) > _MOST_ARMS:
         output().print(f"{len(arms) - _MOST_ARMS} further arms: with --json or --output DIR\n")
+
+
+def print_end(files: Sequence[Path], settings: str, *, again: str) -> None:
+    """The files that were written, what the numbers depend on, and the line to run it again."""
+    console = output()
+    # Lines that are meant to be copied are never wrapped.
+    for file in files:
+        console.print(f"Written: {file}", soft_wrap=True)
+    console.print(settings, soft_wrap=True)
+    console.print(f"Run it again: {again}", soft_wrap=True)
 
 
 def folded(table: Table) -> Table:

@@ -46,6 +46,42 @@ def value_option(
     return click.option(name, callback=typed(parse), metavar=metavar, help=help, **rest)
 
 
+def trials_option(default: str, help: str) -> Callable[[Any], Any]:
+    """``--trials``."""
+    parse = whole_number("--trials", default, least=1, most=MOST_TRIALS)
+    return value_option("--trials", parse, "N", help, default=default, show_default=True)
+
+
+def seed_option(default: str, help: str = "Draws everything that is random.") -> Callable[[Any], Any]:
+    """``--seed``."""
+    parse = whole_number("--seed", default, least=0, most=LARGEST_SEED)
+    return value_option("--seed", parse, "S", help, default=default, show_default=True)
+
+
+def policies_option(help: str) -> Callable[[Any], Any]:
+    """``--policy``, as often as there are policies."""
+    return click.option("--policy", "policies", multiple=True, metavar="SPEC", help=help)
+
+
+def folder_option(default: str, what: str) -> Callable[[Any], Any]:
+    """``--output`` of commands that always write files."""
+    return click.option(
+        "--output",
+        "folder",
+        type=click.Path(path_type=Path),
+        default=default,
+        show_default=True,
+        metavar="DIR",
+        help=f"Where {what}; made if it does not exist.",
+    )
+
+
+def checkpoint_option(what: str) -> Callable[[Any], Any]:
+    """``--checkpoint`` of commands that always keep what is finished."""
+    words = f"Keeps finished {what}, so that the next run goes on there.  [default: checkpoint in --output]"
+    return path_option("--checkpoint", "DIR", words)
+
+
 workers_option = value_option(
     "--workers", whole_number("--workers", "2", least=1), "W", "Threads.  [default: all cores]"
 )
@@ -99,13 +135,6 @@ def chosen_policies(typed: tuple[str, ...], setting: Setting) -> list[str]:
         err=True,
     )
     return [name for name in names if name not in late]
-
-
-def farewell(done: int, total: int, checkpoint: Path | None) -> str:
-    """What to say after Ctrl-C."""
-    if checkpoint is None:
-        return f"Stopped after {done} of {total} trials. None are kept; with --checkpoint DIR they would be."
-    return f"Stopped. {done} of {total} trials are kept in {checkpoint}: type the same line again to go on."
 
 
 def command_line(ctx: click.Context, policies: list[str]) -> str:

@@ -27,7 +27,7 @@ from equipoise.lab.pieces import (
 from equipoise.lab.results.estimate import Estimate
 from equipoise.lab.results.policy import PolicyResult
 from equipoise.lab.results.simulation import SimulationResult
-from equipoise.lab.results.table import Table
+from equipoise.lab.results.table import TidyTable
 from equipoise.lab.running.simulate import simulate
 from equipoise.lab.scenario import GaussianScenario, Scenario
 
@@ -46,6 +46,6 @@ __all__ = [
     "SparseTruth",
     "StudentContexts",
     "StudentNoise",
-    "Table",
+    "TidyTable",
     "simulate",
 ]

@@ -1,4 +1,4 @@
-"""Where trials happen: anything that can open a bench for a policy."""
+"""Where trials happen: anything that can be opened for the trials of a policy."""
 
 from __future__ import annotations
 

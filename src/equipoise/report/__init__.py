@@ -16,7 +16,7 @@
 
 from equipoise.files import check_writable
 from equipoise.report.document import Code, Figure, Report, Section, Table, Text
-from equipoise.report.figures import can_plot, figure_from, new_figure
+from equipoise.report.figures import figure_from, new_figure
 from equipoise.report.files import write_replays, write_report, write_results
 from equipoise.report.html import render
 from equipoise.report.replay import replay_report
@@ -30,7 +30,6 @@ __all__ = [
     "Section",
     "Table",
     "Text",
-    "can_plot",
     "check_writable",
     "figure_from",
     "new_figure",

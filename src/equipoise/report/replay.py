@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from equipoise.core.estimates.estimators import estimator_words
+from equipoise.extras import is_installed
 from equipoise.lab.replay import ReplayResult, ReplayScenario
 from equipoise.report.document import Block, Code, Report, Section, Table, Text
-from equipoise.report.figures import can_plot
 from equipoise.report.numbers import change, with_error
 from equipoise.report.simulation import (
     counted,
@@ -134,7 +134,7 @@ def _by_budget(results: Sequence[ReplayResult]) -> list[Block]:
         Text("Median over trials of the worst arm's error."),
         Table(["units", *names], rows),
     ]
-    if can_plot():
+    if is_installed("matplotlib"):
         from equipoise.report.replay_figures import budgets_figure
 
         blocks.append(budgets_figure(results))

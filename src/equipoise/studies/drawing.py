@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from equipoise.errors import MissingExtra
 from equipoise.files import write_whole
 
 INK = "#222222"
@@ -51,12 +49,6 @@ _STYLE = {
 _DPI = 120  # sharp on a page, and below 300 kB
 
 
-def need_matplotlib() -> None:
-    """Refuse before any work if no figure could be drawn at the end of it."""
-    if find_spec("matplotlib") is None:
-        raise MissingExtra("matplotlib is not installed", hint="pip install 'equipoise[plot]'")
-
-
 @contextmanager
 def house_style() -> Iterator[None]:
     """A user's own style, or their TeX, must not change the figures."""
@@ -66,19 +58,18 @@ def house_style() -> Iterator[None]:
         yield
 
 
-def save(figure: Any, folder: Path, name: str, *, title: str, settings: str) -> None:
-    """SVG and PNG, both with title and settings as metadata."""
+def save(figure: Any, folder: Path, name: str, *, title: str, settings: str) -> list[Path]:
+    """SVG and PNG, both with title and settings as metadata; returns the files."""
     metadata = {"Title": title, "Description": settings}
     looks: dict[str, dict[str, Any]] = {
         "svg": {"metadata": {**metadata, "Date": None}},
         "png": {"metadata": metadata, "dpi": _DPI, "pil_kwargs": {"optimize": True}},
     }
+    files = []
     for kind, look in looks.items():
-        write_whole(
-            folder / f"{name}.{kind}",
-            partial(figure.savefig, format=kind, **look),
-            hint="choose another directory",
-        )
+        files.append(folder / f"{name}.{kind}")
+        write_whole(files[-1], partial(figure.savefig, format=kind, **look), hint="choose another directory")
+    return files
 
 
 def plain_log_ticks(axis: Any, *, steps: tuple[float, ...] = (1.0, 2.0, 5.0)) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +14,7 @@ from equipoise.lab.running.checkpoint import policy_fingerprint
 from equipoise.lab.running.simulate import run_policies
 from equipoise.studies.losses import Point, summarise
 from equipoise.studies.store import Store
+from equipoise.version import __version__
 
 Progress = Callable[[str, float, float], None]
 
@@ -60,30 +61,41 @@ class Runner:
         work = simulation_work(scenario, len(policies), trials) if work is None else work
         label = f"{name}: d = {scenario.dim}, n = {scenario.budget}"
         identity = self.identity(name, scenario, policies, trials)
-        kept = self.store.read(identity)
-        if kept is not None:
-            self.meter.finish(label, work)
-            return Point.from_record(kept)
-        self.meter.show(label)
-        found = run_policies(
-            scenario,
-            policies,
-            trials=trials,
-            seed=self.seed,
-            workers=self.workers,
-            executor=self.executor,
-            checkpoint=self.store.chunks(identity),
-            progress=lambda done, total: self.meter.show(label, work * done / total),
-        )
-        point = summarise(SimulationResult(scenario, self.seed, identity["version"], found))
-        self.store.write(identity, point.record())
+
+        def simulate() -> dict[str, Any]:
+            found = run_policies(
+                scenario,
+                policies,
+                trials=trials,
+                seed=self.seed,
+                workers=self.workers,
+                executor=self.executor,
+                checkpoint=self.store.chunks(identity),
+                progress=lambda done, total: self.meter.show(label, work * done / total),
+            )
+            return summarise(SimulationResult(scenario, self.seed, identity["version"], found)).record()
+
+        return Point.from_record(self.kept(identity, simulate, label=label, work=work))
+
+    def kept(
+        self,
+        identity: Mapping[str, Any],
+        measure: Callable[[], dict[str, Any]],
+        *,
+        label: str,
+        work: float,
+    ) -> dict[str, Any]:
+        """A record from the store, or measured and stored; its work counts as done either way."""
+        record = self.store.read(identity)
+        if record is None:
+            self.meter.show(label)
+            record = measure()
+            self.store.write(identity, record)
         self.meter.finish(label, work)
-        return point
+        return record
 
     def identity(self, name: str, scenario: Setting, policies: Sequence[str], trials: int) -> dict[str, Any]:
         """Everything that the numbers of a simulation depend on."""
-        from equipoise import __version__
-
         return {
             "name": name,
             "version": __version__,

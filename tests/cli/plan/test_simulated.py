@@ -1,10 +1,10 @@
 import json
 import sys
-from importlib import import_module
 
 import pytest
 
 import equipoise as eq
+from equipoise.lab.running import simulate as running
 from equipoise.lab.running.budget_curve import simulated_budget
 
 BASE = ("plan", "--noise", "0.1,1,3", "--dim", 3, "--target", 0.2, "--trials", 60, "--seed", 11)
@@ -73,7 +73,7 @@ def test_wrong_values_are_found_before_any_work(fail, monkeypatch, options, mess
     def work(*_):
         pytest.fail("work was done before the error was found")
 
-    monkeypatch.setattr(import_module("equipoise.lab.running.simulate"), "run_chunk", work)
+    monkeypatch.setattr(running, "run_chunk", work)
     found, hinted = fail(*BASE, *options)
     assert message in found
     assert hint in hinted

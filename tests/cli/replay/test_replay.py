@@ -1,7 +1,6 @@
 import json
 import re
 import shlex
-from importlib import import_module
 
 import numpy as np
 import pyarrow as pa
@@ -10,6 +9,7 @@ import pytest
 
 import equipoise as eq
 from equipoise.cli.options import POLICIES
+from equipoise.lab.running import simulate as running
 
 TARGETS = ["mild", "wild"]
 
@@ -158,7 +158,7 @@ def test_wrong_values_are_found_before_any_work(fail, table, monkeypatch, typed,
     def work(*arguments):
         raise AssertionError("work was done")
 
-    monkeypatch.setattr(import_module("equipoise.lab.running.simulate"), "run_chunk", work)
+    monkeypatch.setattr(running, "run_chunk", work)
     said, help = fail(*options(table, *typed))
     assert message in said
     assert hint is None or hint in help
@@ -202,5 +202,5 @@ def test_checkpoints_are_kept_and_used(run, table, tmp_path, monkeypatch):
     def work(*arguments):
         raise AssertionError("work was done again")
 
-    monkeypatch.setattr(import_module("equipoise.lab.running.simulate"), "run_chunk", work)
+    monkeypatch.setattr(running, "run_chunk", work)
     assert run(*options(table, "--checkpoint", folder, "--json")).stdout == first.stdout

@@ -6,7 +6,6 @@ import subprocess
 import sys
 import time
 from contextlib import contextmanager, suppress
-from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +13,7 @@ import pytest
 
 import equipoise as eq
 from equipoise.cli.options import POLICIES
+from equipoise.lab.running import simulate as running
 
 # Not the defaults, so that an option that is ignored shows.
 BASE = ("simulate", "--noise", "0.1,1,3", "--dim", 3, "--budget", 50, "--trials", 40, "--seed", 11)
@@ -182,7 +182,7 @@ def test_checkpoints_are_kept_and_used(run, tmp_path, monkeypatch):
     def work(*_):
         pytest.fail("a finished chunk was run again")
 
-    monkeypatch.setattr(import_module("equipoise.lab.running.simulate"), "run_chunk", work)
+    monkeypatch.setattr(running, "run_chunk", work)
     assert record(run(*BASE, "--checkpoint", "kept", "--json")) == first
 
 
@@ -359,7 +359,7 @@ def test_wrong_values_are_found_before_any_work(fail, files, monkeypatch, tmp_pa
     def work(*_):
         pytest.fail("work was done before the error was found")
 
-    monkeypatch.setattr(import_module("equipoise.lab.running.simulate"), "run_chunk", work)
+    monkeypatch.setattr(running, "run_chunk", work)
     found, hinted = fail(*BASE, *options)
     assert message in found
     assert hint is None or hint in hinted

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from concurrent.futures import ProcessPoolExecutor
-from importlib import import_module
 
 import numpy as np
 import pytest
@@ -15,6 +14,7 @@ from equipoise.core.stages.fresh import number_trial
 from equipoise.lab.replay.arena import new_arena
 from equipoise.lab.replay.rows import deal
 from equipoise.lab.replay.table import ReplayTable
+from equipoise.lab.running import simulate as running
 from equipoise.lab.running.simulate import run_policies
 
 SPECS = list(ONE_STAGE)
@@ -160,7 +160,7 @@ def test_workers_and_chunks_do_not_matter(chunk, monkeypatch):
     arena = new_arena(ratings(), 60)
     policies = ["uniform", "trace-ucb"]
     expected = run_policies(arena, policies, trials=30, seed=5, workers=1)
-    monkeypatch.setattr(import_module("equipoise.lab.running.simulate"), "_DECISIONS_A_CHUNK", chunk * 60)
+    monkeypatch.setattr(running, "_DECISIONS_A_CHUNK", chunk * 60)
     found = run_policies(arena, policies, trials=30, seed=5, workers=3)
     for name in policies:
         np.testing.assert_array_equal(found[name].ledger.errors, expected[name].ledger.errors)

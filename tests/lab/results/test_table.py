@@ -10,7 +10,7 @@ import pytest
 
 import equipoise as eq
 from equipoise.errors import InvalidArgument, MissingExtra, OutputNotWritable
-from equipoise.lab.results.table import Table
+from equipoise.lab.results.table import TidyTable
 
 COLUMNS = ["policy", "loss", "value", "stderr"]
 
@@ -75,7 +75,7 @@ def test_polars(table):
 def test_polars_looks_at_every_row():
     polars = pytest.importorskip("polars")
     rows = [(None, 1)] * 150 + [("late", 2.5)]
-    frame = Table(["name", "value"], rows, {}).to_polars()
+    frame = TidyTable(["name", "value"], rows, {}).to_polars()
     assert frame.schema == {"name": polars.String, "value": polars.Float64}
     assert frame["value"].to_list()[-1] == 2.5
 
@@ -107,7 +107,7 @@ def test_parquet_through_other_readers(table, tmp_path):
 def test_numbers_that_are_none(tmp_path):
     """One trial has no standard error."""
     parquet = pytest.importorskip("pyarrow.parquet")
-    table = Table(["value", "stderr"], [(1.5, math.nan)], {})
+    table = TidyTable(["value", "stderr"], [(1.5, math.nan)], {})
     table.write_parquet(tmp_path / "one.parquet")
     (row,) = parquet.read_table(tmp_path / "one.parquet").to_pylist()
     assert row["value"] == 1.5
@@ -131,7 +131,8 @@ def test_a_file_that_cannot_be_written(table, tmp_path):
 )
 def test_without_the_library(library, convert, table, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, library, None)
-    with pytest.raises(MissingExtra, match=f"pip install {library.partition('.')[0]}"):
+    wanted = "pandas" if library == "pandas" else r"'equipoise\[data\]'"
+    with pytest.raises(MissingExtra, match=f"pip install {wanted}"):
         convert(table, tmp_path / "losses.parquet")
 
 
@@ -140,13 +141,13 @@ def test_printing(table):
     assert header.split() == COLUMNS
     assert len(lines) == len(table)
     assert repr(table) == str(table)
-    html = Table(["policy", "value"], [("<b>", 1 / 3)], {})._repr_html_()
+    html = TidyTable(["policy", "value"], [("<b>", 1 / 3)], {})._repr_html_()
     assert "&lt;b&gt;" in html
     assert "0.3333" in html
 
 
 def test_an_empty_table():
-    table = Table(["policy", "value"], [], {"seed": 1})
+    table = TidyTable(["policy", "value"], [], {"seed": 1})
     assert str(table).split() == ["policy", "value"]
     assert list(table.to_pandas().columns) == ["policy", "value"]
     if "polars" in sys.modules:

@@ -9,7 +9,6 @@ import subprocess
 import sys
 import time
 from contextlib import contextmanager
-from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -18,6 +17,8 @@ import pytest
 
 import equipoise as eq
 from equipoise.errors import CheckpointMismatch, OutputNotWritable
+from equipoise.lab.running import checkpoint
+from equipoise.lab.running import simulate as module
 from equipoise.lab.trial.ledger import Ledger
 
 SCENARIO = eq.GaussianScenario(noise=[0.5, 2.0], dim=3, budget=50, lost=0.1)
@@ -26,9 +27,6 @@ RUN = {"trials": 600, "seed": 3}
 CHUNK = 50 * SCENARIO.budget  # 50 trials: 12 chunks a policy
 CHUNKS = 24
 PATIENCE = 60.0  # seconds, for another process to start and compile
-
-# The module, which the package hides behind the function of that name.
-module = import_module("equipoise.lab.running.simulate")
 
 
 @pytest.fixture(autouse=True)
@@ -72,8 +70,7 @@ def kept(folder: Path) -> list[Path]:
 
 PROGRAM = """
 import sys, time, equipoise as eq
-import importlib
-module = importlib.import_module("equipoise.lab.running.simulate")
+from equipoise.lab.running import simulate as module
 module._DECISIONS_A_CHUNK = {chunk}
 scenario = eq.Scenario.from_toml({toml!r})
 
@@ -232,7 +229,7 @@ def test_a_checkpoint_of_something_else_is_refused(change, field, tmp_path, ran)
 def test_a_checkpoint_of_another_version_is_refused(tmp_path, ran, monkeypatch):
     eq.simulate(SCENARIO, POLICIES, **RUN, checkpoint=tmp_path)
     ran.clear()
-    monkeypatch.setattr(eq, "__version__", "99.0")
+    monkeypatch.setattr(checkpoint, "__version__", "99.0")
     with pytest.raises(CheckpointMismatch, match=r"another version: .* instead of '99\.0'"):
         eq.simulate(SCENARIO, POLICIES, **RUN, checkpoint=tmp_path)
     assert ran == []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from importlib import import_module
 
 import numpy as np
 import pytest
@@ -12,13 +11,11 @@ import pytest
 import equipoise as eq
 from equipoise.errors import CheckpointMismatch
 from equipoise.lab.running import checkpoint as files
+from equipoise.lab.running import simulate as module
 
 SCENARIO = eq.GaussianScenario(noise=[0.5, 2.0], dim=3, budget=50)
 POLICIES = ["uniform", "trace-ucb"]
 RUN = {"trials": 40, "seed": 3}
-
-# The module, which the package hides behind the function of that name.
-module = import_module("equipoise.lab.running.simulate")
 
 
 @pytest.fixture(autouse=True)
@@ -84,11 +81,11 @@ def test_chunks_under_another_name_run_again(source, target, tmp_path, ran):
     assert ran == [target[1]]
 
 
-@pytest.mark.parametrize(("owner", "name", "value"), [(eq, "__version__", "99.0"), (files, "NUMERICS", 99)])
-def test_chunks_of_other_bits_run_again(owner, name, value, tmp_path, ran, monkeypatch):
+@pytest.mark.parametrize(("name", "value"), [("__version__", "99.0"), ("NUMERICS", 99)])
+def test_chunks_of_other_bits_run_again(name, value, tmp_path, ran, monkeypatch):
     expected = simulate(tmp_path / "here")
     with monkeypatch.context() as patch:
-        patch.setattr(owner, name, value)
+        patch.setattr(files, name, value)
         simulate(tmp_path / "there")
         word = {"__version__": "version", "NUMERICS": "numerics"}[name]
         with pytest.raises(CheckpointMismatch, match=f"another {word}"):

@@ -12,7 +12,6 @@ import threading
 import time
 from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass
-from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -21,7 +20,7 @@ import pytest
 
 import equipoise as eq
 from equipoise.errors import ClusterUnreachable, MissingExtra
-from equipoise.lab.running import cluster
+from equipoise.lab.running import cluster, simulate
 from equipoise.lab.running.cluster import cluster_executor
 from equipoise.lab.trial.ledger import Ledger
 
@@ -82,9 +81,7 @@ def cluster_of(tmp_path):
 
 
 def small_chunks(monkeypatch, trials: int) -> None:
-    # The package has a function of the module's name.
-    module = import_module("equipoise.lab.running.simulate")
-    monkeypatch.setattr(module, "_DECISIONS_A_CHUNK", trials * SCENARIO.budget)
+    monkeypatch.setattr(simulate, "_DECISIONS_A_CHUNK", trials * SCENARIO.budget)
 
 
 def assert_same(one: eq.SimulationResult, other: eq.SimulationResult) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
-from importlib import import_module
 from multiprocessing import get_context
 
 import numpy as np
@@ -12,15 +11,13 @@ import pytest
 
 import equipoise as eq
 from equipoise.errors import BudgetTooSmall, InvalidArgument
+from equipoise.lab.running import simulate as module
 from equipoise.lab.trial.ledger import Ledger
 
 SCENARIO = eq.GaussianScenario(noise=[0.5, 1.0, 3.0], dim=3, budget=60)
 LATE = SCENARIO.replace(delay=eq.lab.Delay(mean=5.0), lost=0.1, moment="learned")
 POLICIES = ["uniform", "trace-ucb", "var-ucb:width=2"]
 RUN = {"trials": 90, "seed": 8}
-
-# The module, which the package hides behind the function of that name.
-module = import_module("equipoise.lab.running.simulate")
 
 
 def chunks_of(monkeypatch, trials: int) -> None:

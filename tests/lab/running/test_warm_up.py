@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from importlib import import_module
 
 import numpy as np
 import pytest
 
 import equipoise as eq
 from equipoise.lab import Delay, OneHotContexts, SkewedNoise, SparseTruth, StudentContexts, StudentNoise
+from equipoise.lab.running import simulate as module
 
-# The module, which the package hides behind the function of that name.
-module = import_module("equipoise.lab.running.simulate")
 outline = module.outline
 
 SCENARIO = eq.GaussianScenario(noise=(0.5, 2.0), dim=4, budget=60, estimator="ridge")

@@ -16,7 +16,7 @@ def verdict(claim_id, stderr=1e-6, **curves):
     """The verdict on curves given as a function of 0 … 1 along the axis, or as a constant; oracle is 1."""
     claim = next(claim for claim in CLAIMS if claim.id == claim_id)
     panel = PANELS[claim.panel]
-    scenarios = panel.sweep.scenarios
+    scenarios = panel.sweep.arenas
     points = []
     for place, scenario in enumerate(scenarios):
         t = place / (len(scenarios) - 1)

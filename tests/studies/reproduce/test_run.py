@@ -1,7 +1,7 @@
 import json
 import os
+import sys
 import xml.etree.ElementTree as ET
-from importlib.util import find_spec
 
 import pytest
 
@@ -158,9 +158,7 @@ def test_wrong_counts_are_refused(tmp_path, options):
 
 
 def test_without_matplotlib_nothing_is_started(tmp_path, monkeypatch):
-    from equipoise.studies import drawing
-
-    monkeypatch.setattr(drawing, "find_spec", lambda name: None if name == "matplotlib" else find_spec(name))
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
     monkeypatch.setattr(run, "open_folder", None)
     with pytest.raises(eq.errors.MissingExtra, match="matplotlib") as caught:
         reproduce(["a"], output=tmp_path)

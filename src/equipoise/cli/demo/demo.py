@@ -9,9 +9,10 @@ from pathlib import Path
 
 import click
 
-from equipoise.cli.options import import_option
+from equipoise.cli.options import folder_option, import_option, seed_option, value_option
 from equipoise.cli.terminal import progress_output
-from equipoise.cli.values import typed, whole_number
+from equipoise.cli.values import whole_number
+from equipoise.extras import is_installed
 from equipoise.files import make_folder
 
 BUDGET = "350"
@@ -25,31 +26,16 @@ _LARGEST_BUDGET = 100_000  # some ten seconds, as long as a demo should take
 @click.command("demo", short_help="A simulated trial, compared with equal shares.")
 @click.option("--policy", default=POLICY, show_default=True, metavar="SPEC", help="See 'equipoise policies'.")
 @import_option
-@click.option(
+@value_option(
     "--budget",
-    callback=typed(whole_number("--budget", BUDGET, least=1, most=_LARGEST_BUDGET)),
+    whole_number("--budget", BUDGET, least=1, most=_LARGEST_BUDGET),
+    "N",
+    "Number of units.",
     default=BUDGET,
-    metavar="N",
     show_default=True,
-    help="Number of units.",
 )
-@click.option(
-    "--seed",
-    callback=typed(whole_number("--seed", SEED, least=0)),
-    metavar="S",
-    default=SEED,
-    show_default=True,
-    help="Draws contexts, true models and noise.",
-)
-@click.option(
-    "--output",
-    "folder",
-    type=click.Path(path_type=Path),
-    default=OUTPUT,
-    show_default=True,
-    metavar="DIR",
-    help="Where the plot is saved; made if it does not exist.",
-)
+@seed_option(SEED, "Draws contexts, true models and noise.")
+@folder_option(OUTPUT, "the plot is saved")
 def command(policy: str, budget: int, seed: int, folder: Path) -> None:
     """Run one simulated trial twice, with a policy and with equal shares, and compare.
 
@@ -80,9 +66,7 @@ def command(policy: str, budget: int, seed: int, folder: Path) -> None:
 
 def _plot_path(folder: Path) -> Path | None:
     """Where the plot goes, tried out; None where none can be drawn."""
-    from equipoise.cli.demo.plot import can_plot
-
-    if not can_plot():
+    if not is_installed("matplotlib"):
         return None
     return make_folder(folder, hint="choose another directory with --output DIR") / "demo.png"
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -29,11 +28,6 @@ _STYLE = {
     "xtick.color": _INK,
     "ytick.color": _INK,
 }
-
-
-def can_plot() -> bool:
-    """Whether matplotlib, an optional dependency, is installed."""
-    return find_spec("matplotlib") is not None
 
 
 def save_plot(comparison: Comparison, path: Path, *, version: str) -> None:

@@ -15,9 +15,10 @@ from equipoise.core.policies import Oracle
 from equipoise.core.policies.base.policy import Policy
 from equipoise.core.problem.problem import Problem
 from equipoise.core.theory import optimal_allocation, optimal_loss
+from equipoise.studies.noise import UNEQUAL
 
 # The unequal scenario of the paper's synthetic experiments.
-NOISE = (0.01, 0.02, 0.75, 1.0, 2.0, 2.0, 3.0)
+NOISE = UNEQUAL
 DIM = 10
 
 

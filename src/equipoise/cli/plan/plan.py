@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from equipoise.cli.cluster import cluster_option, executor_on
-from equipoise.cli.options import ESTIMATOR_HELP, LARGEST_SEED, MOST_TRIALS, import_option, json_option
+from equipoise.cli.options import (
+    ESTIMATOR_HELP,
+    import_option,
+    json_option,
+    policies_option,
+    seed_option,
+    trials_option,
+    value_option,
+)
 from equipoise.cli.plan.simulated import print_simulated
 from equipoise.cli.progress import progress_bar
-from equipoise.cli.terminal import new_table, output, print_table, say
+from equipoise.cli.terminal import new_table, output, print_json, print_table
 from equipoise.cli.values import (
     parse_costs,
     parse_noise,
     parse_objective,
     parse_weights,
     positive_number,
-    typed,
     whole_number,
 )
 from equipoise.errors import InvalidArgument
@@ -37,71 +43,44 @@ TRIALS, SEED = "2000", "0"
 
 
 @click.command("plan", short_help="The budget that a target error needs.")
-@click.option(
+@value_option(
     "--noise",
-    callback=typed(parse_noise),
-    metavar="V,V,…",
+    parse_noise,
+    "V,V,…",
+    "Noise variance of every arm, separated by commas; low-high is a guess, e.g. 0.5,1,1-4.",
     required=True,
-    help="Noise variance of every arm, separated by commas; low-high is a guess, e.g. 0.5,1,1-4.",
 )
-@click.option(
-    "--dim",
-    callback=typed(whole_number("--dim", "10", least=1)),
-    metavar="D",
-    required=True,
-    help="Number of features in a context.",
+@value_option(
+    "--dim", whole_number("--dim", "10", least=1), "D", "Number of features in a context.", required=True
 )
-@click.option(
+@value_option(
     "--target",
-    callback=typed(positive_number("--target", "0.1")),
-    metavar="E",
+    positive_number("--target", "0.1"),
+    "E",
+    "Expected squared error that is good enough, in squared units of the outcome.",
     required=True,
-    help="Expected squared error that is good enough, in squared units of the outcome.",
 )
-@click.option(
+@value_option(
     "--objective",
-    callback=typed(parse_objective),
-    metavar="max|mean|P",
+    parse_objective,
+    "max|mean|P",
+    "What must reach the target: the worst arm, the mean, or the P-norm of the arms' errors.",
     default="max",
     show_default=True,
-    help="What must reach the target: the worst arm, the mean, or the P-norm of the arms' errors.",
 )
-@click.option(
+@value_option(
     "--weights",
-    callback=typed(parse_weights),
-    metavar="W,W,…",
-    help="Importance of every arm; its error counts that many times.  [default: 1 each]",
+    parse_weights,
+    "W,W,…",
+    "Importance of every arm; its error counts that many times.  [default: 1 each]",
 )
-@click.option(
-    "--costs",
-    callback=typed(parse_costs),
-    metavar="C,C,…",
-    help="Cost of a unit of every arm; budgets are then money.  [default: 1 each]",
+@value_option(
+    "--costs", parse_costs, "C,C,…", "Cost of a unit of every arm; budgets are then money.  [default: 1 each]"
 )
-@click.option(
-    "--policy",
-    "policies",
-    multiple=True,
-    metavar="SPEC",
-    help="Also find this policy's budget, by simulation; see 'equipoise policies'. May be repeated.",
-)
+@policies_option("Also find this policy's budget, by simulation; see 'equipoise policies'. May be repeated.")
 @import_option
-@click.option(
-    "--trials",
-    callback=typed(whole_number("--trials", TRIALS, least=1, most=MOST_TRIALS)),
-    metavar="N",
-    default=TRIALS,
-    show_default=True,
-    help="Simulated trials at every budget that is tried.",
-)
-@click.option(
-    "--seed",
-    callback=typed(whole_number("--seed", SEED, least=0, most=LARGEST_SEED)),
-    metavar="S",
-    default=SEED,
-    show_default=True,
-    help="Draws everything random in the simulation.",
-)
+@trials_option(TRIALS, "Simulated trials at every budget that is tried.")
+@seed_option(SEED, "Draws everything random in the simulation.")
 @click.option("--estimator", metavar="NAME", help=f"Of simulated trials. {ESTIMATOR_HELP}")
 @cluster_option
 @json_option
@@ -155,7 +134,7 @@ def command(
         record = {"version": eq.__version__, **plan.record()}
         if simulated:
             record["simulated"] = {found.policy: found.record() for found in simulated}
-        say(json.dumps(record, indent=2, allow_nan=False))
+        print_json(record)
         return
     print_table(_table(plan), title=_title(plan))
     output().print(_saving(plan))

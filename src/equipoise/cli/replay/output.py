@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from equipoise.cli.losses import LOSSES, folded, print_differences, print_units
+from equipoise.cli.losses import LOSSES, folded, print_differences, print_end, print_units
 from equipoise.cli.terminal import new_table, output, print_table
 
 if TYPE_CHECKING:
@@ -21,15 +21,9 @@ def print_results(results: Sequence[ReplayResult], *, files: Sequence[Path], aga
         if len(result.policies) > 1:
             print_differences(result)
         print_units(result)
-    console = output()
-    for file in files:
-        console.print(f"Written: {file}", soft_wrap=True)
     first = results[0]
-    console.print(
-        f"equipoise {first.version}, seed {first.seed}, {first.trials} trials, table {first.table.digest}",
-        soft_wrap=True,
-    )
-    console.print(f"Run it again: {again}", soft_wrap=True)
+    settings = f"equipoise {first.version}, seed {first.seed}, {first.trials} trials"
+    print_end(files, f"{settings}, table {first.table.digest}", again=again)
 
 
 def _print_table(result: ReplayResult) -> None:

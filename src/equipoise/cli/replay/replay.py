@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,8 +10,6 @@ import click
 
 from equipoise.cli.cluster import check_cluster, cluster_option, executor_on
 from equipoise.cli.options import (
-    LARGEST_SEED,
-    MOST_TRIALS,
     MOST_UNITS,
     POLICIES,
     SEED,
@@ -21,15 +18,17 @@ from equipoise.cli.options import (
     chosen_policies,
     command_line,
     estimator_options,
-    farewell,
     import_option,
     json_option,
     path_option,
+    policies_option,
+    seed_option,
+    trials_option,
     value_option,
     workers_option,
 )
-from equipoise.cli.progress import progress_bar
-from equipoise.cli.terminal import say
+from equipoise.cli.progress import trials_bar
+from equipoise.cli.terminal import print_json
 from equipoise.cli.values import parse_names, parse_objective, parse_weights, whole_number
 from equipoise.errors import InvalidArgument
 
@@ -58,19 +57,10 @@ class _Table(click.Argument):
     callback=lambda ctx, option, texts: [_budget(text.strip()) for text in texts],
     help="Rows that a trial feeds to the policy; may be repeated.",
 )  # fmt: skip
-@click.option(
-    "--policy", "policies", multiple=True, metavar="SPEC",
-    help=f"See 'equipoise policies'; may be repeated.  [default: {', '.join(POLICIES)}]",
-)  # fmt: skip
+@policies_option(f"See 'equipoise policies'; may be repeated.  [default: {', '.join(POLICIES)}]")
 @import_option
-@value_option(
-    "--trials", whole_number("--trials", TRIALS, least=1, most=MOST_TRIALS), "N", "Trials.",
-    default=TRIALS, show_default=True,
-)  # fmt: skip
-@value_option(
-    "--seed", whole_number("--seed", SEED, least=0, most=LARGEST_SEED), "S", "Draws everything random.",
-    default=SEED, show_default=True,
-)  # fmt: skip
+@trials_option(TRIALS, "Trials.")
+@seed_option(SEED)
 @workers_option
 @click.option(
     "--moment", type=click.Choice(["table", "online"]), default="table", show_default=True,
@@ -144,7 +134,7 @@ def command(
     if as_json:
         records = [result.record() for result in results]
         plain = records[0] if len(records) == 1 else {"runs": records}
-        say(json.dumps(plain, indent=2, allow_nan=False))
+        print_json(plain)
         return
     from equipoise.cli.replay.output import print_results
 
@@ -195,27 +185,20 @@ def _run(
 ) -> Sequence[ReplayResult]:
     from equipoise.lab.replay import replay_budgets
 
-    done = total = 0
-
-    def count(finished: int, planned: int) -> None:
-        nonlocal done, total
-        done, total = finished, planned
-        show(finished, planned)
-
-    try:
-        with executor_on(cluster) as executor, progress_bar("Replaying", quiet=quiet) as show:
-            return replay_budgets(
-                rows,
-                policies,
-                budgets=budgets,
-                weights=weights,
-                objective=objective or "max",
-                trials=trials,
-                executor=executor,
-                progress=count,
-                checkpoint=checkpoint,
-                **settings,
-            )
-    except KeyboardInterrupt:
-        say(farewell(done, total or trials * len(policies), checkpoint), err=True)
-        raise click.Abort from None
+    total = trials * len(policies)
+    with (
+        trials_bar("Replaying", total=total, checkpoint=checkpoint, quiet=quiet) as progress,
+        executor_on(cluster) as executor,
+    ):
+        return replay_budgets(
+            rows,
+            policies,
+            budgets=budgets,
+            weights=weights,
+            objective=objective or "max",
+            trials=trials,
+            executor=executor,
+            progress=progress,
+            checkpoint=checkpoint,
+            **settings,
+        )

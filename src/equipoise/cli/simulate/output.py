@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from equipoise.cli.losses import LOSSES, folded, print_differences, print_units
-from equipoise.cli.terminal import new_table, output, print_table
+from equipoise.cli.losses import LOSSES, folded, print_differences, print_end, print_units
+from equipoise.cli.terminal import new_table, print_table
 
 if TYPE_CHECKING:
     from equipoise.lab.results.simulation import SimulationResult
@@ -19,12 +19,8 @@ def print_result(result: SimulationResult, *, files: Sequence[Path], again: str)
     if len(result.policies) > 1:
         print_differences(result)
     print_units(result)
-    console = output()
-    # Lines that are meant to be copied are never wrapped.
-    for file in files:
-        console.print(f"Written: {file}", soft_wrap=True)
-    console.print(f"equipoise {result.version}, seed {result.seed}, {result.trials} trials", soft_wrap=True)
-    console.print(f"Run it again: {again}", soft_wrap=True)
+    settings = f"equipoise {result.version}, seed {result.seed}, {result.trials} trials"
+    print_end(files, settings, again=again)
 
 
 def _print_losses(result: SimulationResult) -> None:

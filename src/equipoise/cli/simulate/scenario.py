@@ -138,7 +138,7 @@ def _covariance(text: str) -> Any:
 
 
 def _load_matrix(file: Path) -> npt.NDArray[np.float64]:
-    from equipoise.lab.data.unpacking import Damaged, read_npy
+    from equipoise.unpacking import Damaged, read_npy
 
     try:
         with file.open("rb") as opened:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,8 +10,6 @@ import click
 
 from equipoise.cli.cluster import check_cluster, cluster_option, executor_on
 from equipoise.cli.options import (
-    LARGEST_SEED,
-    MOST_TRIALS,
     POLICIES,
     SEED,
     TRIALS,
@@ -20,15 +17,17 @@ from equipoise.cli.options import (
     chosen_policies,
     command_line,
     estimator_options,
-    farewell,
     import_option,
     json_option,
     path_option,
+    policies_option,
+    seed_option,
+    trials_option,
     value_option,
     workers_option,
 )
-from equipoise.cli.progress import progress_bar
-from equipoise.cli.terminal import say
+from equipoise.cli.progress import trials_bar
+from equipoise.cli.terminal import print_json
 from equipoise.cli.values import (
     number_between,
     parse_caps,
@@ -63,23 +62,10 @@ _MOST_FEATURES = 10_000
     metavar="identity|ar1:RHO|FILE.npy",
     help="Covariance of the contexts; ar1:0.8 has 0.8^|i-j| at i, j.  [default: identity]",
 )
-@click.option(
-    "--policy", "policies", multiple=True, metavar="SPEC",
-    help=f"See 'equipoise policies'; may be repeated.  [default: {', '.join(POLICIES)}]",
-)  # fmt: skip
+@policies_option(f"See 'equipoise policies'; may be repeated.  [default: {', '.join(POLICIES)}]")
 @import_option
-@value_option(
-    "--trials",
-    whole_number("--trials", TRIALS, least=1, most=MOST_TRIALS),
-    "N",
-    "Trials.",
-    default=TRIALS,
-    show_default=True,
-)
-@value_option(
-    "--seed", whole_number("--seed", SEED, least=0, most=LARGEST_SEED), "S", "Draws everything random.",
-    default=SEED, show_default=True,
-)  # fmt: skip
+@trials_option(TRIALS, "Trials.")
+@seed_option(SEED)
 @workers_option
 @path_option("--scenario", "FILE.toml", "The scenario; options for single fields take precedence.")
 @path_option("--save-scenario", "FILE.toml", "Write the scenario down.")
@@ -165,7 +151,7 @@ def command(
 
         files = write_results(output, result, again=again)
     if as_json:
-        say(json.dumps(result.record(), indent=2, allow_nan=False))
+        print_json(result.record())
         return
     from equipoise.cli.simulate.output import print_result
 
@@ -185,25 +171,18 @@ def _run(
 ) -> SimulationResult:
     import equipoise as eq
 
-    done = 0
-
-    def count(finished: int, total: int) -> None:
-        nonlocal done
-        done = finished
-        show(finished, total)
-
-    try:
-        with executor_on(cluster) as executor, progress_bar("Simulating", quiet=quiet) as show:
-            return eq.simulate(
-                scenario,
-                policies,
-                trials=trials,
-                seed=seed,
-                workers=workers,
-                executor=executor,
-                progress=count,
-                checkpoint=checkpoint,
-            )
-    except KeyboardInterrupt:
-        say(farewell(done, trials * len(policies), checkpoint), err=True)
-        raise click.Abort from None
+    total = trials * len(policies)
+    with (
+        trials_bar("Simulating", total=total, checkpoint=checkpoint, quiet=quiet) as progress,
+        executor_on(cluster) as executor,
+    ):
+        return eq.simulate(
+            scenario,
+            policies,
+            trials=trials,
+            seed=seed,
+            workers=workers,
+            executor=executor,
+            progress=progress,
+            checkpoint=checkpoint,
+        )

@@ -5,7 +5,6 @@
 ``fetch``       terms first, then download, check, and into the cache
 ``download``    one file over HTTP, resumed where it broke off
 ``files``       opens a plain file, a packed one, or one in an archive
-``unpacking``   never more comes out of a packed file than a limit
 ``jester``      jokes
 ``movielens``   movies
 ``packed``      their text as eight bytes a rating
@@ -13,7 +12,6 @@
 ``subset``      p items, and the users who rated all of them
 ``dense``       the complete table of these
 ``inspection``  what a file holds
-``extra``       the libraries that all this needs
 ==============  ======================================================
 """
 

@@ -1,4 +1,4 @@
-"""A table with a budget: opens benches for policies, as a scenario does."""
+"""A table with a budget: runs trials of policies, as a scenario does."""
 
 from __future__ import annotations
 

@@ -19,6 +19,7 @@ from equipoise.lab.replay.table import as_table
 from equipoise.lab.results.estimate import Estimate
 from equipoise.lab.results.policy import PolicyResult
 from equipoise.lab.running.simulate import Progress, check_policies, named_policies, run_policies
+from equipoise.version import __version__
 
 _UNIFORM = Uniform().spec
 
@@ -190,8 +191,6 @@ class _Runner:
         )
 
     def result(self, arena: ReplayArena, policies: Sequence[Policy | str], saved: bool) -> ReplayResult:
-        from equipoise import __version__
-
         found = self._run(arena, policies, f"budget-{arena.budget}")
         return ReplayResult(
             arena.scenario,

@@ -17,12 +17,12 @@ from equipoise.core.theory.static import optimal_loss
 from equipoise.errors import DataNotFound, EquipoiseError, InvalidArgument, InvalidData
 from equipoise.files import write_whole
 from equipoise.lab.arena import Setting
-from equipoise.lab.data.unpacking import Damaged, read_npz
 from equipoise.lab.results.estimate import Estimate, finite, mean_estimate, plain_estimate, quantile_estimate
 from equipoise.lab.results.policy import PolicyResult, result_weights
-from equipoise.lab.results.table import Table
+from equipoise.lab.results.table import TidyTable
 from equipoise.lab.scenario import Scenario
 from equipoise.lab.trial.ledger import Ledger
+from equipoise.unpacking import Damaged, read_npz
 
 # What a header that is not one of ours can raise while it is read.
 _WRONG = (ValueError, TypeError, KeyError, IndexError, AttributeError, ArithmeticError, RecursionError)
@@ -65,7 +65,7 @@ class SimulationResult:
             "units": "squared units of the outcome",
         }
 
-    def losses(self, *, quantiles: tuple[float, ...] = ()) -> Table:
+    def losses(self, *, quantiles: tuple[float, ...] = ()) -> TidyTable:
         """Tidy table: policy, loss, value, stderr."""
         rows = []
         for name, policy in self.policies.items():
@@ -73,7 +73,7 @@ class SimulationResult:
             for level in quantiles:
                 losses[f"quantile_max_{level:g}"] = policy.quantile_max(level)
             rows += [(name, loss, estimate.value, estimate.stderr) for loss, estimate in losses.items()]
-        return Table(["policy", "loss", "value", "stderr"], rows, self.metadata)
+        return TidyTable(["policy", "loss", "value", "stderr"], rows, self.metadata)
 
     def losses_of(self, name: str) -> dict[str, Estimate]:
         """All losses of one policy, by name."""

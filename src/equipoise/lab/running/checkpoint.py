@@ -20,10 +20,11 @@ from equipoise.core.arithmetic.numerics import NUMERICS
 from equipoise.core.jit.fingerprint import code_fingerprint
 from equipoise.core.policies.base.policy import Policy, parse_policy
 from equipoise.errors import CheckpointMismatch
-from equipoise.files import not_writable, write_whole
+from equipoise.files import make_folder, not_writable, write_whole
 from equipoise.lab.arena import Setting
-from equipoise.lab.data.unpacking import read_npz
 from equipoise.lab.trial.ledger import Ledger, new_ledger
+from equipoise.unpacking import read_npz
+from equipoise.version import __version__
 
 _MANIFEST = "manifest.json"
 _ELSEWHERE = "choose another folder; chunks that are there already are kept"
@@ -76,8 +77,6 @@ def open_checkpoint(
     """The checkpoint in ``folder``, made if it is new; None without a folder."""
     if folder is None:
         return None
-    from equipoise import __version__
-
     described = scenario.to_dict()
     shared = {"version": __version__, "numerics": NUMERICS, "seed": int(seed)}
     codes = {name: policy_fingerprint(policy) for name, policy in policies.items()}
@@ -93,23 +92,20 @@ def open_checkpoint(
         {**shared, "scenario": digest, "policy": policy.spec, "code": codes[name]}
         for name, policy in policies.items()
     ]
-    folder = Path(folder)
+    folder = make_folder(folder, hint=_ELSEWHERE)
     path = folder / _MANIFEST
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        found = path.read_bytes() if path.exists() else None
-    except OSError as error:
-        raise not_writable(folder, error, _ELSEWHERE) from None
-    if found is not None:
-        _compare(path, found, manifest)
+    if path.exists():
+        _compare(path, manifest)
     # Written in any case, to find out before any work whether that can be done.
     write_whole(path, json.dumps(manifest, indent=2), hint=_ELSEWHERE)
     return Checkpoint(folder, len(scenario.arms), identities)
 
 
-def _compare(path: Path, found: bytes, manifest: Mapping[str, Any]) -> None:
+def _compare(path: Path, manifest: Mapping[str, Any]) -> None:
     try:
-        values = json.loads(found)
+        values = json.loads(path.read_bytes())
+    except OSError as error:
+        raise not_writable(path, error, _ELSEWHERE) from None
     except (ValueError, RecursionError):
         values = None
     if not isinstance(values, dict):

@@ -12,7 +12,8 @@ from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from equipoise.errors import ClusterUnreachable, MissingExtra
+from equipoise.errors import ClusterUnreachable
+from equipoise.extras import library
 
 # Same versions, same numbers: these decide what the compiled trials compute.
 _PACKAGES = ("equipoise", "numba", "numpy", "scipy")
@@ -33,7 +34,7 @@ def cluster_executor(address: str, *, timeout: float = 5.0) -> Iterator[Executor
     timeout
         Seconds within which the scheduler must answer and a first worker must be there.
     """
-    client_type = _client_type()
+    client_type = library("distributed").Client
     _check_scheduler(address, timeout)
     try:
         client = client_type(address, timeout=timeout, set_as_default=False)
@@ -62,16 +63,6 @@ def _share(client: Any, value: Any) -> Any:
     if size + sum(array.raw().nbytes for array in arrays) < _LARGE:
         return value
     return client.scatter(value, broadcast=True, hash=False)
-
-
-def _client_type() -> Any:
-    try:
-        from distributed import Client
-    except ImportError:
-        raise MissingExtra(
-            "Dask's distributed is not installed", hint="pip install 'equipoise[cluster]'"
-        ) from None
-    return Client
 
 
 def _check_scheduler(address: str, timeout: float) -> None:

@@ -21,6 +21,7 @@ from equipoise.lab.results.simulation import SimulationResult
 from equipoise.lab.running.checkpoint import Checkpoint, open_checkpoint
 from equipoise.lab.scenario import Scenario
 from equipoise.lab.trial.ledger import Ledger, new_ledger
+from equipoise.version import __version__
 
 Progress = Callable[[int, int], None]
 
@@ -87,8 +88,6 @@ def simulate(
     >>> sorted(result.policies), result.trials
     (['trace-ucb', 'uniform'], 50)
     """
-    from equipoise import __version__
-
     if not isinstance(scenario, Scenario):
         raise InvalidArgument(f"{scenario!r} is not a scenario", hint="e.g. eq.GaussianScenario(...)")
     if estimator is not None or ridge is not None:

@@ -16,6 +16,7 @@ from equipoise.studies.leaderboard.record import Leaderboard, Row
 from equipoise.studies.leaderboard.suite import Entry, chosen_entries
 from equipoise.studies.runner import Meter, Progress, Runner, simulation_work
 from equipoise.studies.store import Store, open_folder
+from equipoise.version import __version__
 
 REFERENCE = "oracle"
 TRIALS = 2_000
@@ -58,8 +59,6 @@ def run_leaderboard(
     >>> board.ranking()[0].policy
     'trace-gain'
     """
-    from equipoise import __version__
-
     entries = chosen_entries(only)
     names = chosen_policies(policies)
     check_counts(trials=trials, seed=seed, workers=workers)

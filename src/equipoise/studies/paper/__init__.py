@@ -6,6 +6,7 @@
 ``panel_result``    the points of a panel as curves and ratios
 ``claims``          what the paper says, as limits on measured numbers
 ``figure2_claims``  the same for the two tables
+``measure``         every policy at every point of some panels
 ``widths``          how the claims depend on the width
 ``drawing``         both figures in the paper's arrangement
 ==================  ==============================================================

@@ -12,7 +12,6 @@ from equipoise.studies.noise import EQUAL
 from equipoise.studies.paper.figure1 import Panel
 from equipoise.studies.paper.figure2 import TablePanel
 from equipoise.studies.paper.panel_result import PanelResult
-from equipoise.studies.reproduce.record import Reproduction
 
 _COLUMNS = 3
 # An axis that spans less than this factor needs more ticks than 1, 2 and 5.
@@ -25,24 +24,24 @@ _TITLE = "Trace-UCB, Figure 1: synthetic data, seven arms"
 _TABLES_TITLE = "Trace-UCB, Figure 2: replays of real ratings"
 
 
-def draw_figure(found: Reproduction, folder: Path) -> None:
-    """Draw the synthetic panels at hand into ``figure1.svg`` and ``figure1.png``."""
-    _draw(found, found.scenario_results(), folder, "figure1", title=_TITLE)
+def draw_figure1(results: Mapping[str, PanelResult], folder: Path, *, settings: str) -> list[Path]:
+    """Draw the synthetic panels at hand into ``figure1.svg`` and ``figure1.png``; returns these."""
+    return _draw(results, folder, "figure1", title=_TITLE, settings=settings)
 
 
-def draw_tables(found: Reproduction, folder: Path) -> None:
-    """Draw the replayed tables at hand into ``figure2.svg`` and ``figure2.png``."""
-    _draw(found, found.table_results(), folder, "figure2", title=_TABLES_TITLE)
+def draw_figure2(results: Mapping[str, PanelResult], folder: Path, *, settings: str) -> list[Path]:
+    """Draw the replayed tables at hand into ``figure2.svg`` and ``figure2.png``; returns these."""
+    return _draw(results, folder, "figure2", title=_TABLES_TITLE, settings=settings)
 
 
 def _draw(
-    found: Reproduction, results: Mapping[str, PanelResult], folder: Path, name: str, *, title: str
-) -> None:
+    results: Mapping[str, PanelResult], folder: Path, name: str, *, title: str, settings: str
+) -> list[Path]:
     from matplotlib.figure import Figure
 
     columns = min(_COLUMNS, len(results))
     rows = math.ceil(len(results) / columns)
-    caption = _caption(found, results)
+    caption = _caption(results, settings)
     below = 0.65 + 0.15 * (caption.count("\n") + 1)
     width, height = max(4.3 * columns, 6.0), 3.5 * rows + 0.2 + below
     with house_style():
@@ -72,14 +71,12 @@ def _draw(
             handlelength=3.2,
             columnspacing=2.2,
         )
-        figure.text(
-            0.6 / width, 0.1 / height, _caption(found, results), fontsize=7.5, color=QUIET, linespacing=1.4
-        )
-        save(figure, folder, name, title=title, settings=found.settings)
+        figure.text(0.6 / width, 0.1 / height, caption, fontsize=7.5, color=QUIET, linespacing=1.4)
+        return save(figure, folder, name, title=title, settings=settings)
 
 
-def _caption(found: Reproduction, results: Mapping[str, PanelResult]) -> str:
-    first, _, width = found.settings.partition(" · ridge")
+def _caption(results: Mapping[str, PanelResult], settings: str) -> str:
+    first, _, width = settings.partition(" · ridge")
     notes = [
         f"{name}: {result.panel.note}"
         for name, result in results.items()

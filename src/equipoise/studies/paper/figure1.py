@@ -5,14 +5,11 @@ Panels (c) and (e), and (d) and (f), show two losses of the same trials, so they
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from equipoise.core.policies.base.policy import registered_policies
 from equipoise.lab.scenario import GaussianScenario, Scenario
-from equipoise.studies.losses import Point
 from equipoise.studies.noise import EQUAL, UNEQUAL
-from equipoise.studies.runner import Runner
 
 _PAPER = ("uniform", "oracle", "var-ucb", "trace-ucb")
 _OURS = ("trace-gain",)
@@ -32,7 +29,7 @@ class Sweep:
     trials: int
 
     @property
-    def scenarios(self) -> list[Scenario]:
+    def arenas(self) -> list[Scenario]:
         """One scenario a point."""
         return [
             GaussianScenario(self.noise, dim, n, estimator="ridge") for n in self.budgets for dim in self.dims
@@ -71,20 +68,7 @@ PANELS = {
 }
 
 
-def needed_sweeps(panels: Iterable[str]) -> list[Sweep]:
-    """The sweeps of some panels, each once."""
-    return list(dict.fromkeys(PANELS[name].sweep for name in panels if name in PANELS))
-
-
 def compared_policies() -> list[str]:
     """The paper's four policies, and ours as far as they are registered."""
     known = registered_policies()
     return [*_PAPER, *(name for name in _OURS if name in known)]
-
-
-def measure_sweep(
-    runner: Runner, sweep: Sweep, policies: Sequence[str], trials: int, *, label: str | None = None
-) -> list[Point]:
-    """All points of a sweep."""
-    name = label or sweep.name
-    return [runner.point(scenario, policies, trials, name=name) for scenario in sweep.scenarios]

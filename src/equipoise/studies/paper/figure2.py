@@ -40,7 +40,6 @@ class TablePanel:
     note: str
     loss: ClassVar[str] = "median_max"
     axis: ClassVar[str] = "n"
-    trials: ClassVar[int] = TRIALS
 
 
 @dataclass(frozen=True)
@@ -49,6 +48,12 @@ class TableSweep:
 
     panel: TablePanel
     arenas: tuple[ReplayArena, ...]
+    trials: ClassVar[int] = TRIALS
+
+    @property
+    def name(self) -> str:
+        """The panel's."""
+        return self.panel.id
 
     @property
     def noise(self) -> tuple[float, ...]:

@@ -10,21 +10,18 @@ import numpy as np
 from equipoise.studies.drawing import INK, LOOKS, QUIET, house_style, save
 from equipoise.studies.rate.measure import POLICY, RateResult
 from equipoise.studies.rate.width_bias import balanced_pulls, balanced_regret
-from equipoise.studies.reproduce.record import Reproduction
 from equipoise.studies.verdicts import number
 
 _TITLE = "Regret and pulls of Trace-UCB as the budget grows"
 
 
-def draw_rate(found: Reproduction, folder: Path) -> None:
-    """Draw ``rate.svg`` and ``rate.png``."""
+def draw_rate(rate: RateResult, folder: Path, *, origin: str) -> list[Path]:
+    """Draw ``rate.svg`` and ``rate.png``, which say their ``origin``: version and seed; returns these."""
     from matplotlib.figure import Figure
 
-    rate = found.rate
-    assert rate is not None
     counts = ", ".join(f"{point.trials:,}" for point in rate.points)
     settings = (
-        f"equipoise {found.version} · seed {found.seed} · {POLICY}, width=1 · σ² = "
+        f"{origin} · {POLICY}, width=1 · σ² = "
         f"{', '.join(f'{value:g}' for value in rate.noise)} · d = {rate.dim} · "
         f"trials from left to right: {counts}"
     )
@@ -35,7 +32,7 @@ def draw_rate(found: Reproduction, folder: Path) -> None:
         _draw_regret(regret, rate)
         _draw_pulls(pulls, rate)
         figure.text(0.02, 0.025, f"{settings} · bars: ± 2 standard errors", fontsize=7.2, color=QUIET)
-        save(figure, folder, "rate", title=_TITLE, settings=settings)
+        return save(figure, folder, "rate", title=_TITLE, settings=settings)
 
 
 def _draw_regret(ax: Any, rate: RateResult) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -136,16 +137,18 @@ def measure_rate(runner: Runner, scale: float) -> RateResult:
     points = []
     for budget in BUDGETS:
         scenario, trials = _scenario(budget), rate_trials(budget, scale)
-        label = f"rate: n = {budget}"
-        identity = runner.identity("rate", scenario, [POLICY], trials)
-        record = runner.store.read(identity)
-        if record is None:
-            runner.meter.show(label)
-            record = asdict(_measure(scenario, trials, runner))
-            runner.store.write(identity, record)
-        runner.meter.finish(label, simulation_work(scenario, 1, trials))
+        record = runner.kept(
+            runner.identity("rate", scenario, [POLICY], trials),
+            partial(_measure_record, scenario, trials, runner),
+            label=f"rate: n = {budget}",
+            work=simulation_work(scenario, 1, trials),
+        )
         points.append(_point(record))
     return RateResult(UNEQUAL, DIM, tuple(points))
+
+
+def _measure_record(scenario: Scenario, trials: int, runner: Runner) -> dict[str, Any]:
+    return asdict(_measure(scenario, trials, runner))
 
 
 def _measure(scenario: Scenario, trials: int, runner: Runner) -> RatePoint:

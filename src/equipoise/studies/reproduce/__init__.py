@@ -2,7 +2,8 @@
 
 ==========  ===============================================================
 ``choice``  what can be reproduced, by the names that are typed
-``run``     runs what was chosen, checks the claims, draws the pictures
+``plan``    what a run will measure, and the work that it is
+``run``     measures it, draws the pictures, writes the files
 ``record``  what was found, as an object, as JSON and as a table for a page
 ==========  ===============================================================
 """

@@ -30,7 +30,7 @@ class Reproduction:
     width_trials: int
     by_width: Mapping[str, tuple[Finding, ...]]
     rate: RateResult | None
-    figures: tuple[Path, ...]
+    figures: tuple[Path, ...] = ()
     left_out: tuple[str, ...] = ()  # panels that could not be drawn, and why
     sparse: tuple[SparseResult, ...] = ()  # studies of sparse arms
 
@@ -39,24 +39,27 @@ class Reproduction:
         """What was asked of Sparse-Trace-UCB; the paper's claims are in ``findings``."""
         return tuple(finding for result in self.sparse for finding in result.findings())
 
-    def table_results(self) -> dict[str, PanelResult]:
+    def figure2_results(self) -> dict[str, PanelResult]:
         """Results of the panels of Figure 2."""
         return {name: found for name, found in self.results.items() if isinstance(found.panel, TablePanel)}
 
-    def scenario_results(self) -> dict[str, PanelResult]:
+    def figure1_results(self) -> dict[str, PanelResult]:
         """Results of the panels of Figure 1."""
         return {
             name: found for name, found in self.results.items() if not isinstance(found.panel, TablePanel)
         }
 
     @property
+    def origin(self) -> str:
+        """What the numbers come from: version and seed."""
+        return f"equipoise {self.version} · seed {self.seed}"
+
+    @property
     def settings(self) -> str:
         """One line that belongs under every figure and table."""
         counts = ", ".join(f"({name}) {trials:,}" for name, trials in self.trials.items())
-        parts = [f"equipoise {self.version}", f"seed {self.seed}"]
-        if counts:
-            parts.append(f"trials {counts}")
-        return " · ".join([*parts, "ridge λ = 1/n", WIDTH])
+        trials = [f"trials {counts}"] if counts else []
+        return " · ".join([self.origin, *trials, "ridge λ = 1/n", WIDTH])
 
     def record(self) -> dict[str, Any]:
         """The object that ``--json`` prints."""
@@ -88,7 +91,7 @@ class Reproduction:
             f"{self.settings}. ± is one standard error.",
             "",
         ]
-        for result in self.table_results().values():
+        for result in self.figure2_results().values():
             assert isinstance(result.panel, TablePanel)
             lines += [f"{result.panel.title}: {result.panel.note}.", ""]
         if self.by_width:

@@ -14,7 +14,7 @@ from equipoise.studies.sparse.study import (
     FEATURES,
     UNEQUAL,
     UNITS,
-    SparseTable,
+    TextTable,
     affordable,
     plain,
     share_of,
@@ -106,7 +106,7 @@ class BudgetResult:
             for noise in self.noise
         ]
 
-    def tables(self) -> list[SparseTable]:
+    def tables(self) -> list[TextTable]:
         """Both losses, and how often the support was found."""
         return [self._table(noise, loss, words) for noise in self.noise for loss, words in LOSSES.items()] + [
             self._support_table(noise) for noise in self.noise
@@ -145,18 +145,18 @@ class BudgetResult:
         found = [m for m in self.curve(noise, policy) if m.at == self.asked_at]
         return found[0] if found else Measured(self.asked_at, math.nan, math.nan)
 
-    def _table(self, noise: str, loss: str, words: str) -> SparseTable:
+    def _table(self, noise: str, loss: str, words: str) -> TextTable:
         cells = {
             (policy, m.at): number(m) for policy in self.policies for m in self.curve(noise, policy, loss)
         }
         budgets = sorted({point.budget for point in self.points[noise]})
-        return SparseTable(
+        return TextTable(
             f"{words.capitalize()}, {noise} noise",
             ("n", *(f"`{policy}`" for policy in self.policies)),
             tuple((f"{n:,}", *(cells.get((policy, n), "–") for policy in self.policies)) for n in budgets),
         )
 
-    def _support_table(self, noise: str) -> SparseTable:
+    def _support_table(self, noise: str) -> TextTable:
         rows = tuple(
             (
                 f"{point.budget:,}",
@@ -171,7 +171,7 @@ class BudgetResult:
             if point.exact
         )
         columns = ("n", *(f"`{policy}`" for policy in OURS))
-        return SparseTable(
+        return TextTable(
             f"Share of trials in which the support was found exactly, {noise} noise", columns, rows
         )
 

@@ -9,7 +9,6 @@ from typing import Any
 
 from equipoise.studies.drawing import INK, QUIET, house_style, plain_log_ticks, save
 from equipoise.studies.losses import Measured
-from equipoise.studies.reproduce.record import Reproduction
 from equipoise.studies.sparse.budget import BudgetResult
 from equipoise.studies.sparse.exact_recovery import CURVES
 from equipoise.studies.sparse.screen import REUSE, ScreenResult
@@ -39,32 +38,24 @@ _TITLES = {
 }
 
 
-def figure_name(result: SparseResult) -> str:
-    """Name of a study's figure, without its kind."""
-    return f"sparse-{result.name.removeprefix('sparse-')}"
-
-
-def draw_sparse(found: Reproduction, folder: Path) -> None:
-    """Draw every study at hand as SVG and PNG."""
-    for result in found.sparse:
-        with house_style():
-            if isinstance(result, SupportResult):
-                figure, about = _draw_support(result)
-            elif isinstance(result, BudgetResult):
-                figure, about = _draw_budget(result)
-            else:
-                assert isinstance(result, ScreenResult)
-                figure, about = _draw_screen(result)
-            counts = ", ".join(f"({of}) {trials:,}" for of, trials in result.trials.items())
-            settings = (
-                f"equipoise {found.version} · seed {found.seed} · trials {counts} · {about} · "
-                "white contexts, coefficients ±1"
-            )
-            height = figure.get_figheight()
-            bands = "± 2 standard errors" + ("" if isinstance(result, SupportResult) else " of the logarithm")
-            caption = f"{settings} · bands: {bands}"
-            figure.text(0.02, 0.09 / height, caption, fontsize=7.2, color=QUIET)
-            save(figure, folder, figure_name(result), title=_TITLES[result.name], settings=settings)
+def draw_study(result: SparseResult, folder: Path, *, origin: str) -> list[Path]:
+    """Draw a study as SVG and PNG, which say their ``origin``: version and seed; returns these."""
+    with house_style():
+        if isinstance(result, SupportResult):
+            figure, about = _draw_support(result)
+        elif isinstance(result, BudgetResult):
+            figure, about = _draw_budget(result)
+        else:
+            assert isinstance(result, ScreenResult)
+            figure, about = _draw_screen(result)
+        counts = ", ".join(f"({of}) {trials:,}" for of, trials in result.trials.items())
+        settings = f"{origin} · trials {counts} · {about} · white contexts, coefficients ±1"
+        height = figure.get_figheight()
+        bands = "± 2 standard errors" + ("" if isinstance(result, SupportResult) else " of the logarithm")
+        caption = f"{settings} · bands: {bands}"
+        figure.text(0.02, 0.09 / height, caption, fontsize=7.2, color=QUIET)
+        name = f"sparse-{result.name.removeprefix('sparse-')}"
+        return save(figure, folder, name, title=_TITLES[result.name], settings=settings)
 
 
 def _draw_support(result: SupportResult) -> tuple[Any, str]:

@@ -15,7 +15,7 @@ from equipoise.studies.sparse.study import (
     EQUAL,
     FEATURES,
     UNITS,
-    SparseTable,
+    TextTable,
     affordable,
     plain,
     share_of,
@@ -109,7 +109,7 @@ class ScreenResult:
                 )
         return [*lines, "The best is picked from the same trials, so prices over it are a little too high."]
 
-    def tables(self) -> list[SparseTable]:
+    def tables(self) -> list[TextTable]:
         """Prices and shares."""
         columns = [(n, reuse) for n in self.points for reuse in REUSE]
         rows = []
@@ -123,7 +123,7 @@ class ScreenResult:
                 cells.append(here[0] if here else "–")
             rows.append((f"{screen}", *cells))
         return [
-            SparseTable(
+            TextTable(
                 "Largest mean error over the sparse oracle's, and in brackets the share of trials in which "
                 "the support was found exactly, by L",
                 ("L", *(f"n = {n:,}, {REUSE[reuse]}" for n, reuse in columns)),

@@ -26,7 +26,7 @@ UNITS = "squared units of the outcome"
 
 
 @dataclass(frozen=True)
-class SparseTable:
+class TextTable:
     """Numbers as text, for a page or a terminal."""
 
     title: str
@@ -60,7 +60,7 @@ class SparseResult(Protocol):
     def explanation(self) -> list[str]:
         """What was found, a sentence a line."""
 
-    def tables(self) -> list[SparseTable]:
+    def tables(self) -> list[TextTable]:
         """All numbers."""
 
     def record(self) -> dict[str, Any]:

@@ -17,7 +17,7 @@ import numpy as np
 from equipoise.studies.losses import Measured
 from equipoise.studies.runner import Runner, scaled
 from equipoise.studies.sparse.exact_recovery import CURVES, count_exact
-from equipoise.studies.sparse.study import EQUAL, FEATURES, SparseTable, plain, share_of, sparse_scenario
+from equipoise.studies.sparse.study import EQUAL, FEATURES, TextTable, plain, share_of, sparse_scenario
 from equipoise.studies.verdicts import Check, Finding, number
 
 # "On one curve" means what "close" means in the paper's claims.
@@ -114,7 +114,7 @@ class SupportResult:
         )
         return lines
 
-    def tables(self) -> list[SparseTable]:
+    def tables(self) -> list[TextTable]:
         """Crossings, and all shares."""
         pulls = sorted({point.pulls for point in self.points})
         kinds = [(curve, dim) for curve in CURVES for dim in self.dims]
@@ -128,12 +128,12 @@ class SupportResult:
             for p in pulls
         )
         return [
-            SparseTable(
+            TextTable(
                 "θ = L/(s·log d) at which the support is found exactly in half of the trials",
                 ("", *(f"d = {dim}" for dim in self.dims)),
                 crossings,
             ),
-            SparseTable(
+            TextTable(
                 f"Share of {self.points[0].trials:,} trials in which the support was found exactly, by L",
                 ("L", *(f"{CURVES[curve]}, d = {dim}" for curve, dim in kinds)),
                 shares,
@@ -186,25 +186,22 @@ class SupportStudy:
 
     def measure(self, runner: Runner, scale: float) -> SupportResult:
         """Recover supports at every d and L."""
-        points = []
-        for dim in self.dims:
-            for pulls in self.pulls:
-                label = f"support: d = {dim}, L = {pulls}"
-                runner.meter.show(label)
-                points.append(self._point(runner, dim, pulls, scaled(self.trials, scale)))
-                runner.meter.finish(label, self._point_work(dim, pulls, scale))
+        points = [self._point(runner, dim, pulls, scale) for dim in self.dims for pulls in self.pulls]
         return SupportResult(self.features, len(self.noise), tuple(points))
 
     def _point_work(self, dim: int, pulls: int, scale: float) -> float:
         return scaled(self.trials, scale) * 3.0 * (1e-3 + 1e-5 * dim**0.5 * pulls**1.3)
 
-    def _point(self, runner: Runner, dim: int, pulls: int, trials: int) -> SupportPoint:
+    def _point(self, runner: Runner, dim: int, pulls: int, scale: float) -> SupportPoint:
+        trials = scaled(self.trials, scale)
         scenario = sparse_scenario(self.noise, dim, len(self.noise) * pulls, self.features)
         identity = {**runner.identity("support", scenario, [], trials), "curves": list(CURVES)}
-        record = runner.store.read(identity)
-        if record is None:
-            record = asdict(SupportPoint(dim, pulls, trials, count_exact(scenario, trials, runner)))
-            runner.store.write(identity, record)
+
+        def measure() -> dict[str, Any]:
+            return asdict(SupportPoint(dim, pulls, trials, count_exact(scenario, trials, runner)))
+
+        work = self._point_work(dim, pulls, scale)
+        record = runner.kept(identity, measure, label=f"support: d = {dim}, L = {pulls}", work=work)
         return SupportPoint(**record)
 
 

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
 import equipoise as eq
+from equipoise import unpacking
 from equipoise.errors import DataNotFound, InvalidData, InvalidTable
-from equipoise.lab.data import unpacking
 from equipoise.lab.data.jester import read_jester
 from equipoise.lab.data.movielens import read_movielens
-from equipoise.lab.data.unpacking import Damaged, TooLarge, limited, read_npy, read_npz
 from equipoise.lab.running.checkpoint import Checkpoint
+from equipoise.unpacking import Damaged, TooLarge, limited, read_npy, read_npz
 
 BOMB = 1 << 30  # bytes that come out
 
