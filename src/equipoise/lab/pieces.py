@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, ClassVar
@@ -265,6 +265,10 @@ Contexts = GaussianContexts | StudentContexts | DiscreteContexts | OneHotContext
 Noise = GaussianNoise | StudentNoise | SkewedNoise
 
 
+# What can be gone through, but is no list of numbers.
+_NO_LIST = (str, bytes, Mapping)
+
+
 def as_number(name: str, value: Any) -> float:
     """A plain float, which compares, hashes and is written as it is."""
     try:
@@ -278,7 +282,7 @@ def as_number(name: str, value: Any) -> float:
 def as_numbers(name: str, values: Any) -> tuple[float, ...]:
     """Plain floats in a tuple."""
     try:
-        if not isinstance(values, str):
+        if not isinstance(values, _NO_LIST):
             return tuple(as_number(name, value) for value in values)
     except (TypeError, InvalidScenario):
         pass
@@ -294,7 +298,7 @@ def as_count(name: str, value: Any, *, least: int) -> int:
 
 def as_counts(name: str, values: Any) -> tuple[int | None, ...]:
     """Plain whole numbers in a tuple; None where there is no limit."""
-    if isinstance(values, str) or not isinstance(values, Iterable):
+    if isinstance(values, _NO_LIST) or not isinstance(values, Iterable):
         raise InvalidScenario(f"{name}={values!r} is not a list of whole numbers")
     return tuple(None if value is None else as_count(name, value, least=0) for value in values)
 

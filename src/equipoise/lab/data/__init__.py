@@ -13,7 +13,6 @@
 ``subset``      p items, and the users who rated all of them
 ``dense``       the complete table of these
 ``inspection``  what a file holds
-``extra``       the libraries that all this needs
 ==============  ======================================================
 """
 

@@ -12,7 +12,7 @@ from urllib.parse import SplitResult, urljoin, urlsplit
 
 from equipoise.errors import DownloadFailed, OutputNotWritable
 from equipoise.files import write_whole
-from equipoise.lab.data.extra import library
+from equipoise.lab.libraries import library
 
 Progress = Callable[[int, int], None]
 _BLOCK = 1 << 16

@@ -17,11 +17,11 @@ import numpy.typing as npt
 
 from equipoise.errors import InvalidData, RatingOutOfRange
 from equipoise.lab.data.dense import DenseTable, dense_table
-from equipoise.lab.data.extra import library
 from equipoise.lab.data.files import open_data
 from equipoise.lab.data.matrix import RatingMatrix
 from equipoise.lab.data.sources import PathOrName, locate
 from equipoise.lab.data.subset import Method
+from equipoise.lab.libraries import library
 
 _NOT_RATED = 99.0
 _LOW, _HIGH = -10.0, 10.0

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from equipoise.core.problem.real import NotReal, foreign_kind
 from equipoise.errors import EquipoiseError, InvalidTable
 from equipoise.lab.data.unpacking import TooLarge, check_unpacked, most_unpacked
-from equipoise.lab.results.table import library
+from equipoise.lab.libraries import library
 
 Column = npt.NDArray[Any]
 Blocks = Callable[[Sequence[str]], Iterator[list[Column]]]

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any, overload
 
 from equipoise.core.text_tables import html_table, text_table
-from equipoise.errors import InvalidArgument, MissingExtra
+from equipoise.errors import InvalidArgument
 from equipoise.files import write_whole
+from equipoise.lab.libraries import library
 
 
 class Table(Sequence[dict[str, Any]]):
@@ -88,14 +89,3 @@ class Table(Sequence[dict[str, Any]]):
 
 def _cell(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
-
-
-def library(name: str) -> Any:
-    """Import an optional library, or say how to install it."""
-    import importlib
-
-    try:
-        return importlib.import_module(name)
-    except ImportError:
-        package = name.partition(".")[0]
-        raise MissingExtra(f"{package} is not installed", hint=f"pip install {package}") from None
