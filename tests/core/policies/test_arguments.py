@@ -134,7 +134,7 @@ def test_text_forms_read_back(name, data):
     assert repr(again).replace("1.0", "1") == repr(policy).replace("1.0", "1")  # −0.0 and true stay such
     assert again.spec == policy.spec
     assert pickle.loads(pickle.dumps(policy)) == policy
-    assert eval(repr(policy), {**vars(eq), "Anything": Anything, "inf": math.inf}) == policy
+    assert eval(repr(policy), {type(policy).__name__: type(policy), "inf": math.inf}) == policy
     values = policy.to_dict()
     for plain in (json.loads(json.dumps(values, allow_nan=False)), tomllib.loads(tomli_w.dumps(values))):
         again = eq.Policy.from_dict(plain)
