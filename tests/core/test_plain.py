@@ -171,7 +171,10 @@ GOOD = {"arms": ["a", "b"], "dim": 2, "budget": 10}
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({**GOOD, "budgets": 3}, r"a problem has no 'budgets' \(did you mean 'budget'\?\)"),
+        (
+            {**GOOD, "budgets": 3},
+            r"a problem has no 'budgets' \(did you mean 'budget'\? it takes arms, dim, budget, moment",
+        ),
         ({**GOOD, "units": 3}, "a problem has no 'units'"),
         ({**GOOD, 3: 3}, "a problem has no 3"),
         ({"arms": ["a"]}, "does not say dim, budget"),
@@ -194,17 +197,26 @@ def test_wrong_values_of_a_problem_are_named(values, message):
 # Policies; test_arguments.py has those of every policy
 
 
+DEEP = [1.0]
+for _ in range(2_000):
+    DEEP = [DEEP]
+
+
 @pytest.mark.parametrize(
     ("values", "message"),
     [
         ({"name": "trace-usb"}, r"no policy 'trace-usb' \(did you mean 'trace-ucb'\?\)"),
-        ({"name": "trace-ucb", "widht": 1}, r"policy 'trace-ucb' has no 'widht' \(did you mean 'width'\?\)"),
+        (
+            {"name": "trace-ucb", "widht": 1},
+            r"has no 'widht' \(did you mean 'width'\? it takes name, width, bound, delta\)",
+        ),
         ({"name": "uniform", "width": 1}, "policy 'uniform' has no 'width'"),
         ({"width": 1}, "a table with a name"),
         ({"name": 5}, "a table with a name"),
         ("uniform", "a table with a name"),
         ({"name": "trace-ucb", "width": [1, 2]}, "width"),
         ({"name": "oracle", "noise": "loud"}, "loud"),
+        ({"name": "oracle", "noise": DEEP}, "more than 20 lists within each other"),
     ],
 )
 def test_wrong_values_of_a_policy_are_named(values, message):

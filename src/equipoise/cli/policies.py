@@ -26,15 +26,16 @@ def command() -> None:
     import equipoise as eq
     from equipoise.core.policies.base.plugins import origin
 
-    policies = eq.registered_policies()
-    origins = {name: _shown(origin(policy)) for name, policy in policies.items()}
-    all_own = set(origins.values()) == {"equipoise"}
-    columns = ("policy", "what it does", "arguments", *(() if all_own else ("from",)))
-    table = new_table(*columns, text_columns=len(columns))
-    for name, policy in policies.items():
-        table.add_row(*(name, _summary(policy), _arguments(policy), origins[name])[: len(columns)])
+    table = new_table("policy", "what it does", "arguments", text_columns=3)
+    names_from: dict[str, list[str]] = {}
+    for name, policy in eq.registered_policies().items():
+        table.add_row(name, _summary(policy), _arguments(policy))
+        names_from.setdefault(origin(policy), []).append(name)
     print_table(table, title="Policies; an argument that is unset may be left out")
     console = output()
+    del names_from["equipoise"]
+    for place, names in sorted(names_from.items()):
+        console.print(f"From {_shown(place)}: {', '.join(names)}", soft_wrap=True)
     console.print("Write a policy as NAME[:key=value[:key=value…]], for example")
     console.print("  equipoise demo --policy trace-ucb:width=theory:bound=3:delta=0.05", soft_wrap=True)
 

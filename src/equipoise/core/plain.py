@@ -70,13 +70,7 @@ def from_plain(value: Any) -> Any:
     >>> from_plain([1.5, "none", "'none'", 3, "inf"])
     (1.5, None, 'none', 3, inf)
     """
-    if isinstance(value, list | tuple):
-        return tuple(from_plain(item) for item in value)
-    if not isinstance(value, str):
-        return value
-    if len(value) > 1 and value[0] == value[-1] == "'":
-        return unquote(value[1:-1], errors="surrogatepass")
-    return _WORDS.get(value, value)
+    return _read(value, 0)
 
 
 def changed_fields(record: Any) -> Iterator[tuple[str, Any]]:
@@ -98,10 +92,12 @@ def check_table(
 ) -> dict[str, Any]:
     """The values, if they are a table that has what is needed and nothing that is unknown."""
     if not isinstance(values, Mapping):
-        raise error(f"{what} is a table of values by name, not {values!r}", hint=f"names: {_listed(known)}")
+        raise error(f"{what} is a table of values by name, not {values!r}", hint=f"it takes {_listed(known)}")
     for name in values:
         if name not in known:
-            raise error(f"{what} has no {name!r}", hint=suggest(str(name), known))
+            close = difflib.get_close_matches(str(name), known, n=1)
+            meant = f"did you mean {close[0]!r}? " if close else ""
+            raise error(f"{what} has no {name!r}", hint=f"{meant}it takes {_listed(known)}")
     missing = [name for name in needed if name not in values]
     if missing:
         raise error(f"{what} does not say {_listed(missing)}")
@@ -140,6 +136,18 @@ def _write(value: Any, depth: int) -> Any:
     if isinstance(value, tuple) and depth < _DEEPEST:
         return [_write(item, depth + 1) for item in value]
     raise NotPlain(f"{value!r} is none of these: numbers, words, true, false, none, and lists of these")
+
+
+def _read(value: Any, depth: int) -> Any:
+    if isinstance(value, list | tuple):
+        if depth >= _DEEPEST:
+            raise NotPlain(f"more than {_DEEPEST} lists within each other")
+        return tuple(_read(item, depth + 1) for item in value)
+    if not isinstance(value, str):
+        return value
+    if len(value) > 1 and value[0] == value[-1] == "'":
+        return unquote(value[1:-1], errors="surrogatepass")
+    return _WORDS.get(value, value)
 
 
 def _word(word: str) -> str:

@@ -30,11 +30,11 @@ def scenario_from_dict(kind: type[_Scenario], values: Mapping[str, Any]) -> _Sce
     given = check_table(
         values, what="a scenario", known=known, needed=("noise", "dim", "budget"), error=InvalidScenario
     )
-    arguments = {
-        name: _piece_from_dict(name, value) if name in KINDS else from_plain(value)
-        for name, value in given.items()
-    }
     try:
+        arguments = {
+            name: _piece_from_dict(name, value) if name in KINDS else from_plain(value)
+            for name, value in given.items()
+        }
         return kind(**arguments)
     except EquipoiseError:
         raise

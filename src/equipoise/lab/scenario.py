@@ -312,7 +312,7 @@ class GaussianScenario(Scenario):
     noise, dim, budget
         As for :class:`Scenario`.
     covariance
-        That of the contexts: ``"identity"``, ``"ar1:RHO"`` or rows of numbers.
+        That of the contexts: ``"identity"``, ``"ar1:RHO"`` or rows of numbers; None leaves it as it is.
     pieces
         Other fields of :class:`Scenario`.
     """

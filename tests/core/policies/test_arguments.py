@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import json
 import math
 import pickle
+import tomllib
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pytest
+import tomli_w
 from built_in import BUILT_IN
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
@@ -131,6 +134,13 @@ def test_text_forms_read_back(name, data):
     assert repr(again).replace("1.0", "1") == repr(policy).replace("1.0", "1")  # −0.0 and true stay such
     assert again.spec == policy.spec
     assert pickle.loads(pickle.dumps(policy)) == policy
+    assert eval(repr(policy), {type(policy).__name__: type(policy), "inf": math.inf}) == policy
+    values = policy.to_dict()
+    for plain in (json.loads(json.dumps(values, allow_nan=False)), tomllib.loads(tomli_w.dumps(values))):
+        again = eq.Policy.from_dict(plain)
+        assert again == policy
+        assert again.to_dict() == values
+        assert again.spec == policy.spec
 
 
 @given(anything)

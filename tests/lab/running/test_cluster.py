@@ -117,6 +117,23 @@ def test_a_worker_killed_in_the_middle_changes_nothing(cluster_of, monkeypatch):
     assert_same(result, expected)
 
 
+def test_policies_of_a_file_reach_workers_that_have_no_such_file(cluster_of, tmp_path):
+    path = tmp_path / "policies_for_workers.py"
+    path.write_text(
+        "import equipoise as eq\n\n\n"
+        "@eq.register('test-cluster-file')\n"
+        "def fewest(arm, trial, settings):\n"
+        "    return -float(arm.count)\n"
+    )
+    eq.import_policies(path)
+    path.unlink()
+    expected = eq.simulate(SCENARIO, ["uniform", "test-cluster-file"], trials=40, seed=5)
+    with cluster_executor(cluster_of(workers=1).address, timeout=PATIENCE) as executor:
+        result = eq.simulate(SCENARIO, ["test-cluster-file"], trials=40, seed=5, executor=executor)
+    for name in ("uniform", "test-cluster-file"):
+        assert result["test-cluster-file"].expected_max() == expected[name].expected_max()
+
+
 def test_a_table_is_sent_to_every_worker_once(cluster_of, monkeypatch):
     small_chunks(monkeypatch, 10)
     rng = np.random.default_rng(7)

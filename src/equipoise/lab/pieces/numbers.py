@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,10 @@ from equipoise.core.problem.real import NotReal, real_array, real_number
 from equipoise.errors import InvalidScenario
 
 Rows = tuple[tuple[float, ...], ...]
+
+
+# What can be gone through, but is no list of numbers.
+_NO_LIST = (str, bytes, Mapping)
 
 
 def as_number(name: str, value: Any) -> float:
@@ -27,7 +31,7 @@ def as_number(name: str, value: Any) -> float:
 def as_numbers(name: str, values: Any) -> tuple[float, ...]:
     """Plain floats in a tuple."""
     try:
-        if not isinstance(values, str):
+        if not isinstance(values, _NO_LIST):
             return tuple(as_number(name, value) for value in values)
     except (TypeError, InvalidScenario):
         pass
@@ -43,7 +47,7 @@ def as_count(name: str, value: Any, *, least: int) -> int:
 
 def as_counts(name: str, values: Any) -> tuple[int | None, ...]:
     """Plain whole numbers in a tuple; None where there is no limit."""
-    if isinstance(values, str) or not isinstance(values, Iterable):
+    if isinstance(values, _NO_LIST) or not isinstance(values, Iterable):
         raise InvalidScenario(f"{name}={values!r} is not a list of whole numbers")
     return tuple(None if value is None else as_count(name, value, least=0) for value in values)
 

@@ -190,7 +190,10 @@ class Policy:
         known = ["name", *(field.name for field in policy_fields(kind))]
         given = check_table(values, what=f"policy {name!r}", known=known, error=InvalidPolicy)
         del given["name"]
-        return _build(kind, {key: from_plain(value) for key, value in given.items()})
+        try:
+            return _build(kind, {key: from_plain(value) for key, value in given.items()})
+        except NotPlain as error:
+            raise InvalidPolicy(f"policy {name!r}: {error}") from None
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> Any:
         # Another process cannot import a file by its path.
