@@ -87,7 +87,7 @@ TRIAL = np.dtype(
 ROW = np.dtype([("arm", "i8"), ("status", "i8"), ("previous", "i8")], align=True)
 
 # Words of a stream of random numbers, see random.py.
-STREAM_WORDS = 19
+STREAM_WORDS = 11
 
 # Above any number of units, and exact as a float.
 NO_CAP = 2**53

@@ -14,15 +14,17 @@ from equipoise.core.compiled import compiled, inlined
 from equipoise.core.handles import handled
 from equipoise.core.layout import Matrix, Vector
 from equipoise.core.random import (
+    BLOCK,
     CONTEXT,
     DELAY,
     LOSS,
     NOISE,
+    SHAPE,
     TRUTH,
     Stream,
     fill_normals,
     gamma,
-    one_normal,
+    normal,
     start,
     uniform,
 )
@@ -78,7 +80,8 @@ class World(NamedTuple):
     shares: Vector  # cumulative probabilities of one-hot categories
     coefs: Matrix  # [m, d] the truth of the trial at hand
     drifts: Matrix  # [m, d] how far it moves during the trial
-    shocks: Matrix  # [m, n] noise of unit variance where it is not Gaussian; else empty
+    shocks: Matrix  # noise of unit variance: [m, n], and of one block of pulls, [m, 4], where it is Gaussian
+    at_hand: npt.NDArray[np.int64]  # [m, 2] trial and number of that block
     draws: Matrix  # [1, d] scratch
 
 
@@ -126,7 +129,8 @@ def new_world(scenario: Scenario, seed: int) -> World:
         shares=np.array(list(accumulate(np.diag(covariance).tolist()))) if one_hot else np.zeros(0),
         coefs=np.zeros(shape) if scenario.coef is None else np.array(scenario.coef),
         drifts=np.zeros(shape),
-        shocks=np.zeros((0, 0) if gaussian else (len(scenario.noise), scenario.units)),
+        shocks=np.zeros((len(scenario.noise), BLOCK if gaussian else scenario.units)),
+        at_hand=np.full((len(scenario.noise), 2), -1),
         draws=np.zeros((1, scenario.dim)),
     )
 
@@ -137,12 +141,10 @@ def draw_truth(world: World, stream: Stream, trial: int) -> None:
     setting = world.setting[0]
     dim = world.coefs.shape[1]
     for i in range(world.coefs.shape[0]):
-        start(stream, setting.seed, trial, TRUTH, i, 0)
         if setting.draws_coef and setting.features < 0:
-            fill_normals(stream, world.coefs, i, 0)
+            fill_normals((setting.seed, trial, TRUTH, i, 0), 0, world.coefs, i, 0)
         if setting.coef_drift > 0.0:
-            start(stream, setting.seed, trial, TRUTH, i, 1)
-            fill_normals(stream, world.drifts, i, 0)
+            fill_normals((setting.seed, trial, TRUTH, i, 1), 0, world.drifts, i, 0)
             length = 0.0
             for c in range(dim):
                 length += world.drifts[i, c] * world.drifts[i, c]
@@ -172,7 +174,7 @@ def _draw_sparse_truth(
         start(stream, setting.seed, trial, TRUTH, arms + 1, f)
         _deal(stream, turns, setting.arms_of_feature)
         for k in range(setting.arms_of_feature):
-            value = one_normal(stream)
+            value = normal(stream)
             if setting.unit_values:
                 value = 1.0 if value > 0.0 else -1.0
             world.coefs[turns[k], places[f]] = setting.scale * value
@@ -207,27 +209,27 @@ def draw_gaussian_contexts(world: World, stream: Stream, trial: int, contexts: M
     setting = world.setting[0]
     first = setting.intercept
     for t in range(contexts.shape[0]):
-        start(stream, setting.seed, trial, CONTEXT, t, 0)
+        address = (setting.seed, trial, CONTEXT, t, 0)
         if first:
             contexts[t, 0] = 1.0
         if world.root.shape[0] == 0:
-            fill_normals(stream, contexts, t, first)
+            fill_normals(address, 0, contexts, t, first)
         else:
-            fill_normals(stream, world.draws, 0, first)
+            fill_normals(address, 0, world.draws, 0, first)
             _mix(world, t, contexts)
 
 
 @compiled
 def _draw_unusual(world: World, stream: Stream, trial: int, contexts: Matrix) -> None:
     for t in range(contexts.shape[0]):
-        start(stream, world.setting[0].seed, trial, CONTEXT, t, 0)
-        _draw_unusual_context(world, stream, t, contexts)
+        _draw_unusual_context(world, stream, trial, t, contexts)
 
 
 @compiled
-def _draw_unusual_context(world: World, stream: Stream, t: int, contexts: Matrix) -> None:
+def _draw_unusual_context(world: World, stream: Stream, trial: int, t: int, contexts: Matrix) -> None:
     setting = world.setting[0]
     first, dim = setting.intercept, contexts.shape[1]
+    start(stream, setting.seed, trial, CONTEXT, t, 0)
     if first:
         contexts[t, 0] = 1.0
     if setting.contexts == ONE_HOT_CONTEXTS:
@@ -239,22 +241,29 @@ def _draw_unusual_context(world: World, stream: Stream, t: int, contexts: Matrix
                 chosen = c
         contexts[t, chosen] = 1.0
         return
-    scale = 1.0
-    if setting.contexts == STUDENT_CONTEXTS:
-        dof = setting.contexts_number
-        scale = np.sqrt((dof - 2.0) / (2.0 * gamma(stream, dof / 2.0)))
-    for c in range(first, dim):
-        if setting.contexts == DISCRETE_CONTEXTS:
-            levels = setting.contexts_number
+    if setting.contexts == DISCRETE_CONTEXTS:
+        levels = setting.contexts_number
+        for c in range(first, dim):
             step = np.floor(uniform(stream) * levels)
             world.draws[0, c] = (2.0 * step - (levels - 1.0)) / np.sqrt((levels * levels - 1.0) / 3.0)
-        else:
-            world.draws[0, c] = scale * one_normal(stream)
+    else:
+        fill_normals((setting.seed, trial, CONTEXT, t, 0), 0, world.draws, 0, first)
+    if setting.contexts == STUDENT_CONTEXTS:
+        start(stream, setting.seed, trial, SHAPE, t, 0)
+        scale = _student_scale(stream, setting.contexts_number)
+        for c in range(first, dim):
+            world.draws[0, c] *= scale
     if world.root.shape[0] > 0:
         _mix(world, t, contexts)
     else:
         for c in range(first, dim):
             contexts[t, c] = world.draws[0, c]
+
+
+@compiled
+def _student_scale(stream: Stream, dof: float) -> float:
+    """What turns a normal into a Student variable of unit variance."""
+    return np.sqrt((dof - 2.0) / (2.0 * gamma(stream, dof / 2.0)))
 
 
 @inlined
@@ -274,8 +283,8 @@ def draw_outcome(
     """Outcome of unit t at arm i, whose pull-th noise it meets."""
     setting = world.setting[0]
     if setting.noise == GAUSSIAN_NOISE:
-        start(stream, setting.seed, trial, NOISE, pull, i)
-        shock = one_normal(stream)
+        _keep_at_hand(world, trial, i, pull // BLOCK)
+        shock = world.shocks[i, pull % BLOCK]
     else:
         shock = world.shocks[i, pull]
     y = 0.0
@@ -296,16 +305,24 @@ def draw_outcome(
     return y + world.deviations[i] * shock
 
 
+@inlined
+def _keep_at_hand(world: World, trial: int, i: int, block: int) -> None:
+    """Draw the Gaussian noise of a block of pulls of arm i, unless it stands there already."""
+    if world.at_hand[i, 0] != trial or world.at_hand[i, 1] != block:
+        world.at_hand[i, 0], world.at_hand[i, 1] = trial, block
+        fill_normals((world.setting[0].seed, trial, NOISE, i, 0), block, world.shocks, i, 0)
+
+
 @compiled
 def _draw_unusual_shocks(world: World, stream: Stream, trial: int) -> None:
     setting = world.setting[0]
     number = setting.noise_number
     for i in range(world.shocks.shape[0]):
+        fill_normals((setting.seed, trial, NOISE, i, 0), 0, world.shocks, i, 0)
         for pull in range(world.shocks.shape[1]):
-            start(stream, setting.seed, trial, NOISE, pull, i)
+            start(stream, setting.seed, trial, SHAPE, pull, i + 1)
             if setting.noise == STUDENT_NOISE:
-                scale = np.sqrt((number - 2.0) / (2.0 * gamma(stream, number / 2.0)))
-                world.shocks[i, pull] = one_normal(stream) * scale
+                world.shocks[i, pull] *= _student_scale(stream, number)
             else:
                 world.shocks[i, pull] = (gamma(stream, number) - number) / np.sqrt(number)
 

@@ -13,6 +13,7 @@ processors, compilers and systems give the same bits.
 ``power``         ``power``
 ``gamma``         ``log_gamma``
 ``quantiles``     ``chi_square_quantiles``
+``normal``        standard normals from random words
 ``linear``        cross-products, Cholesky factors, triangular systems
 ``sums``          ``exact_sum``, for a few numbers in plain Python
 ================  ==================================================================================
