@@ -1,8 +1,8 @@
 """Decisions, scores, estimates and trials whose every bit is pinned by tests/golden/decisions.json.
 
-``python tests/helpers/golden.py`` prints them, ``… --write`` writes the file; names pick some of them. The
-file changes only together with ``equipoise.NUMERICS``. Inputs come from Python's own generator and plain
-products, so nothing but Equipoise decides what is printed.
+``python tests/helpers/golden.py`` prints them, ``… --write`` writes the file; names pick some of them, and
+the others stay as they are. The file changes only together with ``equipoise.NUMERICS``. Inputs come from
+Python's own generator and plain products, so nothing but Equipoise decides what is printed.
 """
 
 from __future__ import annotations
@@ -306,11 +306,17 @@ def golden(names):
 
 def main(arguments):
     names = [name for name in arguments if name != "--write"]
-    text = json.dumps({"numerics": eq.NUMERICS, "entries": golden(names)}, indent=0, ensure_ascii=True)
+    entries = golden(names)
     if "--write" in arguments:
-        FILE.write_text(text + "\n", encoding="utf-8")
+        pinned = json.loads(FILE.read_text(encoding="utf-8"))["entries"] if names else {}
+        entries = {name: entries.get(name, pinned.get(name)) for name in ENTRIES}
+        FILE.write_text(_text(entries) + "\n", encoding="utf-8")
     else:
-        print(text)
+        print(_text(entries))
+
+
+def _text(entries):
+    return json.dumps({"numerics": eq.NUMERICS, "entries": entries}, indent=0, ensure_ascii=True)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from equipoise.core.draws.normal import TABLE
+
 SOURCE = Path(__file__).with_name("trace_ucb.c")
 
 
@@ -30,8 +32,17 @@ def has_compiler() -> bool:
 
 def build(folder: Path) -> Path:
     """Compile the program into ``folder``, as fast as the compiler makes it without breaking IEEE rules."""
+    return compile_with(["-O3", "-march=native"], folder)
+
+
+def compile_with(flags: Sequence[str], folder: Path) -> Path:
+    """Compile the program with some flags, together with the package's table of normals."""
+    rows = ",\n".join("{" + ", ".join(value.hex() for value in row) + "}" for row in TABLE.tolist())
+    shape = "".join(f"[{length}]" for length in TABLE.shape)
+    header = f"static const double normal_table{shape} = {{\n{rows}}};\n"
+    (folder / "normal_table.h").write_text(header)
     program = folder / "trace_ucb"
-    subprocess.run(["gcc", "-O3", "-march=native", "-o", program, SOURCE, "-lm"], check=True)
+    subprocess.run(["gcc", *flags, "-I", folder, "-o", program, SOURCE, "-lm"], check=True)
     return program
 
 

@@ -7,7 +7,8 @@
  *     trace_ucb m d n trials seed noise_1 ... noise_m [key_1 ... key_m]
  *
  * noise_i is the variance of arm i; key_i stands for its name, i - 1 if left out: every trial draws an
- * order of the keys, which decides where everything else ties. True coefficients are drawn from N(0, I) anew in every trial. One line a result: name, values.
+ * order of the keys, which decides where everything else ties. True coefficients are drawn from N(0, I)
+ * anew in every trial. One line a result: name, values.
  */
 
 #define _POSIX_C_SOURCE 199309L
@@ -22,38 +23,23 @@
 #include <string.h>
 #include <time.h>
 
-/* ---- random numbers: Philox 4x64-10 (Salmon et al. 2011) ------------------------------------- */
+/* ---- random numbers: Philox 4x64 (Salmon et al. 2011) ---------------------------------------- */
 
 enum { CONTEXT = 0, NOISE = 1, TRUTH = 2, TIE = 6 };
+enum { BLOCK = 4 }; /* words that one counter gives */
 
 __extension__ typedef unsigned __int128 uint128_t;
 
+/* What a draw is for. */
 typedef struct {
-    uint64_t words[4];
-    uint64_t counter[4];
-    uint64_t key[2];
-    int next; /* first unused word, 4 if there is none */
-} Stream;
+    uint64_t seed, trial, purpose, first, second;
+} Address;
 
-static void start(Stream *stream, uint64_t seed, uint64_t trial, uint64_t purpose, uint64_t first,
-                  uint64_t second)
+static inline void draw_words(int rounds, Address at, uint64_t block, uint64_t *words)
 {
-    stream->next = 4;
-    stream->counter[0] = 0;
-    stream->counter[1] = first;
-    stream->counter[2] = second;
-    stream->counter[3] = trial;
-    stream->key[0] = seed;
-    stream->key[1] = purpose;
-}
-
-static void refill(Stream *stream)
-{
-    stream->counter[0]++;
-    uint64_t c0 = stream->counter[0], c1 = stream->counter[1];
-    uint64_t c2 = stream->counter[2], c3 = stream->counter[3];
-    uint64_t k0 = stream->key[0], k1 = stream->key[1];
-    for (int round = 0; round < 10; round++) {
+    uint64_t c0 = block + 1, c1 = at.first, c2 = at.second, c3 = at.trial;
+    uint64_t k0 = at.seed, k1 = at.purpose;
+    for (int round = 0; round < rounds; round++) {
         uint128_t product0 = (uint128_t)0xD2E7470EE14C6C93u * c0;
         uint128_t product1 = (uint128_t)0xCA5A826395121157u * c2;
         c0 = (uint64_t)(product1 >> 64) ^ c1 ^ k0;
@@ -63,87 +49,46 @@ static void refill(Stream *stream)
         k0 += 0x9E3779B97F4A7C15u;
         k1 += 0xBB67AE8584CAA73Bu;
     }
-    stream->words[0] = c0;
-    stream->words[1] = c1;
-    stream->words[2] = c2;
-    stream->words[3] = c3;
-    stream->next = 0;
+    words[0] = c0;
+    words[1] = c1;
+    words[2] = c2;
+    words[3] = c3;
 }
 
-static inline uint64_t word(Stream *stream)
+/* The word of an arm in the order of ties. */
+static uint64_t draw_order_word(Address at)
 {
-    if (stream->next == 4)
-        refill(stream);
-    return stream->words[stream->next++];
+    uint64_t words[BLOCK];
+    draw_words(10, at, 0, words);
+    return words[0];
 }
 
-/* Uniform on (0, 1), never 0. */
-static inline double uniform(Stream *stream)
+/* ---- normals: the inverse distribution function, as src/equipoise/core/draws/normal.py has it --- */
+
+#include "normal_table.h" /* static const double normal_table[512][8], written when the program is built */
+
+static inline double normal(uint64_t word)
 {
-    return ((double)(word(stream) >> 11) + 0.5) * 0x1p-53;
+    int64_t lower = word >> 63 ? 0 : -1;
+    uint64_t tail = ((word ^ ~(uint64_t)lower) << 1) | 1;
+    int octave = __builtin_clzll(tail);
+    tail <<= octave;
+    const double *terms = normal_table[octave << 3 | (int)(tail >> 60 & 7)];
+    double t = (double)(int64_t)(tail << 4 ^ (uint64_t)1 << 63);
+    double quantile = terms[7];
+    for (int k = 6; k >= 0; k--)
+        quantile = fma(quantile, t, terms[k]);
+    return lower ? -quantile : quantile;
 }
 
-/* ---- normals: a ziggurat of 256 layers (Marsaglia and Tsang 2000) ---------------------------- */
-
-#define LAYERS 256
-#define TAIL 3.654152885361008796 /* where the lowest layer's tail begins */
-#define LAYER_AREA 4.92867323399e-3
-
-static int64_t inside[LAYERS];       /* places below this need no second look */
-static double widths[LAYERS];        /* of one place */
-static double heights[LAYERS + 1];
-static const double signs[2] = {1.0, -1.0}; /* a branch would be mispredicted half of the time */
-
-static void build_ziggurat(void)
+static void fill_normals(Address at, uint64_t block, int count, double *target)
 {
-    double edges[LAYERS + 1];
-    edges[0] = LAYER_AREA / exp(-0.5 * TAIL * TAIL);
-    edges[1] = TAIL;
-    for (int i = 2; i < LAYERS; i++) {
-        double height = exp(-0.5 * edges[i - 1] * edges[i - 1]) + LAYER_AREA / edges[i - 1];
-        edges[i] = sqrt(-2.0 * log(fmin(height, 1.0)));
+    for (int c = 0; c < count; c += BLOCK, block++) {
+        uint64_t words[BLOCK];
+        draw_words(7, at, block, words);
+        for (int k = 0; k < BLOCK && c + k < count; k++)
+            target[c + k] = normal(words[k]);
     }
-    edges[LAYERS] = 0.0;
-    for (int i = 0; i < LAYERS; i++) {
-        inside[i] = (int64_t)floor(edges[i + 1] / edges[i] * 0x1p55);
-        widths[i] = edges[i] / 0x1p55;
-    }
-    for (int i = 0; i <= LAYERS; i++)
-        heights[i] = exp(-0.5 * edges[i] * edges[i]);
-}
-
-/* The one draw in a hundred that falls beside the rectangles. */
-static double outside(Stream *stream, int layer, double x)
-{
-    for (;;) {
-        if (layer == 0) {
-            for (;;) {
-                double beyond = -log(uniform(stream)) / TAIL;
-                if (-2.0 * log(uniform(stream)) > beyond * beyond)
-                    return TAIL + beyond;
-            }
-        }
-        double gap = heights[layer + 1] - heights[layer];
-        if (heights[layer] + uniform(stream) * gap < exp(-0.5 * x * x))
-            return x;
-        uint64_t bits = word(stream);
-        layer = (int)(bits & 255);
-        int64_t place = (int64_t)(bits >> 9);
-        x = (double)place * widths[layer];
-        if (place < inside[layer])
-            return x;
-    }
-}
-
-static inline double normal(Stream *stream)
-{
-    uint64_t bits = word(stream);
-    int layer = (int)(bits & 255); /* 8 bits for the layer, 1 for the sign, 55 for the place */
-    int64_t place = (int64_t)(bits >> 9);
-    double x = (double)place * widths[layer];
-    if (place >= inside[layer])
-        x = outside(stream, layer, x);
-    return x * signs[bits >> 8 & 1];
 }
 
 /* ---- least squares --------------------------------------------------------------------------- */
@@ -160,6 +105,7 @@ typedef struct {
     double *inverse;  /* [d][d], S^-1 */
     double *coef;     /* [d] */
     double *truth;    /* [d], known to the simulation only */
+    double shocks[BLOCK]; /* noise of this pull and its neighbours */
     double *design;   /* [d + 1][d], the start's contexts */
     double *outcomes; /* [d + 1] */
 } Arm;
@@ -322,10 +268,8 @@ static int choose(const Trial *trial)
 
 static void draw_order(const Trial *trial, uint64_t number, int *start_order)
 {
-    Stream stream;
     for (int i = 0; i < trial->m; i++) {
-        start(&stream, trial->seed, number, TIE, trial->arms[i].key, 0);
-        trial->arms[i].order = word(&stream);
+        trial->arms[i].order = draw_order_word((Address){trial->seed, number, TIE, trial->arms[i].key, 0});
         int turn = i;
         for (; turn > 0 && trial->arms[start_order[turn - 1]].order > trial->arms[i].order; turn--)
             start_order[turn] = start_order[turn - 1];
@@ -336,23 +280,21 @@ static void draw_order(const Trial *trial, uint64_t number, int *start_order)
 static void run(const Trial *trial, uint64_t number, int *start_order)
 {
     int m = trial->m, d = trial->d;
-    Stream stream;
     draw_order(trial, number, start_order);
     for (int i = 0; i < m; i++) {
         trial->arms[i].count = 0;
-        start(&stream, trial->seed, number, TRUTH, (uint64_t)i, 0);
-        for (int c = 0; c < d; c++)
-            trial->arms[i].truth[c] = normal(&stream);
+        fill_normals((Address){trial->seed, number, TRUTH, (uint64_t)i, 0}, 0, d, trial->arms[i].truth);
     }
     for (int64_t step = 0; step < trial->n; step++) {
         int starting = step < (int64_t)m * (d + 1);
         Arm *arm = &trial->arms[starting ? start_order[step % m] : choose(trial)];
         double *x = starting ? arm->design + arm->count * d : trial->x;
-        start(&stream, trial->seed, number, CONTEXT, (uint64_t)step, 0);
-        for (int c = 0; c < d; c++)
-            x[c] = normal(&stream);
-        start(&stream, trial->seed, number, NOISE, (uint64_t)arm->count, (uint64_t)(arm - trial->arms));
-        double y = arm->deviation * normal(&stream);
+        fill_normals((Address){trial->seed, number, CONTEXT, (uint64_t)step, 0}, 0, d, x);
+        if (arm->count % BLOCK == 0) {
+            Address noise = {trial->seed, number, NOISE, (uint64_t)(arm - trial->arms), 0};
+            fill_normals(noise, (uint64_t)(arm->count / BLOCK), BLOCK, arm->shocks);
+        }
+        double y = arm->deviation * arm->shocks[arm->count % BLOCK];
         for (int c = 0; c < d; c++)
             y += arm->truth[c] * x[c];
         arm->count++;
@@ -453,7 +395,6 @@ int main(int argc, char **argv)
         arm->outcomes = doubles(size + 1);
     }
 
-    build_ziggurat();
     double *pulls = doubles((size_t)m), *errors = doubles((size_t)m);
     for (int64_t number = 0; number < trials; number++) {
         run(&trial, (uint64_t)number, start_order);

@@ -94,5 +94,4 @@ def test_malformed_arguments_are_refused(program, arguments, message):
 
 
 def test_compiles_without_a_warning(tmp_path):
-    flags = ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O1"]
-    subprocess.run(["gcc", *flags, "-o", tmp_path / "strict", yardstick.SOURCE, "-lm"], check=True)
+    yardstick.compile_with(["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O1"], tmp_path)

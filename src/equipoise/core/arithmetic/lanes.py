@@ -23,20 +23,23 @@ from numba.extending import intrinsic, models, register_model
 WIDTH = 4
 
 _LINE = 64  # bytes
-_VECTOR = ir.VectorType(ir.DoubleType(), WIDTH)
+
+# For functions that generate code themselves.
+NUMBERS, WORDS = ir.VectorType(ir.DoubleType(), WIDTH), ir.VectorType(ir.IntType(64), WIDTH)
+PLACES = [ir.IntType(32)(place) for place in range(WIDTH)]
 
 
 class _Lanes(types.Type):
     """Four float64 in one register."""
 
 
-_lanes = _Lanes("Lanes")
+LANES = _Lanes("Lanes")
 
 
 @register_model(_Lanes)
 class _LanesModel(models.PrimitiveModel):
     def __init__(self, manager: Any, kind: Any) -> None:
-        super().__init__(manager, kind, _VECTOR)  # type: ignore[no-untyped-call]
+        super().__init__(manager, kind, NUMBERS)  # type: ignore[no-untyped-call]
 
 
 def padded(length: int) -> int:
@@ -62,7 +65,7 @@ def _load(typing_context, array, offset):
         place = _address(context, builder, signature.args[0], *arguments)
         return builder.load(place, align=8)
 
-    return _lanes(array, types.intp), generate
+    return LANES(array, types.intp), generate
 
 
 @intrinsic
@@ -78,44 +81,54 @@ def _store(typing_context, array, offset, lanes):
 @intrinsic
 def _spread(typing_context, number):
     def generate(context, builder, signature, arguments):
-        nothing = ir.Constant(_VECTOR, ir.Undefined)
-        single = builder.insert_element(nothing, arguments[0], ir.IntType(32)(0))
-        return builder.shuffle_vector(single, nothing, _places([0] * WIDTH))
+        single = builder.insert_element(NUMBERS(ir.Undefined), arguments[0], PLACES[0])
+        return shuffled(builder, single, single, [0] * WIDTH)
 
-    return _lanes(types.float64), generate
+    return LANES(types.float64), generate
 
 
 @intrinsic
 def _add_product(typing_context, lanes, left, right):
     def generate(context, builder, signature, arguments):
-        kind = ir.FunctionType(_VECTOR, [_VECTOR] * 3)
-        name = f"llvm.fma.v{WIDTH}f64"
-        fused = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
-        return builder.call(fused, [arguments[1], arguments[2], arguments[0]])
+        return instruction(builder, f"llvm.fma.v{WIDTH}f64", [arguments[1], arguments[2], arguments[0]])
 
-    return _lanes(_lanes, _lanes, _lanes), generate
+    return LANES(LANES, LANES, LANES), generate
 
 
 @intrinsic
 def _total(typing_context, lanes):
     def generate(context, builder, signature, arguments):
-        even, odd = (
-            builder.shuffle_vector(arguments[0], arguments[0], _places(half)) for half in ([0, 2], [1, 3])
-        )
+        even, odd = (shuffled(builder, arguments[0], arguments[0], half) for half in ([0, 2], [1, 3]))
         pairs = builder.fadd(even, odd)
-        first, second = (builder.extract_element(pairs, ir.IntType(32)(place)) for place in (0, 1))
+        first, second = (builder.extract_element(pairs, place) for place in PLACES[:2])
         return builder.fadd(first, second)
 
-    return types.float64(_lanes), generate
+    return types.float64(LANES), generate
+
+
+@intrinsic
+def _lane(typing_context, lanes, place):
+    def generate(context, builder, signature, arguments):
+        return builder.extract_element(arguments[0], arguments[1])
+
+    return types.float64(LANES, types.intp), generate
+
+
+def instruction(builder: Any, name: str, arguments: list[Any]) -> Any:
+    """An operation that LLVM has a name for; the result is of the first argument's type."""
+    kind = ir.FunctionType(arguments[0].type, [argument.type for argument in arguments])
+    operation = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
+    return builder.call(operation, arguments)
+
+
+def shuffled(builder: Any, left: Any, right: Any, order: list[int]) -> Any:
+    """Entries of two vectors in another order; those of the second are counted on from the first's."""
+    return builder.shuffle_vector(left, right, ir.VectorType(ir.IntType(32), len(order))(order))
 
 
 def _address(context: Any, builder: Any, array_type: Any, array: Any, offset: Any) -> Any:
     start = context.make_array(array_type)(context, builder, array).data
-    return builder.bitcast(builder.gep(start, [offset]), _VECTOR.as_pointer())
-
-
-def _places(numbers: list[int]) -> Any:
-    return ir.Constant(ir.VectorType(ir.IntType(32), len(numbers)), numbers)
+    return builder.bitcast(builder.gep(start, [offset]), NUMBERS.as_pointer())
 
 
 # Typed as the functions they are inside compiled code, not as the code generators above.
@@ -129,3 +142,5 @@ add_product: Callable[[Any, Any, Any], Any] = cast(Any, _add_product)
 """lanes + left·right, rounded once: a fused multiply-add, on every machine."""
 total: Callable[[Any], float] = cast(Any, _total)
 """(lane 0 + lane 1) + (lane 2 + lane 3)."""
+lane: Callable[[Any, int], float] = cast(Any, _lane)
+"""One of the four numbers."""

@@ -31,7 +31,7 @@ def read_sources() -> str | None:
         for layer in _LAYERS
         for folder, _, names in os.walk(_PACKAGE / layer)
         for name in names
-        if name.endswith(".py")
+        if name.endswith((".py", ".npy"))  # tables go into machine code, too
     )
     try:
         for file in files:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from equipoise.core.draws.streams import CONTEXT, Stream, fill_normals, new_stream, start
+from equipoise.core.draws.streams import CONTEXT, fill_normals
 from equipoise.core.jit.decorators import compiled
 from equipoise.lab.pieces.covariance import CorrelatedContexts
 from equipoise.lab.pieces.piece import Block, piece
@@ -23,12 +23,12 @@ class GaussianContexts(CorrelatedContexts):
 
     def fill(self, contexts: Block, first: int, seed: int, trial: int) -> None:
         """Write normal features."""
-        _fill(new_stream(), contexts, first, seed, trial)
+        fill_normal_contexts(contexts, first, seed, trial)
 
 
 @compiled
-def _fill(stream: Stream, contexts: Block, first: int, seed: int, trial: int) -> None:
+def fill_normal_contexts(contexts: Block, first: int, seed: int, trial: int) -> None:
+    """Normal features from ``first`` on, of all units."""
     for b in range(contexts.shape[0]):
         for t in range(contexts.shape[1]):
-            start(stream, seed, trial + b, CONTEXT, t, 0)
-            fill_normals(stream, contexts[b], t, first)
+            fill_normals((seed, trial + b, CONTEXT, t, 0), 0, contexts[b], t, first)

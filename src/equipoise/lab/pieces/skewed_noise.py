@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from equipoise.core.draws.streams import NOISE, Stream, gamma, new_stream, start
+from equipoise.core.draws.streams import SHAPE, Stream, gamma, new_stream, start
 from equipoise.core.jit.decorators import compiled
 from equipoise.errors import InvalidScenario
 from equipoise.lab.pieces.numbers import as_number
@@ -38,5 +38,5 @@ def _fill(stream: Stream, shocks: Block, seed: int, trial: int, shape: float) ->
     for b in range(shocks.shape[0]):
         for i in range(shocks.shape[1]):
             for pull in range(shocks.shape[2]):
-                start(stream, seed, trial + b, NOISE, pull, i)
+                start(stream, seed, trial + b, SHAPE, pull, i + 1)
                 shocks[b, i, pull] = (gamma(stream, shape) - shape) / np.sqrt(shape)

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from equipoise.core.arrays import Counts
-from equipoise.core.draws.streams import TRUTH, Stream, new_stream, one_normal, start, uniform
+from equipoise.core.draws.streams import TRUTH, Stream, new_stream, normal, start, uniform
 from equipoise.core.jit.decorators import compiled
 from equipoise.errors import InvalidScenario
 from equipoise.lab.pieces.numbers import as_count, as_number
@@ -89,7 +89,7 @@ def _fill(
             start(stream, seed, trial + b, TRUTH, arms + 1, f)
             _deal(stream, turns, share)
             for k in range(share):
-                value = one_normal(stream)
+                value = normal(stream)
                 if unit:
                     value = 1.0 if value > 0.0 else -1.0
                 coefs[b, turns[k], places[f]] = scale * value

@@ -8,10 +8,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from equipoise.core.draws.streams import CONTEXT, Stream, gamma, new_stream, one_normal, start
+from equipoise.core.draws.streams import SHAPE, Stream, gamma, new_stream, start
 from equipoise.core.jit.decorators import compiled
 from equipoise.errors import InvalidScenario
 from equipoise.lab.pieces.covariance import CorrelatedContexts
+from equipoise.lab.pieces.gaussian_contexts import fill_normal_contexts
 from equipoise.lab.pieces.numbers import as_number
 from equipoise.lab.pieces.piece import Block, piece
 
@@ -32,14 +33,21 @@ class StudentContexts(CorrelatedContexts):
 
     def fill(self, contexts: Block, first: int, seed: int, trial: int) -> None:
         """Write features that share one heavy-tailed scale a unit."""
-        _fill(new_stream(), contexts, first, seed, trial, float(self.dof))
+        fill_normal_contexts(contexts, first, seed, trial)
+        _scale(new_stream(), contexts, first, seed, trial, float(self.dof))
 
 
 @compiled
-def _fill(stream: Stream, contexts: Block, first: int, seed: int, trial: int, dof: float) -> None:
+def _scale(stream: Stream, contexts: Block, first: int, seed: int, trial: int, dof: float) -> None:
     for b in range(contexts.shape[0]):
         for t in range(contexts.shape[1]):
-            start(stream, seed, trial + b, CONTEXT, t, 0)
-            scale = np.sqrt((dof - 2.0) / (2.0 * gamma(stream, dof / 2.0)))
+            start(stream, seed, trial + b, SHAPE, t, 0)
+            scale = student_scale(stream, dof)
             for c in range(first, contexts.shape[2]):
-                contexts[b, t, c] = scale * one_normal(stream)
+                contexts[b, t, c] *= scale
+
+
+@compiled
+def student_scale(stream: Stream, dof: float) -> float:
+    """What turns a normal into a Student variable of unit variance."""
+    return np.sqrt((dof - 2.0) / (2.0 * gamma(stream, dof / 2.0)))

@@ -6,13 +6,12 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
-from equipoise.core.draws.streams import NOISE, Stream, gamma, new_stream, one_normal, start
+from equipoise.core.draws.streams import NOISE, SHAPE, Stream, fill_normals, new_stream, start
 from equipoise.core.jit.decorators import compiled
 from equipoise.errors import InvalidScenario
 from equipoise.lab.pieces.numbers import as_number
 from equipoise.lab.pieces.piece import Block, Noise, piece
+from equipoise.lab.pieces.student_contexts import student_scale
 
 
 @piece("noise_shape")
@@ -37,7 +36,7 @@ class StudentNoise(Noise):
 def _fill(stream: Stream, shocks: Block, seed: int, trial: int, dof: float) -> None:
     for b in range(shocks.shape[0]):
         for i in range(shocks.shape[1]):
+            fill_normals((seed, trial + b, NOISE, i, 0), 0, shocks[b], i, 0)
             for pull in range(shocks.shape[2]):
-                start(stream, seed, trial + b, NOISE, pull, i)
-                scale = np.sqrt((dof - 2.0) / (2.0 * gamma(stream, dof / 2.0)))
-                shocks[b, i, pull] = one_normal(stream) * scale
+                start(stream, seed, trial + b, SHAPE, pull, i + 1)
+                shocks[b, i, pull] *= student_scale(stream, dof)

@@ -14,13 +14,13 @@ from equipoise.core.arithmetic.exponential import exp
 from equipoise.core.arithmetic.linear import root_of
 from equipoise.core.arrays import Counts, Matrix, Vector
 from equipoise.core.draws.streams import (
+    BLOCK,
     LOSS,
     NOISE,
     TRUTH,
     Stream,
     fill_normals,
     new_stream,
-    one_normal,
     start,
     uniform,
 )
@@ -72,7 +72,9 @@ class World(NamedTuple):
     contexts: Block  # [block, n, d]
     coefs: Block  # [block, m, d] the truth
     drifts: Block  # [block, m, d] how far it moves during the trial; empty without drift
-    shocks: Block  # [block, m, n] noise of unit variance; empty where it is drawn when needed
+    shocks: Block  # [block, m, n] noise of unit variance; empty where it is normal, and drawn when needed
+    normals: Matrix  # [m, 4] some of each arm's normal noise
+    at_hand: Counts  # [m, 2] of which trial that is, and which block of its pulls
     delays: Counts  # [block, n] units until an outcome arrives, −1: never; [0] if all arrive at once
     clock: npt.NDArray[Any]  # CLOCK[1]
     pulls: Counts  # [m] noise values used up
@@ -105,9 +107,9 @@ class Draws:
         if scenario.truth is not None:
             scenario.truth.fill(coefs, seed, first)
         elif scenario.coef is None:
-            _draw_normal_truth(world.stream, coefs, seed, first)
+            _draw_normal_truth(coefs, seed, first)
         if scenario.coef_drift > 0.0:
-            _draw_drifts(world.stream, world.drifts[:count], seed, first, scenario.coef_drift)
+            _draw_drifts(world.drifts[:count], seed, first, scenario.coef_drift)
         if scenario.noise_shape.at_hand:
             scenario.noise_shape.fill(world.shocks[:count], seed, first)
         if world.setting["late"][0]:
@@ -138,6 +140,8 @@ def _new_world(scenario: Scenario, seed: int, feature_variance: float) -> World:
         coefs=coefs,
         drifts=np.zeros((block, m, dim) if scenario.coef_drift > 0.0 else (0, 0, 0)),
         shocks=np.zeros((block, m, units) if scenario.noise_shape.at_hand else (0, 0, 0)),
+        normals=np.zeros((m, BLOCK)),
+        at_hand=np.full((m, 2), -1),
         delays=np.zeros((block, units) if late else 0, np.int64),
         clock=np.zeros(1, CLOCK),
         pulls=np.zeros(m, np.int64),
@@ -164,8 +168,8 @@ def draw_outcome(world: World, t: int, i: int) -> float:
     pull = world.pulls[i]
     world.pulls[i] += 1
     if world.shocks.shape[0] == 0:
-        start(world.stream, setting.seed, clock.number, NOISE, pull, i)
-        shock = one_normal(world.stream)
+        _keep_at_hand(world, i, pull // BLOCK)
+        shock = world.normals[i, pull % BLOCK]
     else:
         shock = world.shocks[clock.place, i, pull]
     y = 0.0
@@ -187,6 +191,15 @@ def draw_outcome(world: World, t: int, i: int) -> float:
     return y + world.deviations[i] * shock
 
 
+@inlined
+def _keep_at_hand(world: World, i: int, block: int) -> None:
+    """Draw the normal noise of a block of pulls of arm i, unless it stands there already."""
+    number = world.clock[0].number
+    if world.at_hand[i, 0] != number or world.at_hand[i, 1] != block:
+        world.at_hand[i, 0], world.at_hand[i, 1] = number, block
+        fill_normals((world.setting[0].seed, number, NOISE, i, 0), block, world.normals, i, 0)
+
+
 @compiled
 def _mix(contexts: Block, root: Matrix) -> None:
     """Features with covariance LLᵀ of uncorrelated ones, from the last to the first, in place."""
@@ -202,20 +215,18 @@ def _mix(contexts: Block, root: Matrix) -> None:
 
 
 @compiled
-def _draw_normal_truth(stream: Stream, coefs: Block, seed: int, trial: int) -> None:
+def _draw_normal_truth(coefs: Block, seed: int, trial: int) -> None:
     for b in range(coefs.shape[0]):
         for i in range(coefs.shape[1]):
-            start(stream, seed, trial + b, TRUTH, i, 0)
-            fill_normals(stream, coefs[b], i, 0)
+            fill_normals((seed, trial + b, TRUTH, i, 0), 0, coefs[b], i, 0)
 
 
 @compiled
-def _draw_drifts(stream: Stream, drifts: Block, seed: int, trial: int, size: float) -> None:
+def _draw_drifts(drifts: Block, seed: int, trial: int, size: float) -> None:
     """Directions of that length."""
     for b in range(drifts.shape[0]):
         for i in range(drifts.shape[1]):
-            start(stream, seed, trial + b, TRUTH, i, 1)
-            fill_normals(stream, drifts[b], i, 0)
+            fill_normals((seed, trial + b, TRUTH, i, 1), 0, drifts[b], i, 0)
             length = 0.0
             for c in range(drifts.shape[2]):
                 length += drifts[b, i, c] * drifts[b, i, c]
