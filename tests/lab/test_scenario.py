@@ -211,7 +211,8 @@ def test_every_kind_of_piece_has_a_name():
 
 
 def test_defaults_are_left_out():
-    assert PLAIN.to_dict() == {"noise": [0.5, 2.0], "dim": 2, "budget": 60}
+    assert PLAIN.to_dict() == {"noise": [0.5, 2.0], "dim": 2, "budget": 60, "estimator": "ridge"}
+    assert "estimator" not in PLAIN.replace(estimator="pooled").to_dict()
     assert PLAIN.replace(contexts=StudentContexts()).to_dict()["contexts"] == {"kind": "student"}
 
 

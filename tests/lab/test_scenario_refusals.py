@@ -168,7 +168,7 @@ BASE = {"noise": [1.0, 2.0], "dim": 2, "budget": 60}
         ({"noise": [1.0], "dim": 2}, "does not say budget"),
         ({**BASE, "nose": [1.0]}, "no 'nose' .*noise"),
         ({**BASE, 3: 1, "x": 2}, "a scenario has no"),
-        ({**BASE, "contexts": "student"}, "a table with a kind .*gaussian, student, discrete, one-hot"),
+        ({**BASE, "contexts": "student"}, "a table with a kind .*discrete, gaussian, one-hot, student"),
         ({**BASE, "contexts": {"dof": 5}}, "a table with a kind"),
         ({**BASE, "contexts": {"kind": "cauchy"}}, "no contexts of kind 'cauchy'"),
         ({**BASE, "contexts": {"kind": ["student"]}}, "no contexts of kind"),

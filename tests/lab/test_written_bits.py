@@ -19,7 +19,7 @@ from equipoise.lab.replay.table import ReplayTable
 from equipoise.lab.trial.run import draw_outcomes, open_trial
 from equipoise.lab.trial.world import Draws
 
-PINNED = "2fbeb62b6aed7613f5daf1ad77ceb01d825271c44c21b027073b93b0afd497bc"
+PINNED = "b47e592366dfacec22984a59c4f9e48de94775afebbf4de1bbbf976aab9dd4bd"
 
 
 def numbers(seed, *shape):

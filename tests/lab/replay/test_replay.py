@@ -175,7 +175,8 @@ def test_difficult_tables(kind, moment):
     redundant = {"duplicate column": ("x3",), "one-hot": ("x6",)}.get(kind, ())
     assert found.table.redundant == redundant
     if kind.startswith("constant target"):
-        assert found["uniform"].errors[:, 1].max() < 1e-12
+        # The intercept is shrunk by 1/n, and a constant has no noise to speak against that.
+        assert found["uniform"].errors[:, 1].max() < 1e-8
 
 
 def test_a_redundant_column_changes_nothing():

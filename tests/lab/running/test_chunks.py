@@ -132,7 +132,7 @@ def test_a_chunk_says_what_it_is(tmp_path):
         "policy": "trace-ucb",
         "code": fingerprint,
         "first": 20,
-        "trials": 10,
+        "trials": 5,
     }
 
 
