@@ -23,9 +23,11 @@ from equipoise.core.random import (
     TRUTH,
     Stream,
     fill_normals,
+    fill_words,
     gamma,
     normal,
     start,
+    turn_into_normals,
     uniform,
 )
 from equipoise.lab.pieces import (
@@ -207,15 +209,17 @@ def draw_shocks(world: World, stream: Stream, trial: int) -> None:
 def draw_gaussian_contexts(world: World, stream: Stream, trial: int, contexts: Matrix) -> None:
     """:func:`draw_contexts` where they are Gaussian."""
     setting = world.setting[0]
-    first = setting.intercept
-    for t in range(contexts.shape[0]):
-        address = (setting.seed, trial, CONTEXT, t, 0)
-        if first:
+    units, dim = contexts.shape
+    for t in range(units):
+        fill_words((setting.seed, trial, CONTEXT, t, 0), 0, contexts, t, setting.intercept)
+    turn_into_normals(contexts, 0, units * dim)
+    if setting.intercept:
+        for t in range(units):
             contexts[t, 0] = 1.0
-        if world.root.shape[0] == 0:
-            fill_normals(address, 0, contexts, t, first)
-        else:
-            fill_normals(address, 0, world.draws, 0, first)
+    if world.root.shape[0] > 0:
+        for t in range(units):
+            for c in range(dim):
+                world.draws[0, c] = contexts[t, c]
             _mix(world, t, contexts)
 
 
@@ -287,9 +291,10 @@ def draw_outcome(
         shock = world.shocks[i, pull % BLOCK]
     else:
         shock = world.shocks[i, pull]
+    x, coefs = contexts[t], world.coefs[i]
     y = 0.0
-    for c in range(contexts.shape[1]):
-        y += contexts[t, c] * world.coefs[i, c]
+    for c in range(x.shape[0]):
+        y += x[c] * coefs[c]
     if setting.heteroscedasticity > 0.0 or setting.curvature != 0.0:
         feature = contexts[t, setting.intercept]
         square = feature * feature / setting.feature_variance
