@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from equipoise.core.arithmetic.lanes import store
-from equipoise.core.draws.normal import SCALES, TABLE, four_normals, normal_of
+from equipoise.core.arithmetic.lanes import load, store
+from equipoise.core.draws.normal import SCALES, TABLE, normal_of, normals_of
 from equipoise.core.jit.decorators import compiled
 
 ALL = 2**64
@@ -28,7 +28,7 @@ def _normals(words, target):
 @compiled
 def _by_fours(words, target):
     for k in range(0, words.shape[0], 4):
-        store(target, k, four_normals(words[k], words[k + 1], words[k + 2], words[k + 3]))
+        store(target, k, normals_of(load(words, k)))
 
 
 def normals(words):
@@ -99,7 +99,7 @@ def test_higher_words_are_higher_normals():
 def test_all_lanes_are_alike():
     words = np.random.default_rng(3).integers(0, ALL, 4_000, np.uint64)
     together = np.zeros(len(words))
-    _by_fours(words, together)
+    _by_fours(words.view(float), together)
     assert together.tolist() == normals(words).tolist()
 
 

@@ -79,6 +79,23 @@ def _store(typing_context, array, offset, lanes):
 
 
 @intrinsic
+def _load_one(typing_context, array, offset):
+    def generate(context, builder, signature, arguments):
+        return builder.load(_start(context, builder, signature.args[0], *arguments))
+
+    return types.float64(array, types.intp), generate
+
+
+@intrinsic
+def _store_one(typing_context, array, offset, number):
+    def generate(context, builder, signature, arguments):
+        builder.store(arguments[2], _start(context, builder, signature.args[0], *arguments[:2]))
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp, types.float64), generate
+
+
+@intrinsic
 def _spread(typing_context, number):
     def generate(context, builder, signature, arguments):
         single = builder.insert_element(NUMBERS(ir.Undefined), arguments[0], PLACES[0])
@@ -127,8 +144,11 @@ def shuffled(builder: Any, left: Any, right: Any, order: list[int]) -> Any:
 
 
 def _address(context: Any, builder: Any, array_type: Any, array: Any, offset: Any) -> Any:
-    start = context.make_array(array_type)(context, builder, array).data
-    return builder.bitcast(builder.gep(start, [offset]), NUMBERS.as_pointer())
+    return builder.bitcast(_start(context, builder, array_type, array, offset), NUMBERS.as_pointer())
+
+
+def _start(context: Any, builder: Any, array_type: Any, array: Any, offset: Any) -> Any:
+    return builder.gep(context.make_array(array_type)(context, builder, array).data, [offset])
 
 
 # Typed as the functions they are inside compiled code, not as the code generators above.
@@ -136,6 +156,10 @@ load: Callable[[Any, int], Any] = cast(Any, _load)
 """Four entries of an array, from an offset."""
 store: Callable[[Any, int, Any], None] = cast(Any, _store)
 """Write four entries of an array, from an offset."""
+load_one: Callable[[Any, int], float] = cast(Any, _load_one)
+"""One entry of an array, at an offset."""
+store_one: Callable[[Any, int, float], None] = cast(Any, _store_one)
+"""Write one entry of an array, at an offset."""
 spread: Callable[[float], Any] = cast(Any, _spread)
 """The same number in all lanes."""
 add_product: Callable[[Any, Any, Any], Any] = cast(Any, _add_product)

@@ -189,8 +189,9 @@ def extend_design(state: State, i: int, row: int) -> None:
         # The gain is taken from the data's factor: observe() will need the same numbers.
         arm.gain_row = row
         arm.gain_scale = h
+        gains = state.gains[i]
         for r in range(g.shape[0]):
-            state.gains[i, r] = g[r]
+            gains[r] = g[r]
     arm.trace_sum -= weighted_square(state) / h
     arm.trace_age += 1
     if arm.trace_age >= _TRACE_UPDATES or not arm.trace_sum > 0.5 * arm.trace_checked:
@@ -213,12 +214,13 @@ def _learn(state: State, i: int, row: int, y: float) -> None:
     arm.gain_row = -1
     if joins:
         arm.buffer = 1 - data
+    z, coefs, gains = state.z, state.coefs[i], state.gains[i]
     residual = y
     for r in range(dim):
-        residual -= state.z[r] * state.coefs[i, r]
+        residual -= z[r] * coefs[r]
     step = residual / h
     for r in range(dim):
-        state.coefs[i, r] += state.gains[i, r] * step
+        coefs[r] += gains[r] * step
     arm.rss += residual * step
     arm.pending -= 1
     arm.observed += 1

@@ -11,13 +11,13 @@ from equipoise.core.jit.decorators import inlined
 @inlined
 def whiten(whitener: Matrix, contexts: Matrix, row: int, z: Vector) -> None:
     """Write z = L⁻¹x, so that E[zzᵀ] = I when Σ = LLᵀ is given."""
-    dim = z.shape[0]
+    dim, x = z.shape[0], contexts[row]
     if whitener.shape[0] == 0:
         for r in range(dim):
-            z[r] = contexts[row, r]
+            z[r] = x[r]
         return
     for r in range(dim):
-        entry = contexts[row, r]
+        entry = x[r]
         for c in range(r):
             entry -= whitener[r, c] * z[c]
         z[r] = entry / whitener[r, r]

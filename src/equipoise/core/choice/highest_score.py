@@ -36,14 +36,13 @@ def choose(state: State, score: int, settings: Vector, scores: Vector) -> int:
     else:
         withhold(state, scores)
     # Selections instead of branches: where the maximum sits cannot be predicted.
-    top = -np.inf
+    top, best, ties = -np.inf, 0, 0
     for i in range(scores.shape[0]):
-        top = scores[i] if scores[i] > top else top
-    best, ties = 0, 0
-    for i in range(scores.shape[0]):
-        best = i if scores[i] == top else best
-        ties += scores[i] == top
-    state.trial[0].top = best if ties == 1 else _first_of_ties(state.arms, scores)
+        higher = scores[i] > top
+        ties = 1 if higher else ties + (scores[i] == top)
+        best = i if higher else best
+        top = scores[i] if higher else top
+    state.trial[0].top = best if ties == 1 else _first_of_ties(state.arms, scores, top)
     state.trial[0].chosen = state.trial[0].top
     _draw(state, scores)
     return state.trial[0].chosen
@@ -76,21 +75,15 @@ def _draw(state: State, scores: Vector) -> None:
 
 
 @compiled
-def _first_of_ties(arms: npt.NDArray[Any], scores: Vector) -> int:
-    best = 0
-    for i in range(1, arms.shape[0]):
-        if _goes_first(arms, scores, i, best):
-            best = i
+def _first_of_ties(arms: npt.NDArray[Any], scores: Vector, top: float) -> int:
+    """The arm with the fewest pulls among those with the highest score, or among all if none has a number."""
+    best, tied = 0, False
+    for i in range(arms.shape[0]):
+        ties = scores[i] == top
+        fewer = arms[i].count < arms[best].count
+        earlier = (arms[i].count == arms[best].count) & (arms[i].order < arms[best].order)
+        # The first one that ties goes before all that do not.
+        first = (ties & (not tied)) | ((ties == tied) & (fewer | earlier))
+        tied = tied | ties
+        best = i if first else best
     return best
-
-
-@inlined
-def _goes_first(arms: npt.NDArray[Any], scores: Vector, i: int, j: int) -> bool:
-    # A score that is not a number never wins against one that is.
-    if scores[i] > scores[j] or (scores[j] != scores[j] and scores[i] == scores[i]):
-        return True
-    if scores[i] < scores[j] or scores[i] != scores[i]:
-        return False
-    if arms[i].count != arms[j].count:
-        return arms[i].count < arms[j].count
-    return arms[i].order < arms[j].order

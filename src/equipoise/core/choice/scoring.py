@@ -21,13 +21,14 @@ from numba.extending import intrinsic
 
 from equipoise.core.arms.state import ARM, TRIAL
 from equipoise.core.jit import ways
-from equipoise.core.jit.bounded import BOUNDED
+from equipoise.core.jit.bounded import ADDRESS, open_bounded
+from equipoise.core.jit.decorators import inlined
 from equipoise.core.jit.sources import is_stamped
 from equipoise.errors import InvalidPolicy
 
-_ARM, _TRIAL, _NUMBERS = numba.from_dtype(ARM), numba.from_dtype(TRIAL), types.CPointer(types.float64)
+_ARM, _TRIAL = numba.from_dtype(ARM), numba.from_dtype(TRIAL)
 # Arrays go as bare pointers: a descriptor would be written and read back on every call.
-_SCORE_SIGNATURE = types.void(_ARM, types.intp, _TRIAL, BOUNDED, _NUMBERS)
+_SCORE_SIGNATURE = types.intp(_ARM, types.intp, _TRIAL, ADDRESS, ADDRESS)
 
 
 def compile_score(function: Callable[..., float]) -> Any:
@@ -64,23 +65,35 @@ def _check_score(function: Any) -> None:
             )
 
 
-def _for_all_arms(function: Callable[..., float]) -> Callable[..., None]:
-    """The loop over the arms around a score."""
+def _for_all_arms(function: Callable[..., float]) -> Callable[..., int]:
+    """The loop over the arms around a score; returns how many it has written."""
     score = ways.chosen().part(function, inline=True)
 
-    def score_arms(first: Any, arms: int, trial: Any, settings: Any, scores: Any) -> None:
-        # Should a score break off in spite of all checks, no score is what was there before.
-        for i in range(arms):
-            scores[i] = np.nan
+    def score_arms(first: Any, arms: int, trial: Any, numbers: Any, scores: Any) -> int:
+        settings = open_bounded(numbers)
+        # Policies that look compare even the arms that go first, see highest_score.py.
+        starts = trial.forced_start and not trial.looks
         for i in range(arms):
             arm = _record_at(first, i)
-            # Policies that look compare even the arms that go first, see highest_score.py.
-            if trial.forced_start and not trial.looks and not arm.design_ready:
+            if starts and not arm.design_ready:
                 scores[i] = np.inf
             else:
                 scores[i] = score(arm, trial, settings)
+        return arms
 
     return score_arms
+
+
+@inlined
+def call_score(address: int, arms: Any, trial: Any, settings: Any, scores: Any) -> None:
+    """Score arms with what is compiled at an address.
+
+    Arms without an invertible S score infinity where the policy asks for a forced start and does not look.
+    """
+    if _called(address, arms, trial, settings, scores) != arms.shape[0]:
+        # The score broke off in spite of all checks, and Numba gives 0 for it: what was there is no score.
+        for i in range(arms.shape[0]):
+            scores[i] = np.nan
 
 
 @intrinsic
@@ -91,14 +104,11 @@ def _call(typing_context, address, arms, trial, settings, scores):
             for place in (1, 3, 4)
         ]
         first, settings, scores = (array.data for array in arrays)
-        # Before the settings stands how many there are, see jit/bounded.py.
-        settings = builder.gep(settings, [ir.IntType(64)(1)])
         values = [first, arrays[0].nitems, arguments[2], settings, scores]
-        function_type = ir.FunctionType(ir.VoidType(), [value.type for value in values])
-        builder.call(builder.inttoptr(arguments[0], function_type.as_pointer()), values)
-        return context.get_dummy_value()
+        function_type = ir.FunctionType(ir.IntType(64), [value.type for value in values])
+        return builder.call(builder.inttoptr(arguments[0], function_type.as_pointer()), values)
 
-    return types.void(types.intp, arms, trial, settings, scores), generate
+    return types.intp(types.intp, arms, trial, settings, scores), generate
 
 
 @intrinsic
@@ -112,10 +122,6 @@ def _place(typing_context, first, place):
 
 
 # Typed as the functions they are inside compiled code, not as the code generators above.
-call_score: Callable[[int, Any, Any, Any, Any], None] = cast(Any, _call)
-"""Score arms with what is compiled at an address: ``call_score(address, arms, trial, settings, scores)``.
-
-Arms without an invertible S score infinity where the policy asks for a forced start and does not look.
-"""
+_called: Callable[[int, Any, Any, Any, Any], int] = cast(Any, _call)
 _record_at: Callable[[Any, int], Any] = cast(Any, _place)
 """The record that many places after the first one of an array."""

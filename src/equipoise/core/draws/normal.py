@@ -20,6 +20,7 @@ import numpy as np
 from llvmlite import ir
 from numba.extending import intrinsic
 
+from equipoise.core.arithmetic.bits import float_of
 from equipoise.core.arithmetic.lanes import (
     LANES,
     NUMBERS,
@@ -29,6 +30,7 @@ from equipoise.core.arithmetic.lanes import (
     instruction,
     lane,
     shuffled,
+    spread,
 )
 from equipoise.core.jit.decorators import inlined
 
@@ -39,11 +41,9 @@ TABLE = np.load(Path(__file__).with_name("normal_table.npy")) * SCALES
 
 
 @intrinsic
-def _four_normals(typing_context, table, a, b, c, d):
+def _normals(typing_context, table, words):
     def generate(context, builder, signature, arguments):
-        words = WORDS(ir.Undefined)
-        for place, word in enumerate(arguments[1:]):
-            words = builder.insert_element(words, word, PLACES[place])
+        words = builder.bitcast(arguments[1], WORDS)
         upper = builder.ashr(words, _all(63))
         tail = builder.or_(builder.shl(builder.xor(words, upper), _all(1)), _all(1))
         octave = instruction(builder, f"llvm.ctlz.v{WIDTH}i64", [tail, ir.IntType(1)(1)])
@@ -60,7 +60,7 @@ def _four_normals(typing_context, table, a, b, c, d):
         sign = builder.and_(builder.not_(words), _all(1 << 63))
         return builder.bitcast(builder.xor(builder.bitcast(quantile, WORDS), sign), NUMBERS)
 
-    return LANES(table, a, b, c, d), generate
+    return LANES(table, LANES), generate
 
 
 def _all(number: int) -> Any:
@@ -68,34 +68,32 @@ def _all(number: int) -> Any:
 
 
 def _columns(builder: Any, start: Any, segments: Any) -> list[Any]:
-    """The coefficients of four segments, term by term: rows of the table are read whole and turned."""
+    """The coefficients of four segments, term by term: two terms of each are read at once, and turned."""
+    pair = ir.VectorType(ir.DoubleType(), 2)
     rows = []
     for place in PLACES:
         first = builder.mul(builder.extract_element(segments, place), ir.IntType(64)(TERMS))
-        rows.append(builder.bitcast(builder.gep(start, [first]), NUMBERS.as_pointer()))
+        rows.append(builder.bitcast(builder.gep(start, [first]), pair.as_pointer()))
     columns = []
-    for half in range(TERMS // WIDTH):
-        parts = [builder.load(builder.gep(row, [ir.IntType(64)(half)]), align=8) for row in rows]
-        pairs = [shuffled(builder, parts[k], parts[k + 1], order) for order in _PAIRS for k in (0, 2)]
-        columns += [shuffled(builder, pairs[k], pairs[k + 1], order) for order in _HALVES for k in (0, 2)]
+    for term in range(TERMS // 2):
+        a, b, c, d = (builder.load(builder.gep(row, [ir.IntType(64)(term)]), align=8) for row in rows)
+        even = shuffled(builder, a, c, [0, 1, 2, 3])
+        odd = shuffled(builder, b, d, [0, 1, 2, 3])
+        columns += [shuffled(builder, even, odd, [0, 4, 2, 6]), shuffled(builder, even, odd, [1, 5, 3, 7])]
     return columns
 
 
-# Two steps that turn four rows into columns: entries 0 and 2 (1 and 3) of two rows, then halves of two pairs.
-_PAIRS = [0, 4, 2, 6], [1, 5, 3, 7]
-_HALVES = [0, 1, 4, 5], [2, 3, 6, 7]
-
 # Typed as the function it is inside compiled code, not as the code generator above.
-_generated: Callable[[Any, Any, Any, Any, Any], Any] = cast(Any, _four_normals)
+_generated: Callable[[Any, Any], Any] = cast(Any, _normals)
 
 
 @inlined
-def four_normals(a: Any, b: Any, c: Any, d: Any) -> Any:
-    """Standard normals of four words, in four lanes."""
-    return _generated(TABLE, a, b, c, d)
+def normals_of(words: Any) -> Any:
+    """Standard normals of four words, which stand in the bits of four lanes."""
+    return _generated(TABLE, words)
 
 
 @inlined
 def normal_of(word: Any) -> float:
     """The standard normal of one word."""
-    return lane(four_normals(word, word, word, word), 0)
+    return lane(normals_of(spread(float_of(np.int64(word)))), 0)

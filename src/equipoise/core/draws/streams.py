@@ -23,11 +23,12 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from equipoise.core.arithmetic.lanes import lane, store
+from equipoise.core.arithmetic.bits import float_of
+from equipoise.core.arithmetic.lanes import WIDTH, lane, load, load_one, spread, store, store_one
 from equipoise.core.arithmetic.logarithm import log
 from equipoise.core.arithmetic.power import power
 from equipoise.core.arrays import Matrix
-from equipoise.core.draws.normal import four_normals, normal_of
+from equipoise.core.draws.normal import normal_of, normals_of
 from equipoise.core.jit.decorators import compiled, inlined
 
 STREAM_WORDS = 11
@@ -130,20 +131,44 @@ def normal(stream: Stream) -> float:
 @inlined
 def fill_normals(address: Address, block: int, target: Matrix, row: int, column: int) -> None:
     """Standard normals into ``target[row, column:]``, from a block of an address on."""
-    columns = target.shape[1]
-    while column < columns:
-        normals = _block_of_normals(address, block)
-        if column + BLOCK <= columns:
-            store(target, row * columns + column, normals)
-        else:
-            for c in range(column, columns):
-                target[row, c] = lane(normals, c - column)
-        block += 1
-        column += BLOCK
+    fill_words(address, block, target, row, column)
+    turn_into_normals(target, row * target.shape[1] + column, target.shape[1] - column)
 
 
 @inlined
-def _block_of_normals(address: Address, block: int) -> Any:
+def fill_words(address: Address, block: int, target: Matrix, row: int, column: int) -> None:
+    """The words that :func:`fill_normals` makes normals of, as the bits of ``target[row, column:]``."""
+    place, end = row * target.shape[1] + column, (row + 1) * target.shape[1]
+    while place < end:
+        c0, c1, c2, c3 = _words(address, block)
+        store_one(target, place, float_of(np.int64(c0)))
+        if place + 1 < end:
+            store_one(target, place + 1, float_of(np.int64(c1)))
+        if place + 2 < end:
+            store_one(target, place + 2, float_of(np.int64(c2)))
+        if place + 3 < end:
+            store_one(target, place + 3, float_of(np.int64(c3)))
+        block += 1
+        place += BLOCK
+
+
+@compiled
+def turn_into_normals(target: Matrix, first: int, count: int) -> None:
+    """Replace words that stand in ``count`` entries by their normals.
+
+    Apart from drawing the words, because a vector cannot be read while its entries are still being written.
+    """
+    place, end = first, first + count
+    while place + WIDTH <= end:
+        store(target, place, normals_of(load(target, place)))
+        place += WIDTH
+    while place < end:
+        store_one(target, place, lane(normals_of(spread(load_one(target, place))), 0))
+        place += 1
+
+
+@inlined
+def _words(address: Address, block: int) -> Any:
     seed, trial, purpose, first, second = address
     c0, c1, c2, c3 = np.uint64(block + 1), np.uint64(first), np.uint64(second), np.uint64(trial)
     k0, k1 = np.uint64(seed), np.uint64(purpose)
@@ -154,8 +179,7 @@ def _block_of_normals(address: Address, block: int) -> Any:
     c0, c1, c2, c3 = _round(c0, c1, c2, c3, k0 + _KEYS[3][0], k1 + _KEYS[3][1])
     c0, c1, c2, c3 = _round(c0, c1, c2, c3, k0 + _KEYS[4][0], k1 + _KEYS[4][1])
     c0, c1, c2, c3 = _round(c0, c1, c2, c3, k0 + _KEYS[5][0], k1 + _KEYS[5][1])
-    c0, c1, c2, c3 = _round(c0, c1, c2, c3, k0 + _KEYS[6][0], k1 + _KEYS[6][1])
-    return four_normals(c0, c1, c2, c3)
+    return _round(c0, c1, c2, c3, k0 + _KEYS[6][0], k1 + _KEYS[6][1])
 
 
 @compiled

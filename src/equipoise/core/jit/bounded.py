@@ -1,34 +1,37 @@
 """Numbers that compiled code reads by their place, and that know where they end.
 
-They go by their address, which costs nothing a call; how many there are stands one place before it. A place
-outside holds not a number, whatever memory is there.
+They go by their address, which costs nothing a call, and how many there are stands first. A function opens
+them once, and then knows; a place outside holds not a number, whatever memory is there.
 """
 
 from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 from llvmlite import ir
 from numba import types
-from numba.extending import lower_builtin, models, register_model, type_callable
+from numba.core import cgutils
+from numba.extending import intrinsic, lower_builtin, models, register_model, type_callable
+
+ADDRESS: Any = types.CPointer(types.float64)
 
 
 class _Bounded(types.Type):
-    """The address of the first number."""
+    """The address of the first number, and how many there are."""
 
 
-BOUNDED = _Bounded("Bounded")
+_bounded = _Bounded("Bounded")
 
 
 @register_model(_Bounded)
-class _BoundedModel(models.PrimitiveModel):
+class _BoundedModel(models.StructModel):
     def __init__(self, manager: Any, kind: Any) -> None:
-        super().__init__(manager, kind, ir.DoubleType().as_pointer())
+        super().__init__(manager, kind, [("first", ADDRESS), ("count", types.uint64)])
 
 
 def bounded(numbers: Sequence[float] | npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -50,17 +53,25 @@ def _type_read(context):
 
 @lower_builtin(operator.getitem, _Bounded, types.Integer)
 def _read(context, builder, signature, arguments):
-    first, place = arguments[0], context.cast(builder, arguments[1], signature.args[1], types.int64)
-    word = ir.IntType(64)
-    count = builder.fptoui(_load(builder, first, word(-1)), word)
+    numbers = cgutils.create_struct_proxy(_bounded)(context, builder, arguments[0])
+    place = context.cast(builder, arguments[1], signature.args[1], types.int64)
     # Without signs, so that a place below 0 is beyond the end.
-    inside = builder.icmp_unsigned("<", place, count)
-    found = _load(builder, first, builder.select(inside, place, word(0)))
+    inside = builder.icmp_unsigned("<", place, numbers.count)
+    found = builder.load(builder.gep(numbers.first, [builder.select(inside, place, ir.IntType(64)(0))]))
     return builder.select(inside, found, ir.Constant(ir.DoubleType(), math.nan))
 
 
-def _load(builder, first, place):
-    """A number that does not change while the code runs: a loop reads it once."""
-    number = builder.load(builder.gep(first, [place]))
-    number.set_metadata("invariant.load", builder.module.add_metadata([]))
-    return number
+@intrinsic
+def _open(typing_context, address):
+    def generate(context, builder, signature, arguments):
+        numbers = cgutils.create_struct_proxy(_bounded)(context, builder)
+        numbers.first = builder.gep(arguments[0], [ir.IntType(64)(1)])
+        numbers.count = builder.fptoui(builder.load(arguments[0]), ir.IntType(64))
+        return numbers._getvalue()
+
+    return _bounded(ADDRESS), generate
+
+
+# Typed as the function it is inside compiled code, not as the code generator above.
+open_bounded: Callable[[Any], Any] = cast(Any, _open)
+"""The numbers at an address, ready to be read."""

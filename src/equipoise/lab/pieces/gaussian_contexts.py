@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from equipoise.core.draws.streams import CONTEXT, fill_normals
+from equipoise.core.draws.streams import CONTEXT, fill_words, turn_into_normals
 from equipoise.core.jit.decorators import compiled
 from equipoise.lab.pieces.covariance import CorrelatedContexts
 from equipoise.lab.pieces.piece import Block, piece
@@ -29,6 +29,11 @@ class GaussianContexts(CorrelatedContexts):
 @compiled
 def fill_normal_contexts(contexts: Block, first: int, seed: int, trial: int) -> None:
     """Normal features from ``first`` on, of all units."""
+    _, units, dim = contexts.shape
     for b in range(contexts.shape[0]):
-        for t in range(contexts.shape[1]):
-            fill_normals((seed, trial + b, CONTEXT, t, 0), 0, contexts[b], t, first)
+        for t in range(units):
+            fill_words((seed, trial + b, CONTEXT, t, 0), 0, contexts[b], t, first)
+        turn_into_normals(contexts[b], 0, units * dim)
+        for t in range(units):
+            for c in range(first):
+                contexts[b, t, c] = 1.0  # the intercept
