@@ -26,7 +26,8 @@ def main() -> None:
     contexts = rng.normal(size=(ROWS, DIM))
     targets = contexts @ rng.normal(size=(DIM, ARMS)) + rng.normal(size=(ROWS, ARMS))
     table = np.hstack([contexts, targets])
-    replay = partial(eq.replay, table, POLICIES, targets=range(DIM, DIM + ARMS), budget=BUDGET, saved=False)
+    settings = {"targets": range(DIM, DIM + ARMS), "budget": BUDGET, "saved": False, "estimator": "ridge"}
+    replay = partial(eq.replay, table, POLICIES, **settings)
     replay(trials=2)  # compiles
     begin = time.perf_counter()
     result = replay(trials=trials)
