@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-slow lint bench docs clean
+.PHONY: help run test test-slow lint bench docs package clean
 
 help:  ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -30,16 +30,19 @@ lint: $(STAMP)  ## style, types, import direction
 	$(BIN)/lint-imports
 
 bench: $(STAMP)  ## speed, with what it is compared with
-	@$(BIN)/python benchmarks/steps.py
-	@$(BIN)/python benchmarks/startup.py
-	@$(BIN)/python benchmarks/lab_speed.py
-	@$(BIN)/python benchmarks/replay_speed.py
-	@$(BIN)/python benchmarks/support_recovery.py
-	@$(BIN)/python benchmarks/peers.py
+	@$(BIN)/python benchmarks/speed/steps.py
+	@$(BIN)/python benchmarks/speed/startup.py
+	@$(BIN)/python benchmarks/speed/lab.py
+	@$(BIN)/python benchmarks/speed/replay.py
+	@$(BIN)/python benchmarks/pages/support_recovery.py
+	@$(BIN)/python benchmarks/speed/peers.py
 
 docs: $(STAMP)  ## pages into site/, offline, warnings are errors
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
+package: $(STAMP)  ## wheel and sdist into dist/, checked, installed and used
+	@$(BIN)/python tools/package.py
+
 clean:  ## remove the environment and everything built
-	rm -rf $(VENV) site .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) site dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

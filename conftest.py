@@ -1,4 +1,4 @@
-"""Runs the Python in README.md and docs/*.md: plain blocks must run, ``>>>`` blocks print what they show.
+"""Runs the Python in README.md and the pages: plain blocks must run, ``>>>`` blocks print what they show.
 
 A page is one test with one namespace, so that its blocks stay together and in order when tests are
 spread over processes. The namespace is a module, so that what a page defines can be pickled.
@@ -34,7 +34,9 @@ def _parser(language: str) -> PythonCodeBlockParser:
     return parser
 
 
-_PAGES = Sybil(parsers=[_parser("python"), _parser("pycon")], patterns=["README.md", "docs/*.md"])
+_PAGES = Sybil(
+    parsers=[_parser("python"), _parser("pycon")], patterns=["README.md", "docs/*.md", "docs/*/*.md"]
+)
 
 
 class Page(pytest.File):

@@ -12,17 +12,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import equipoise as eq
-from equipoise.cli.demo_plot import save_plot
-from equipoise.cli.demo_trial import World
-from equipoise.cli.simulate_scenario import save_scenario
+from equipoise.cli.demo.plot import save_plot
+from equipoise.cli.demo.trial import World
+from equipoise.cli.simulate.scenario import save_scenario
 from equipoise.errors import OutputNotWritable
 from equipoise.files import check_file, check_writable, make_folder, write_whole
-from equipoise.lab.checkpoint import open_checkpoint
 from equipoise.lab.data.dense import DenseTable
-from equipoise.lab.leaderboard import run_leaderboard, write_bar, write_leaderboard
-from equipoise.lab.leaderboard.bar import BAR_POLICIES
-from equipoise.lab.reproduce.store import Store
+from equipoise.lab.running.checkpoint import open_checkpoint
 from equipoise.report import Report, write_report, write_results
+from equipoise.studies.leaderboard import run_leaderboard, write_bar, write_leaderboard
+from equipoise.studies.leaderboard.bar import BAR_POLICIES
+from equipoise.studies.store import Store
 
 needs_rights = pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 

@@ -26,7 +26,7 @@ def test_import_is_light():
         "import sys, json, equipoise\n"
         "heavy = ('scipy.special', 'matplotlib', 'pandas', 'click', 'rich')\n"
         "print(json.dumps([name for name in heavy if name in sys.modules]))\n"
-        "from equipoise.core.arms import assign\n"
+        "from equipoise.core.arms.least_squares import assign\n"
         "print(assign.is_compiled)"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
@@ -54,14 +54,20 @@ def test_help_and_version_wait_for_nothing(act):
     assert int(count) < 200
 
 
-def test_the_table_of_names_says_what_type_checkers_read():
-    tree = ast.parse(Path(eq.__file__).read_text(encoding="utf-8"))
-    block = next(node for node in tree.body if isinstance(node, ast.If) and isinstance(node.test, ast.Name))
-    static = {(name.name, node.module) for node in block.body for name in node.names}
-    lazy = set(eq._HOME_OF.items())
-    modules = {(name, path.rpartition(".")[0]) for name, path in eq._MODULES.items() if name in eq.__all__}
-    assert static == lazy | modules
-    assert {name for name, _ in static} | {"__version__"} == set(eq.__all__)
+def test_the_table_of_names_is_a_stub_that_exports_what_it_imports():
+    tree = ast.parse(Path(eq.__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
+    lines = [node for node in tree.body if not isinstance(node, ast.Expr)]
+    assert all(isinstance(line, ast.ImportFrom) and line.level == 0 for line in lines)
+    names = [name for line in lines for name in line.names]
+    assert all(name.asname == name.name for name in names), "a stub exports only NAME as NAME"
+    assert sorted(name.name for name in names) == eq.__all__
+
+
+def test_every_piece_of_a_scenario_is_at_hand():
+    for name in dir(eq.lab.pieces):
+        piece = getattr(eq.lab.pieces, name)
+        if isinstance(piece, type) and hasattr(piece, "kind"):
+            assert getattr(eq, name) is piece
 
 
 def test_every_name_is_found():
@@ -82,7 +88,7 @@ def test_every_name_is_found():
 def test_policies_are_registered_wherever_the_registry_is_asked_first():
     names = sorted(name for name, kind in eq.registered_policies().items() if "test" not in name)
     for ask in (
-        "from equipoise.core.policy import registered_policies as ask; print(sorted(ask()))",
+        "from equipoise.core.policies.base.policy import registered_policies as ask; print(sorted(ask()))",
         "import equipoise as eq; print(sorted(eq.registered_policies()))",
         "from equipoise.core.policies.uniform import Uniform; import equipoise as eq;"
         "print(sorted(eq.registered_policies()))",
@@ -90,10 +96,10 @@ def test_policies_are_registered_wherever_the_registry_is_asked_first():
         found = ast.literal_eval(output_of(ask))
         assert set(found) <= set(names)
         assert {"trace-ucb", "trace-gain", "sparse-trace-ucb", "b-as"} <= set(found)
-    parse = "from equipoise.core.policy import parse_policy; print(parse_policy('trace-ucb'))"
+    parse = "from equipoise.core.policies.base.policy import parse_policy; print(parse_policy('trace-ucb'))"
     assert output_of(parse).startswith("TraceUCB(")
     taken = (
-        "from equipoise.core.policy import Policy, register\n"
+        "from equipoise.core.policies.base.policy import Policy, register\n"
         "try:\n    register('trace-ucb', type('Mine', (Policy,), {}))\n"
         "except ValueError as error:\n    print(error)"
     )

@@ -1,7 +1,7 @@
-"""Writes the table that normals are read from, src/equipoise/core/arithmetic/normal_table.npy.
+"""Writes the table that normals are read from, src/equipoise/core/draws/normal_table.npy.
 
 ``python tools/normal_table.py`` computes it with 40 digits, which takes a few seconds; the numbers are
-rounded once, so every machine writes the same file. core/arithmetic/normal.py says what they mean.
+rounded once, so every machine writes the same file. core/draws/normal.py says what they mean.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from statistics import NormalDist
 import mpmath as mp
 import numpy as np
 
-FILE = Path(__file__).parents[1] / "src" / "equipoise" / "core" / "arithmetic" / "normal_table.npy"
+FILE = Path(__file__).parents[1] / "src" / "equipoise" / "core" / "draws" / "normal_table.npy"
 OCTAVES, PARTS, TERMS = 64, 8, 8
 DIGITS = 40
 

@@ -5,166 +5,42 @@
 (<class '...Experiment'>, <class '...Problem'>, <class '...TraceUCB'>)
 """
 
+# Names and where they are defined stand in __init__.pyi, which type checkers and editors read instead of this
+# file. Nothing is imported before it is used, so that --version and --help wait for neither NumPy nor Numba.
+
 from importlib import import_module
 
-from equipoise.version import __version__
+from equipoise.version import __version__ as __version__
 
-TYPE_CHECKING = False  # type checkers know better; importing typing would be most of this module's time
-
-if TYPE_CHECKING:
-    from equipoise import errors
-    from equipoise.core import arithmetic, theory
-    from equipoise.core.assignment import Assignment
-    from equipoise.core.estimates import Estimates
-    from equipoise.core.experiment import Experiment
-    from equipoise.core.fitted import ArmEstimate
-    from equipoise.core.numerics import NUMERICS
-    from equipoise.core.planning import Plan, plan
-    from equipoise.core.policies import (
-        BAS,
-        CHAS,
-        GAFSMax,
-        GFSPMax,
-        Oracle,
-        SparseOracle,
-        SparseTraceUCB,
-        StaticLasso,
-        TraceGain,
-        TraceUCB,
-        Uniform,
-        UniformLasso,
-        VarUCB,
-    )
-    from equipoise.core.policy import Policy, parse_policy, register, registered_policies
-    from equipoise.core.problem import Problem
-    from equipoise.core.support import Support
-    from equipoise.core.widths import noise_bound
-    from equipoise.errors import EquipoiseError
-    from equipoise.lab.data import (
-        DenseTable,
-        data_terms,
-        fetch_data,
-        inspect_ratings,
-        load_jester,
-        load_movielens,
-    )
-    from equipoise.lab.replay import ReplayResult, ReplayTable, as_table, replay
-    from equipoise.lab.result import SimulationResult
-    from equipoise.lab.scenario import GaussianScenario, Scenario
-    from equipoise.lab.simulate import simulate
-
-# Where each name is defined, by what has to be imported for it; whole modules are their own home. Nothing
-# is imported before it is used, so that --version and --help wait for neither NumPy nor Numba.
-_HOMES = {
-    "equipoise.core.assignment": ("Assignment",),
-    "equipoise.core.estimates": ("Estimates",),
-    "equipoise.core.experiment": ("Experiment",),
-    "equipoise.core.fitted": ("ArmEstimate",),
-    "equipoise.core.numerics": ("NUMERICS",),
-    "equipoise.core.planning": ("Plan", "plan"),
-    "equipoise.core.policies": (
-        "BAS",
-        "CHAS",
-        "GAFSMax",
-        "GFSPMax",
-        "Oracle",
-        "SparseOracle",
-        "SparseTraceUCB",
-        "StaticLasso",
-        "TraceGain",
-        "TraceUCB",
-        "Uniform",
-        "UniformLasso",
-        "VarUCB",
-    ),
-    "equipoise.core.policy": ("Policy", "parse_policy", "register", "registered_policies"),
-    "equipoise.core.problem": ("Problem",),
-    "equipoise.core.support": ("Support",),
-    "equipoise.core.widths": ("noise_bound",),
-    "equipoise.errors": ("EquipoiseError",),
-    "equipoise.lab.data": (
-        "DenseTable",
-        "data_terms",
-        "fetch_data",
-        "inspect_ratings",
-        "load_jester",
-        "load_movielens",
-    ),
-    "equipoise.lab.replay": ("ReplayResult", "ReplayTable", "as_table", "replay"),
-    "equipoise.lab.result": ("SimulationResult",),
-    "equipoise.lab.scenario": ("GaussianScenario", "Scenario"),
-    "equipoise.lab.simulate": ("simulate",),
-}
-_MODULES = {
-    "arithmetic": "equipoise.core.arithmetic",
-    "core": "equipoise.core",
-    "errors": "equipoise.errors",
-    "lab": "equipoise.lab",
-    "theory": "equipoise.core.theory",
-}
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-
-__all__ = [
-    "BAS",
-    "CHAS",
-    "NUMERICS",
-    "ArmEstimate",
-    "Assignment",
-    "DenseTable",
-    "EquipoiseError",
-    "Estimates",
-    "Experiment",
-    "GAFSMax",
-    "GFSPMax",
-    "GaussianScenario",
-    "Oracle",
-    "Plan",
-    "Policy",
-    "Problem",
-    "ReplayResult",
-    "ReplayTable",
-    "Scenario",
-    "SimulationResult",
-    "SparseOracle",
-    "SparseTraceUCB",
-    "StaticLasso",
-    "Support",
-    "TraceGain",
-    "TraceUCB",
-    "Uniform",
-    "UniformLasso",
-    "VarUCB",
-    "__version__",
-    "arithmetic",
-    "as_table",
-    "data_terms",
-    "errors",
-    "fetch_data",
-    "inspect_ratings",
-    "load_jester",
-    "load_movielens",
-    "noise_bound",
-    "parse_policy",
-    "plan",
-    "register",
-    "registered_policies",
-    "replay",
-    "simulate",
-    "theory",
-]
+_homes: dict[str, str] = {}
 
 
-if not TYPE_CHECKING:  # a type checker that saw this would believe in every name
+def _home_of() -> dict[str, str]:
+    """For every name the module that it is imported from; read when it is asked for first."""
+    if not _homes:
+        import ast
+        from importlib.resources import files
 
-    def __getattr__(name: str) -> object:
-        if name in _HOME_OF:
-            value = getattr(import_module(_HOME_OF[name]), name)
-        elif name in _MODULES:
-            value = import_module(_MODULES[name])
-        else:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        globals()[name] = value  # found without this function from now on
-        return value
+        table = ast.parse((files(__name__) / "__init__.pyi").read_text(encoding="utf-8"))
+        for line in table.body:
+            if isinstance(line, ast.ImportFrom):
+                _homes.update({name.name: str(line.module) for name in line.names})
+    return _homes
 
-    def __dir__() -> list[str]:
-        return sorted({*globals(), *__all__, *_MODULES})
+
+def __getattr__(name: str) -> object:
+    value: object
+    if name == "__all__":
+        value = sorted(_home_of())
+    elif name.startswith("_") or name not in _home_of():
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    elif _home_of()[name] == __name__:
+        value = import_module(f"{__name__}.{name}")
+    else:
+        value = getattr(__import__(_home_of()[name], fromlist=[name]), name)
+    globals()[name] = value  # found without this function from now on
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_home_of()})

@@ -23,13 +23,14 @@ from typing import Any
 
 import numpy as np
 
-from equipoise.core.arms import is_settled, settle
-from equipoise.core.choice import choose
-from equipoise.core.estimates import Estimates
-from equipoise.core.experiment import Experiment
-from equipoise.core.layout import Matrix, copied
-from equipoise.core.policy import Policy, parse_policy, policy_fields
-from equipoise.core.problem import Problem
+from equipoise.core.arms.least_squares import is_settled, settle
+from equipoise.core.arms.state import copied
+from equipoise.core.arrays import Matrix
+from equipoise.core.choice.highest_score import choose
+from equipoise.core.estimates.estimates import Estimates
+from equipoise.core.experiment.experiment import Experiment
+from equipoise.core.policies.base.policy import Policy, parse_policy, policy_fields
+from equipoise.core.problem.problem import Problem
 from equipoise.errors import CheckFailed, InvalidPolicy, SupportWarning
 
 _ARMS = ("alpha", "beta", "gamma")
@@ -210,7 +211,7 @@ def check_degenerate_contexts(policy: Policy) -> None:
     for title, contexts in streams.items():
         for moment in (None, np.eye(_DIM)):
             for outcomes in (np.zeros(_BUDGET), rng.normal(size=_BUDGET)):
-                experiment = Experiment(Problem(_ARMS, _DIM, _BUDGET, moment), policy, seed=3)
+                experiment = Experiment(Problem(_ARMS, _DIM, budget=_BUDGET, moment=moment), policy, seed=3)
                 for x, y in zip(contexts, outcomes, strict=True):
                     experiment.tell(experiment.ask(x).id, float(y))
                 _estimate(experiment)
@@ -290,13 +291,13 @@ def _estimate(experiment: Experiment) -> Estimates:
 def _problems() -> Iterator[Problem]:
     """Settings away from the defaults, too."""
     skewed = np.array([[1.0, 0.3, 0.0], [0.3, 2.0, -0.2], [0.0, -0.2, 0.5]])
-    yield Problem(_ARMS, _DIM, _BUDGET, np.eye(_DIM))
-    yield Problem(_ARMS, _DIM, _BUDGET, skewed, weights={"alpha": 4.0})
-    yield Problem(_ARMS, _DIM, _BUDGET, None, objective="mean")
-    yield Problem(_ARMS, _DIM, _BUDGET, skewed, objective=3.0, weights={"gamma": 0.5})
+    yield Problem(_ARMS, _DIM, budget=_BUDGET, moment=np.eye(_DIM))
+    yield Problem(_ARMS, _DIM, budget=_BUDGET, moment=skewed, weights={"alpha": 4.0})
+    yield Problem(_ARMS, _DIM, budget=_BUDGET, objective="mean")
+    yield Problem(_ARMS, _DIM, budget=_BUDGET, moment=skewed, objective=3.0, weights={"gamma": 0.5})
     # Floor and cap lie where no policy would go by itself.
     limits: dict[str, Any] = {"costs": {"beta": 1.7}, "floors": {"alpha": 25}, "caps": {"gamma": 26}}
-    yield Problem(_ARMS, _DIM, _BUDGET, skewed, objective="mean", **limits)
+    yield Problem(_ARMS, _DIM, budget=_BUDGET, moment=skewed, objective="mean", **limits)
 
 
 def _restated(problem: Problem, arms: Sequence[str], moment: Matrix | None) -> Problem:
@@ -308,10 +309,10 @@ def _restated(problem: Problem, arms: Sequence[str], moment: Matrix | None) -> P
     return Problem(
         arms,
         problem.dim,
-        problem.budget,
-        moment,
-        problem.objective,
-        weights,
+        budget=problem.budget,
+        moment=moment,
+        objective=problem.objective,
+        weights=weights,
         costs=costs,
         floors={arm: int(floor) for arm, floor in floors.items()},
         caps={arm: int(cap) for arm, cap in caps.items() if cap < np.inf},

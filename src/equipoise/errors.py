@@ -105,6 +105,17 @@ class UnregisteredPolicy(InvalidPolicy, AttributeError):
     __str__ = EquipoiseError.__str__
 
 
+class NameTaken(InvalidPolicy):
+    """Two policies want one name."""
+
+    policy = ""
+    """The name."""
+
+
+class ImportFailed(InvalidPolicy, ImportError):
+    """A file or module with policies that cannot be imported."""
+
+
 class InvalidArgument(EquipoiseError, ValueError):
     """An argument outside its range."""
 
@@ -185,6 +196,10 @@ class CheckFailed(EquipoiseError, AssertionError):
 
 class SupportWarning(UserWarning):
     """The outcomes speak against the features that were chosen; estimates are given all the same."""
+
+
+class PluginWarning(UserWarning):
+    """Policies of another package that cannot be used; all others can."""
 
 
 def _restore(kind: type[EquipoiseError], message: str, hint: str | None) -> EquipoiseError:

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from equipoise.lab.leaderboard import check_bar, run_leaderboard, write_bar
+from equipoise.studies.leaderboard import check_bar, run_leaderboard, write_bar
 
 BASE = ("leaderboard", "--only", "equal-d5-n350", "--only", "lost", "--trials", "5", "--seed", "3")
 POLICIES = ("--policy", "trace-gain", "--policy", "uniform")
@@ -58,7 +58,7 @@ def test_ctrl_c_says_how_to_go_on(run, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("equipoise.lab.leaderboard.run_leaderboard", interrupted)
+    monkeypatch.setattr("equipoise.studies.leaderboard.run_leaderboard", interrupted)
     result = run(*BASE)
     assert result.exit_code == 130
     assert "kept in equipoise-leaderboard/checkpoint" in result.stderr

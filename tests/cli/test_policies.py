@@ -4,7 +4,7 @@ import pytest
 from built_in import BUILT_IN
 
 import equipoise as eq
-from equipoise.core import policy as registry
+from equipoise.core.policies.base import policy as registry
 
 
 @pytest.fixture

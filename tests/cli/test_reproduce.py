@@ -2,8 +2,9 @@ import json
 
 import pytest
 
-from equipoise.lab.reproduce import reproduce, studies
-from equipoise.lab.reproduce.sparse_support import SupportStudy
+from equipoise.studies.reproduce import reproduce
+from equipoise.studies.sparse import studies
+from equipoise.studies.sparse.support import SupportStudy
 
 BASE = ("reproduce", "d", "--trials-scale", "1e-4", "--width-trials", "20000", "--seed", "3")
 

@@ -43,7 +43,7 @@ def test_nothing_is_fetched(site):
 
 
 def test_formulas_are_mathml(site):
-    pages = {path.name: path.read_text() for path in site.glob("*.html")}
+    pages = {path.name: path.read_text() for path in site.rglob("*.html")}
     assert pages["mathematics.html"].count("<math") > 50
     assert [name for name, text in pages.items() if "arithmatex" in text] == []
 

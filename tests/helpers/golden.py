@@ -17,7 +17,7 @@ import numpy as np
 
 import equipoise as eq
 from equipoise.lab import pieces
-from equipoise.lab.simulate import run_chunk
+from equipoise.lab.running.simulate import run_chunk
 
 FILE = Path(__file__).parent.parent / "golden" / "decisions.json"
 
@@ -98,7 +98,7 @@ class Run:
                         *hexed(arm.coef),
                         *hexed([arm.noise_variance, arm.least_squares_error, arm.expected_error]),
                     ]
-                    for arm in self.experiment.estimates(ridge=method)
+                    for arm in self.experiment.estimates(**_estimator(method))
                 ]
                 for method in methods
             }
@@ -107,6 +107,11 @@ class Run:
             "scores": self.scores,
             "estimates": estimates,
         }
+
+
+def _estimator(method):
+    """What a word of the file stands for: an estimator, or the λ of a ridge."""
+    return {"estimator": method} if isinstance(method, str) else {"estimator": "ridge", "ridge": method}
 
 
 def prompt(policy, methods=("pooled",), **options):
@@ -163,10 +168,10 @@ def limits(policy):
     while run.experiment.remaining:
         asked = len(run.units)
         if asked == 20:
-            run.experiment.close("b")
+            run.experiment.close_arm("b")
         elif asked == 30:
-            run.experiment.reopen("b")
-            run.experiment.add("d", cost=0.5, floor=5)
+            run.experiment.reopen_arm("b")
+            run.experiment.add_arm("d", cost=0.5, floor=5)
         run.tell(run.ask())
     return run.found()
 
@@ -175,7 +180,7 @@ def trials(scenario, policies, count=2):
     """What simulated trials end with."""
     found = {}
     for policy in policies:
-        ledger, _ = run_chunk(scenario, eq.parse_policy(policy), 5, 0, count)
+        [(ledger, _)] = run_chunk(scenario, [eq.parse_policy(policy)], 5, 0, count)
         found[policy] = {
             "errors": hexed(ledger.errors),
             "counts": ledger.counts.ravel().tolist(),
@@ -185,7 +190,7 @@ def trials(scenario, policies, count=2):
 
 
 def scenario(**changes):
-    return eq.Scenario(**{"noise": [0.2, 1.0, 2.5], "dim": 3, "budget": 60, **changes})
+    return eq.Scenario(**{"noise": [0.2, 1.0, 2.5], "dim": 3, "budget": 60, "estimator": "ridge", **changes})
 
 
 def replayed():
@@ -194,8 +199,9 @@ def replayed():
     for _ in range(150):
         x = world.context(4)
         rows.append([*x[1:], *(world.outcome(x, arm) for arm in ARMS)])
+    policies = ["uniform", "oracle", "trace-gain"]
     found = eq.replay(
-        np.array(rows), ["uniform", "oracle", "trace-gain"], targets=[3, 4, 5], budget=40, trials=3, seed=2
+        np.array(rows), policies, targets=[3, 4, 5], budget=40, trials=3, seed=2, estimator="ridge"
     )
     return {
         name: {"errors": hexed(policy.ledger.errors), "counts": policy.ledger.counts.ravel().tolist()}
@@ -277,7 +283,9 @@ ENTRIES = {
         scenario(delay=pieces.Delay(mean=4.0), lost=0.1, moment="learned"), ["trace-ucb", "trace-gain"]
     ),
     "trials, limits": lambda: trials(
-        scenario(budget=90.0, costs=[1.0, 2.0, 0.5], floors=[5, 5, 5], caps=[40, None, None], ridge="pooled"),
+        scenario(
+            budget=90.0, costs=[1.0, 2.0, 0.5], floors=[5, 5, 5], caps=[40, None, None], estimator="pooled"
+        ),
         ["trace-ucb"],
     ),
     "trials, sparse": lambda: trials(

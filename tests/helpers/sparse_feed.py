@@ -47,7 +47,7 @@ class Feed:
 
 def problem(budget=240, **changes):
     given = {"moment": np.eye(DIM), **changes}
-    return eq.Problem(list(DEVIATIONS), DIM, budget, **given)
+    return eq.Problem(list(DEVIATIONS), DIM, budget=budget, **given)
 
 
 def quiet_estimates(experiment, **options):

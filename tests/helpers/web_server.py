@@ -32,63 +32,75 @@ class Web:
         return [span for path, span in self.requests if path.endswith("/" + name)]
 
 
+class Handler(BaseHTTPRequestHandler):
+    """Answers as the server's ``web`` says."""
+
+    protocol_version = "HTTP/1.0"
+    server: Server
+
+    def do_GET(self) -> None:
+        web = self.server.web
+        web.requests.append((self.path, self.headers["Range"]))
+        if web.failures:
+            self.send_error(web.failures.pop(0))
+            return
+        moved = web.redirections.get(self.path.rpartition("/")[2])
+        if moved:
+            self.send_response(302)
+            self.send_header("Location", moved)
+            self.end_headers()
+            return
+        file = web.folder / self.path.rpartition("/")[2]
+        if not file.is_file():
+            self.send_error(404)
+            return
+        self._answer(file.read_bytes())
+
+    def _answer(self, content: bytes) -> None:
+        web = self.server.web
+        tag = f'"{hash(content):x}"'
+        first = 0
+        span = re.fullmatch(r"bytes=(\d+)-", self.headers["Range"] or "")
+        same = self.headers["If-Range"] in (None, tag)
+        if web.ranges and span and same:
+            first = int(span[1])
+            if first >= len(content):
+                self.send_response(416)
+                self.send_header("Content-Range", f"bytes */{len(content)}")
+                self.end_headers()
+                return
+            self.send_response(206)
+            said = first + 1 if web.shifted else first
+            web.shifted = max(0, web.shifted - 1)
+            self.send_header("Content-Range", f"bytes {said}-{len(content) - 1}/{len(content)}")
+        else:
+            self.send_response(200)
+        if web.versions:
+            self.send_header("ETag", tag)
+        body = content[first:]
+        if web.lengths:
+            self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body[: web.cuts.pop(0)] if web.cuts else body)
+
+    def log_message(self, *_: object) -> None: ...
+
+
+class Server(ThreadingHTTPServer):
+    """Any free port of the loopback interface."""
+
+    def __init__(self, web: Web) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.web = web
+
+    def handle_error(self, *_: object) -> None: ...  # clients that leave early are meant
+
+
 @contextmanager
 def serve(folder: Path, certificate: Path | None = None) -> Iterator[Web]:
     """Serve the folder; by https if there is a certificate with its key."""
     web = Web(folder)
-
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.0"
-
-        def do_GET(self) -> None:
-            web.requests.append((self.path, self.headers["Range"]))
-            if web.failures:
-                self.send_error(web.failures.pop(0))
-                return
-            moved = web.redirections.get(self.path.rpartition("/")[2])
-            if moved:
-                self.send_response(302)
-                self.send_header("Location", moved)
-                self.end_headers()
-                return
-            file = web.folder / self.path.rpartition("/")[2]
-            if not file.is_file():
-                self.send_error(404)
-                return
-            self._answer(file.read_bytes())
-
-        def _answer(self, content: bytes) -> None:
-            tag = f'"{hash(content):x}"'
-            first = 0
-            span = re.fullmatch(r"bytes=(\d+)-", self.headers["Range"] or "")
-            same = self.headers["If-Range"] in (None, tag)
-            if web.ranges and span and same:
-                first = int(span[1])
-                if first >= len(content):
-                    self.send_response(416)
-                    self.send_header("Content-Range", f"bytes */{len(content)}")
-                    self.end_headers()
-                    return
-                self.send_response(206)
-                said = first + 1 if web.shifted else first
-                web.shifted = max(0, web.shifted - 1)
-                self.send_header("Content-Range", f"bytes {said}-{len(content) - 1}/{len(content)}")
-            else:
-                self.send_response(200)
-            if web.versions:
-                self.send_header("ETag", tag)
-            body = content[first:]
-            if web.lengths:
-                self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body[: web.cuts.pop(0)] if web.cuts else body)
-
-        def log_message(self, *_: object) -> None: ...
-
-    class Server(ThreadingHTTPServer):
-        def handle_error(self, *_: object) -> None: ...  # clients that leave early are meant
-
-    server = Server(("127.0.0.1", 0), Handler)
+    server = Server(web)
     if certificate is not None:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(certificate)

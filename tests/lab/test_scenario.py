@@ -24,7 +24,7 @@ from equipoise.lab.pieces import (
     StudentContexts,
     StudentNoise,
 )
-from equipoise.lab.plain import _PIECES
+from equipoise.lab.pieces.piece import KINDS
 
 # Strategies
 
@@ -99,7 +99,7 @@ def scenarios(draw):
         "moment": st.sampled_from(["true", "learned"]) | definite_matrices(dim),
         "delay": DELAYS,
         "lost": numbers(0, 1, exclude_max=True),
-        "ridge": numbers(0, 10) | st.sampled_from(["leave-one-out", "empirical-bayes", "pooled"]),
+        "estimator": st.sampled_from(["leave-one-out", "empirical-bayes", "pooled", "ridge"]),
         "objective": st.sampled_from(["max", "mean"]) | numbers(1, 20) | st.just(math.inf),
         "weights": st.lists(numbers(0.1, 10), **per_arm),
         "costs": st.lists(numbers(0.1, 10), **per_arm),
@@ -162,6 +162,7 @@ CHANGES = {
     "moment": "learned",
     "delay": Delay(),
     "lost": 0.1,
+    "estimator": "leave-one-out",
     "ridge": 0.1,
     "objective": "mean",
     "weights": (1.0, 2.0),
@@ -169,7 +170,7 @@ CHANGES = {
     "floors": (0, 5),
     "caps": (30, None),
 }
-PLAIN = eq.GaussianScenario(noise=[0.5, 2.0], dim=2, budget=60)
+PLAIN = eq.GaussianScenario(noise=[0.5, 2.0], dim=2, budget=60, estimator="ridge")
 
 
 def test_every_field_is_in_the_list_above():
@@ -203,14 +204,15 @@ def test_contexts_that_differ(one, other):
 
 
 def test_every_kind_of_piece_has_a_name():
-    kinds = [kind for table in _PIECES.values() for kind in table.values()]
+    kinds = [kind for table in KINDS.values() for kind in table.values()]
     assert {kind.__name__ for kind in kinds} == {
         name for name in eq.lab.__all__ if name.endswith(("Contexts", "Noise", "Delay", "Truth"))
     }
 
 
 def test_defaults_are_left_out():
-    assert PLAIN.to_dict() == {"noise": [0.5, 2.0], "dim": 2, "budget": 60}
+    assert PLAIN.to_dict() == {"noise": [0.5, 2.0], "dim": 2, "budget": 60, "estimator": "ridge"}
+    assert "estimator" not in PLAIN.replace(estimator="pooled").to_dict()
     assert PLAIN.replace(contexts=StudentContexts()).to_dict()["contexts"] == {"kind": "student"}
 
 

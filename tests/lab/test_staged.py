@@ -6,15 +6,12 @@ import warnings
 
 import numpy as np
 import pytest
+from single_trials import SimulatedTrials, drawn
 
 import equipoise as eq
-from equipoise.core.random import new_stream
-from equipoise.core.trial import number_trial
+from equipoise.core.stages.fresh import number_trial
 from equipoise.errors import BudgetTooSmall, InvalidPolicy, InvalidScenario, SupportWarning
 from equipoise.lab import Delay, SparseTruth, StudentNoise
-from equipoise.lab.staged import new_staged_bench, run_staged_trial, run_staged_trials
-from equipoise.lab.trials import new_ledger
-from equipoise.lab.world import draw_any_truth, new_world
 
 NOISE = (0.1, 0.5, 1.0, 2.0)
 SPECS = [
@@ -44,14 +41,14 @@ VARIATIONS = {
 
 
 def sparse_scenario(variation="plain", budget=240, **changes):
-    pieces = {"truth": SparseTruth(features=3), **VARIATIONS[variation], **changes}
+    pieces = {"truth": SparseTruth(features=3), "estimator": "ridge", **VARIATIONS[variation], **changes}
     return eq.GaussianScenario(NOISE, dim=18, budget=budget, **pieces)
 
 
 def repeated(scenario, bench, number):
     """The trial that the bench has just run, fed to an Experiment unit by unit, outcomes in order."""
-    stage = run_staged_trial(bench, number)
-    state, policy = stage.state, bench.policy.shown(true_support(bench))
+    stage = bench.stage
+    state, policy = stage.state, bench.policy.shown(bench.support)
     experiment = eq.Experiment(scenario.problem(), policy, seed=bench.seed)
     number_trial(experiment._state, experiment.problem, number)
     step = int(state.trial["step"][0])
@@ -73,28 +70,23 @@ def close(experiment, state, row):
         experiment.tell(int(row) + 1, state.outcomes[row])
 
 
-def true_support(bench):
-    return np.flatnonzero(np.any(bench.world.coefs != 0.0, axis=0))
-
-
 @pytest.mark.parametrize("variation", VARIATIONS)
 @pytest.mark.parametrize("spec", SPECS)
 def test_the_same_bits_as_experiment(spec, variation):
     scenario = sparse_scenario(variation)
-    bench = new_staged_bench(scenario, eq.parse_policy(spec), 11)
+    bench = SimulatedTrials(scenario, eq.parse_policy(spec), 11)
+    ledger = bench.run(5)
     stage, experiment = repeated(scenario, bench, 5)
     np.testing.assert_array_equal(stage.columns, experiment._stage.columns)
     assert stage.state.trial["number"][0] == experiment._state.trial["number"][0] == 5
     np.testing.assert_array_equal(stage.state.rows["arm"], experiment._state.rows["arm"][: scenario.units])
     if "late" not in variation:  # outcomes that come after the last unit come in another order there
         np.testing.assert_array_equal(stage.state.coefs, experiment._state.coefs)
-    ledger = new_ledger(1, len(NOISE))
-    run_staged_trials(bench, 5, ledger)
     assert ledger.counts[0].tolist() == list(experiment.counts.values())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SupportWarning)
-        estimates = experiment.estimates(ridge=None)
-    truth, moment = bench.world.coefs, scenario.true_moment()
+        estimates = experiment.estimates(estimator="ridge")
+    truth, moment = bench.truth, scenario.true_moment()
     for i, arm in enumerate(estimates):
         gap = arm.coef - truth[i]
         assert ledger.errors[0, i] == pytest.approx(gap @ moment @ gap, rel=1e-6)
@@ -104,7 +96,7 @@ def test_the_same_bits_as_experiment(spec, variation):
             assert ledger.coverage[0, i] == pytest.approx(inside)
     if estimates.support is not None:
         chosen = set(estimates.support.columns)
-        matters = set(true_support(bench).tolist())
+        matters = set(bench.support.tolist())
         assert ledger.support[0].tolist() == [len(matters - chosen), len(chosen - matters)]
     else:
         assert ledger.support[0].tolist() == [-1, -1]
@@ -112,13 +104,12 @@ def test_the_same_bits_as_experiment(spec, variation):
 
 @pytest.mark.parametrize("method", ["pooled", "leave-one-out"])
 def test_methods_of_estimation(method):
-    scenario = sparse_scenario(ridge=method)
-    bench = new_staged_bench(scenario, eq.SparseTraceUCB(screen=15), 11)
-    ledger = new_ledger(1, len(NOISE))
-    run_staged_trials(bench, 5, ledger)
+    scenario = sparse_scenario(estimator=method)
+    bench = SimulatedTrials(scenario, eq.SparseTraceUCB(screen=15), 11)
+    ledger = bench.run(5)
     _, experiment = repeated(scenario, bench, 5)
-    for i, arm in enumerate(experiment.estimates(ridge=method)):
-        gap = arm.coef - bench.world.coefs[i]
+    for i, arm in enumerate(experiment.estimates(estimator=method)):
+        gap = arm.coef - bench.truth[i]
         assert ledger.errors[0, i] == pytest.approx(gap @ gap, rel=1e-9)
 
 
@@ -131,8 +122,7 @@ def test_a_trial_does_not_depend_on_its_neighbours(variation):
     for spec in specs:
         for one, other in zip(whole[spec].ledger, again[spec].ledger, strict=True):
             np.testing.assert_array_equal(one, other)
-        alone = new_ledger(1, len(NOISE))
-        run_staged_trials(new_staged_bench(scenario, eq.parse_policy(spec), 4), 7, alone)
+        alone = SimulatedTrials(scenario, eq.parse_policy(spec), 4).run(7)
         for one, other in zip(whole[spec].ledger, alone, strict=True):
             np.testing.assert_array_equal(one[7], other[0])
 
@@ -167,15 +157,14 @@ def test_outcomes_that_all_come_after_the_last_unit(spec):
 def test_sparse_truths(overlap, values):
     truth = SparseTruth(features=5, overlap=overlap, values=values, scale=2.0)
     scenario = eq.GaussianScenario([1.0] * 6, dim=40, budget=60, truth=truth)
-    world, stream = new_world(scenario, 3), new_stream()
     places, sizes = np.zeros(40), []
     for trial in range(300):
-        draw_any_truth(world, stream, trial)
-        active = world.coefs != 0.0
+        coefs = drawn(scenario, 3, trial).coefs[0]
+        active = coefs != 0.0
         assert np.count_nonzero(active.any(axis=0)) == 5
         assert set(active.sum(axis=0).tolist()) == {0, {1.0: 6, 0.5: 3, 0.0: 1}[overlap]}
         places += active.any(axis=0)
-        sizes += world.coefs[active].tolist()
+        sizes += coefs[active].tolist()
     # 1,500 features over 40 places: 37.5 each, standard deviation 5.7; and their signs are even.
     assert np.all(np.abs(places - 37.5) < 5 * 5.7)
     sizes = np.array(sizes)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+from single_trials import SimulatedTrials
 
 import equipoise as eq
-from equipoise.core.ties import tie_order
-from equipoise.lab.trials import new_bench, new_ledger, run_trials
+from equipoise.core.choice.ties import tie_order
 
 UNEQUAL = (0.01, 0.02, 0.75, 1.0, 2.0, 2.0, 3.0)
 
@@ -40,9 +40,9 @@ def test_rests_of_the_budget_go_to_all_arms_alike():
 
 def test_a_trial_s_order_does_not_depend_on_those_before():
     scenario = eq.GaussianScenario(noise=UNEQUAL, dim=2, budget=30)
-    bench = new_bench(scenario, eq.Uniform(), 5)
+    bench = SimulatedTrials(scenario, eq.Uniform(), 5)
     for trial in (4, 0, 9, 4):
-        run_trials(bench, trial, new_ledger(1, 7))
+        bench.run(trial)
         expected = tie_order(scenario.arms, 5, trial)
         np.testing.assert_array_equal(bench.state.arms["order"], expected)
         np.testing.assert_array_equal(bench.state.rows["arm"][:7], np.argsort(expected))
@@ -50,9 +50,11 @@ def test_a_trial_s_order_does_not_depend_on_those_before():
 
 def test_policies_share_the_order_of_a_trial():
     scenario = eq.GaussianScenario(noise=UNEQUAL, dim=2, budget=30)
-    benches = [new_bench(scenario, eq.parse_policy(spec), 5) for spec in ("uniform", "trace-ucb", "oracle")]
+    benches = [
+        SimulatedTrials(scenario, eq.parse_policy(spec), 5) for spec in ("uniform", "trace-ucb", "oracle")
+    ]
     orders = []
     for bench in benches:
-        run_trials(bench, 3, new_ledger(1, 7))
+        bench.run(3)
         orders.append(bench.state.arms["order"].tolist())
     assert orders[0] == orders[1] == orders[2]

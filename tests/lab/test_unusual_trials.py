@@ -6,21 +6,16 @@ from functools import partial
 
 import numpy as np
 import pytest
+from single_trials import SimulatedTrials
 
 import equipoise as eq
-from equipoise.core.layout import LOST, TOLD
-from equipoise.core.random import new_stream
-from equipoise.core.trial import number_trial
+from equipoise.core.arms.state import LOST, TOLD
+from equipoise.core.stages.fresh import number_trial
 from equipoise.lab.pieces import (
     Delay,
     DiscreteContexts,
     SkewedNoise,
     StudentNoise,
-)
-from equipoise.lab.trials import new_bench, new_ledger, run_trials
-from equipoise.lab.world import (
-    draw_delay,
-    is_lost,
 )
 
 scenario = partial(eq.Scenario, noise=(0.5, 2.0), dim=3, budget=100)
@@ -45,10 +40,8 @@ EVERYTHING = scenario(
 
 
 def run(given, policy, trial=0, seed=12):
-    bench = new_bench(given, eq.parse_policy(policy), seed)
-    ledger = new_ledger(1, len(given.noise))
-    run_trials(bench, trial, ledger)
-    return bench, ledger
+    bench = SimulatedTrials(given, eq.parse_policy(policy), seed)
+    return bench, bench.run(trial)
 
 
 @pytest.mark.parametrize(
@@ -68,7 +61,7 @@ def test_policies_meet_common_random_numbers(given):
     assert not np.array_equal(arms[0], arms[2])  # or there would be nothing to compare
     for bench in benches[1:]:
         np.testing.assert_array_equal(bench.state.contexts, first.contexts)
-        np.testing.assert_array_equal(bench.world.coefs, benches[0].world.coefs)
+        np.testing.assert_array_equal(bench.truth, benches[0].truth)
         for arm in range(3):
             mine = bench.state.outcomes[bench.state.rows["arm"] == arm]
             theirs = first.outcomes[first.rows["arm"] == arm]
@@ -81,20 +74,18 @@ def test_policies_meet_common_random_numbers(given):
 @pytest.mark.parametrize("mean", [3.0, 60.0, 1e6])
 @pytest.mark.parametrize("shape", ["fixed", "geometric", "uniform"])
 def test_every_outcome_that_is_not_lost_enters_the_estimate(shape, mean):
-    given = EVERYTHING.replace(delay=Delay(mean=mean, shape=shape), ridge=0.5)
+    given = EVERYTHING.replace(delay=Delay(mean=mean, shape=shape), estimator="ridge", ridge=0.5)
     bench, ledger = run(given, "trace-ucb")
     state, moment = bench.state, given.true_moment()
     statuses = state.rows["status"]
-    flags = np.zeros(given.budget, np.bool_)
-    for t in range(given.budget):
-        flags[t] = is_lost(bench.world, new_stream(), 0, t)
+    flags = bench.lost
     assert 0 < flags.sum() < given.budget
     np.testing.assert_array_equal(statuses, np.where(flags, LOST, TOLD))
     for arm in range(3):
         mine = (state.rows["arm"] == arm) & ~flags
         assert ledger.counts[0, arm] == mine.sum()
         x, y = state.contexts[mine], state.outcomes[mine]
-        gap = np.linalg.solve(x.T @ x + 0.5 * np.eye(4), x.T @ y) - bench.world.coefs[arm]
+        gap = np.linalg.solve(x.T @ x + 0.5 * np.eye(4), x.T @ y) - bench.truth[arm]
         assert ledger.errors[0, arm] == pytest.approx(gap @ moment @ gap, rel=1e-9)
 
 
@@ -121,9 +112,9 @@ def test_late_trials_are_what_an_experiment_does(number, policy):
     for t in range(EVERYTHING.budget):
         assignment = experiment.ask(state.contexts[t])
         assert experiment.problem.index(assignment.arm) == state.rows["arm"][t], t
-        due.setdefault(t + draw_delay(bench.world, new_stream(), number, t), []).append((t, assignment.id))
+        due.setdefault(int(bench.due[t]), []).append((t, assignment.id))
         for row, id in due.pop(t, []):
-            if is_lost(bench.world, new_stream(), number, row):
+            if bench.lost[row]:
                 experiment.lose(id)
             else:
                 experiment.tell(id, state.outcomes[row])

@@ -10,10 +10,9 @@ import math
 import numpy as np
 import pytest
 from scipy import stats
+from single_trials import drawn
 
 import equipoise as eq
-from equipoise.core.compiled import compiled
-from equipoise.core.random import new_stream
 from equipoise.lab.pieces import (
     Delay,
     DiscreteContexts,
@@ -23,36 +22,11 @@ from equipoise.lab.pieces import (
     StudentContexts,
     StudentNoise,
 )
-from equipoise.lab.world import (
-    draw_contexts,
-    draw_delay,
-    draw_outcome,
-    draw_shocks,
-    draw_truth,
-    is_lost,
-    new_world,
-)
+from equipoise.lab.trial.run import draw_outcomes, open_trial
+from equipoise.lab.trial.world import Draws
 
 RARE = 1e-6
 MATRIX = ((2.0, 0.6, -0.3), (0.6, 1.0, 0.2), (-0.3, 0.2, 0.5))
-
-
-@compiled
-def _outcomes(world, stream, trial, i, contexts, target):
-    for t in range(target.shape[0]):
-        target[t] = draw_outcome(world, stream, trial, t, i, t, contexts)
-
-
-@compiled
-def _delays(world, stream, target):
-    for t in range(target.shape[0]):
-        target[t] = draw_delay(world, stream, 3, t)
-
-
-@compiled
-def _losses(world, stream, target):
-    for t in range(target.shape[0]):
-        target[t] = is_lost(world, stream, 3, t)
 
 
 def scenario(**pieces) -> eq.Scenario:
@@ -60,21 +34,28 @@ def scenario(**pieces) -> eq.Scenario:
     return eq.Scenario(**settings)
 
 
-def contexts_of(world, count, trial=0):
-    contexts = np.zeros((count, world.coefs.shape[1]))
-    draw_contexts(world, new_stream(), trial, contexts)
-    return contexts
+def contexts_of(given, seed, count, trial=0):
+    return drawn(given.replace(budget=count), seed, trial).contexts[0]
 
 
 def outcomes_of(given, count, arm=0, seed=2, trial=0):
     """Contexts, outcomes and the world that they come from; drifts last for ``count`` units."""
-    world = new_world(given.replace(budget=count), seed)
-    draw_truth(world, new_stream(), trial)
-    draw_shocks(world, new_stream(), trial)
-    contexts = contexts_of(world, count, trial)
+    world = drawn(given.replace(budget=count), seed, trial)
     outcomes = np.zeros(count)
-    _outcomes(world, new_stream(), trial, arm, contexts, outcomes)
-    return contexts, outcomes, world
+    open_trial(world, 0, trial)
+    draw_outcomes(world, np.full(count, arm), outcomes)
+    return world.contexts[0], outcomes, world
+
+
+def blocks_of(given, seed, trials, name):
+    """What is drawn for many trials, in blocks that do not divide their number."""
+    draws, parts = Draws(given, seed), []
+    size = min(draws.block, 7)
+    for first in range(0, trials, size):
+        count = min(size, trials - first)
+        draws.draw(first, count)
+        parts.append(getattr(draws.world, name)[:count].copy())
+    return np.concatenate(parts)
 
 
 # Contexts
@@ -98,7 +79,7 @@ def outcomes_of(given, count, arm=0, seed=2, trial=0):
 )
 def test_contexts_have_the_stated_moments(contexts, intercept):
     given = scenario(contexts=contexts, intercept=intercept, dim=3 + intercept)
-    x = contexts_of(new_world(given, seed=1), 200_000)
+    x = contexts_of(given, 1, 200_000)
     products = x[:, :, None] * x[:, None, :]
     stderr = products.std(axis=0) / math.sqrt(len(x))
     # The rounding matters where an entry never varies: an intercept, features of two values.
@@ -112,7 +93,7 @@ def test_contexts_have_the_stated_moments(contexts, intercept):
 
 def test_gaussian_contexts_are_normal():
     given = scenario(contexts=GaussianContexts(covariance=MATRIX))
-    x = contexts_of(new_world(given, seed=4), 100_000)
+    x = contexts_of(given, 4, 100_000)
     distances = np.einsum("tr,rc,tc->t", x, np.linalg.inv(MATRIX), x)
     assert stats.kstest(distances, stats.chi2(3).cdf).pvalue > RARE
     for c in range(3):
@@ -122,7 +103,7 @@ def test_gaussian_contexts_are_normal():
 def test_student_contexts_are_a_multivariate_t():
     dof = 3.0
     given = scenario(contexts=StudentContexts(dof=dof, covariance=MATRIX))
-    x = contexts_of(new_world(given, seed=4), 100_000)
+    x = contexts_of(given, 4, 100_000)
     # A t vector with scale Σ(ν−2)/ν has xᵀΣ⁻¹x·ν/(ν−2)/d ~ F(d, ν): one scale for all features of a unit.
     distances = np.einsum("tr,rc,tc->t", x, np.linalg.inv(MATRIX), x) * dof / (dof - 2.0) / 3.0
     assert stats.kstest(distances, stats.f(3, dof).cdf).pvalue > RARE
@@ -130,7 +111,7 @@ def test_student_contexts_are_a_multivariate_t():
 
 @pytest.mark.parametrize("levels", [2, 3, 7])
 def test_discrete_contexts_take_equally_likely_levels(levels):
-    x = contexts_of(new_world(scenario(contexts=DiscreteContexts(levels=levels)), seed=5), 50_000)
+    x = contexts_of(scenario(contexts=DiscreteContexts(levels=levels)), 5, 50_000)
     for c in range(3):
         values, counts = np.unique(x[:, c], return_counts=True)
         assert len(values) == levels
@@ -141,7 +122,7 @@ def test_discrete_contexts_take_equally_likely_levels(levels):
 @pytest.mark.parametrize("probabilities", [None, (0.7, 0.2, 0.1), (0.05, 0.05, 0.9)])
 def test_one_hot_contexts_have_the_stated_shares(probabilities):
     given = scenario(contexts=OneHotContexts(probabilities=probabilities))
-    x = contexts_of(new_world(given, seed=6), 50_000)
+    x = contexts_of(given, 6, 50_000)
     assert np.all((x == 0) | (x == 1))
     assert np.all(x.sum(axis=1) == 1)
     shares = np.full(3, 1 / 3) if probabilities is None else np.array(probabilities)
@@ -150,30 +131,25 @@ def test_one_hot_contexts_have_the_stated_shares(probabilities):
 
 
 def test_contexts_of_a_unit_depend_on_seed_trial_and_place_alone():
-    world = new_world(scenario(contexts=StudentContexts(covariance="ar1:0.5")), seed=8)
-    few, many = contexts_of(world, 5, trial=2), contexts_of(world, 50, trial=2)
+    given = scenario(contexts=StudentContexts(covariance="ar1:0.5"))
+    few, many = contexts_of(given, 8, 5, trial=2), contexts_of(given, 8, 50, trial=2)
     np.testing.assert_array_equal(few, many[:5])
-    assert not np.any(few == contexts_of(world, 5, trial=3))
+    assert not np.any(few == contexts_of(given, 8, 5, trial=3))
 
 
 # Truth
 
 
 def test_coefficients_are_drawn_anew_for_every_trial():
-    world = new_world(scenario(noise=(1.0,) * 4), seed=9)
-    drawn = np.zeros((2_000, 4, 3))
-    for trial in range(2_000):
-        draw_truth(world, new_stream(), trial)
-        drawn[trial] = world.coefs
-    assert stats.kstest(drawn.ravel(), "norm").pvalue > RARE
-    assert len(np.unique(drawn)) == drawn.size
+    coefs = blocks_of(scenario(noise=(1.0,) * 4), 9, 2_000, "coefs")
+    assert stats.kstest(coefs.ravel(), "norm").pvalue > RARE
+    assert len(np.unique(coefs)) == coefs.size == 2_000 * 4 * 3
 
 
 def test_given_coefficients_stay():
     coef = ((1.0, 2.0, 3.0), (-1.0, 0.0, 0.5))
-    world = new_world(scenario(coef=coef, coef_drift=2.0), seed=9)
-    draw_truth(world, new_stream(), 4)
-    np.testing.assert_array_equal(world.coefs, coef)
+    world = drawn(scenario(coef=coef, coef_drift=2.0), 9, 4)
+    np.testing.assert_array_equal(world.coefs[0], coef)
 
 
 @pytest.mark.parametrize("intercept", [False, True])
@@ -188,29 +164,26 @@ def test_curvature_leaves_the_best_linear_fit(contexts, intercept):
     # Without noise what is left is the quadratic term itself.
     feature = x[:, int(intercept)]
     variance = contexts.covariance_matrix(3)[0, 0]
-    np.testing.assert_allclose(y - x @ world.coefs[0], 1.5 * (feature**2 / variance - 1), atol=1e-10)
+    np.testing.assert_allclose(y - x @ world.coefs[0, 0], 1.5 * (feature**2 / variance - 1), atol=1e-10)
     fit = np.linalg.lstsq(x, y, rcond=None)[0]
     inverse = np.linalg.inv(x.T @ x)
     spread = inverse @ (x.T * (y - x @ fit) ** 2) @ x @ inverse  # the misfit depends on x
-    assert np.all(np.abs(fit - world.coefs[0]) < 6 * np.sqrt(np.diag(spread)))
+    assert np.all(np.abs(fit - world.coefs[0, 0]) < 6 * np.sqrt(np.diag(spread)))
 
 
 def test_coefficients_drift_to_the_truth():
     n, length = 1_000, 0.7
     x, y, world = outcomes_of(scenario(noise=(0.0, 0.0), coef_drift=length), n)
-    assert np.linalg.norm(world.drifts, axis=1) == pytest.approx([length, length])
-    assert not np.allclose(world.drifts[0], world.drifts[1])
+    assert np.linalg.norm(world.drifts[0], axis=1) == pytest.approx([length, length])
+    assert not np.allclose(*world.drifts[0])
     ages = np.arange(1, n + 1) / n
-    np.testing.assert_allclose(y, x @ world.coefs[0] - (1 - ages) * (x @ world.drifts[0]), atol=1e-12)
-    assert y[-1] == pytest.approx(x[-1] @ world.coefs[0], abs=1e-12)
+    np.testing.assert_allclose(y, x @ world.coefs[0, 0] - (1 - ages) * (x @ world.drifts[0, 0]), atol=1e-12)
+    assert y[-1] == pytest.approx(x[-1] @ world.coefs[0, 0], abs=1e-12)
 
 
 def test_drifts_have_no_preferred_direction():
-    world = new_world(scenario(coef_drift=1.0, dim=2), seed=10)
-    angles = []
-    for trial in range(5_000):
-        draw_truth(world, new_stream(), trial)
-        angles.append(math.atan2(*world.drifts[0]))
+    drifts = blocks_of(scenario(coef_drift=1.0, dim=2), 10, 5_000, "drifts")
+    angles = np.arctan2(*drifts[:, 0].T)
     assert stats.kstest(angles, stats.uniform(-math.pi, 2 * math.pi).cdf).pvalue > RARE
 
 
@@ -219,7 +192,7 @@ def test_drifts_have_no_preferred_direction():
 
 def residuals_of(given, count, arm=1):
     x, y, world = outcomes_of(given, count, arm=arm)
-    return x, y - x @ world.coefs[arm]
+    return x, y - x @ world.coefs[0, arm]
 
 
 @pytest.mark.parametrize(
@@ -296,8 +269,7 @@ def test_noise_drifts_around_its_value_half_way(drift):
     ids=lambda value: str(value) if isinstance(value, Delay) else "",
 )
 def test_delays_have_the_stated_distribution(delay, expected):
-    delays = np.zeros(50_000, np.int64)
-    _delays(new_world(scenario(delay=delay), seed=3), new_stream(), delays)
+    delays = drawn(scenario(delay=delay, budget=50_000), 3).delays[0]
     assert expected.mean() == pytest.approx(delay.mean)
     assert np.all(expected.pmf(np.unique(delays)) > 0)
     # Every value that is expected 20 times has its own class, the rest share one.
@@ -314,6 +286,5 @@ def test_delays_have_the_stated_distribution(delay, expected):
 
 @pytest.mark.parametrize("lost", [0.03, 0.6])
 def test_the_stated_share_is_lost(lost):
-    flags = np.zeros(50_000, np.bool_)
-    _losses(new_world(scenario(lost=lost), seed=3), new_stream(), flags)
+    flags = drawn(scenario(lost=lost, budget=50_000), 3).delays[0] < 0
     assert abs(flags.mean() - lost) < 6 * math.sqrt(lost * (1 - lost) / len(flags))

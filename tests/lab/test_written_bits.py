@@ -12,14 +12,14 @@ import pytest
 from other_process import GENERIC, output_of
 
 import equipoise as eq
-from equipoise.core.random import new_stream
 from equipoise.core.sparse import CRITERIA, fit_lasso, recover_support
 from equipoise.lab.pieces import Delay, SkewedNoise, StudentContexts
 from equipoise.lab.replay.fit import fit_table
 from equipoise.lab.replay.table import ReplayTable
-from equipoise.lab.world import draw_contexts, draw_delay, draw_outcome, draw_shocks, new_world
+from equipoise.lab.trial.run import draw_outcomes, open_trial
+from equipoise.lab.trial.world import Draws
 
-PINNED = "2fbeb62b6aed7613f5daf1ad77ceb01d825271c44c21b027073b93b0afd497bc"
+PINNED = "b47e592366dfacec22984a59c4f9e48de94775afebbf4de1bbbf976aab9dd4bd"
 
 
 def numbers(seed, *shape):
@@ -59,13 +59,13 @@ def worlds():
         delay=Delay(mean=4.0),
         noise_drift=0.5,
     )
-    world, stream = new_world(scenario, 1), new_stream()
-    contexts = np.zeros((40, 3))
-    draw_contexts(world, stream, 7, contexts)
-    draw_shocks(world, stream, 7)
-    yield from (world.root, contexts, world.shocks)
-    yield np.array([draw_delay(world, stream, 7, t) for t in range(40)], dtype=float)
-    yield np.array([draw_outcome(world, stream, 7, t, t % 2, t, contexts) for t in range(40)])
+    draws = Draws(scenario, 1)
+    draws.draw(7, 1)
+    world, outcomes = draws.world, np.zeros(40)
+    yield from (world.contexts[0], world.shocks[0], world.delays[0].astype(float))
+    open_trial(world, 0, 7)
+    draw_outcomes(world, np.arange(40) % 2, outcomes)
+    yield outcomes
 
 
 def digest():

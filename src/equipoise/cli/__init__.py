@@ -1,4 +1,23 @@
-"""The command line: every command parses, calls the library and prints."""
+"""The command line: every command parses, calls the library and prints.
+
+===============  =====================================================
+``group``        finds a command by its name, and says what went wrong
+``plan``         ``equipoise plan``
+``policies``     ``equipoise policies``
+``demo``         ``equipoise demo``
+``simulate``     ``equipoise simulate``
+``replay``       ``equipoise replay``
+``reproduce``    ``equipoise reproduce``
+``leaderboard``  ``equipoise leaderboard``
+``data``         ``equipoise data``
+``options``      options that commands have in common
+``cluster``      ``--cluster``
+``values``       text that was typed, as numbers and names
+``terminal``     the door through which text leaves
+``progress``     bars with the time left
+``losses``       tables that simulations and replays print alike
+===============  =====================================================
+"""
 
 from equipoise.cli.group import CommandGroup
 

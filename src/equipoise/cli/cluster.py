@@ -28,7 +28,7 @@ def executor_on(cluster: str | None) -> Iterator[Executor | None]:
     if cluster is None:
         yield None
         return
-    from equipoise.lab.cluster import cluster_executor
+    from equipoise.lab.running.cluster import cluster_executor
 
     with cluster_executor(cluster) as executor:
         yield executor

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from equipoise.cli.options import json_option
-from equipoise.cli.terminal import new_table, output, print_table, say
+from equipoise.cli.terminal import new_table, output, print_json, print_table, say
 from equipoise.cli.values import typed, whole_number
 from equipoise.errors import InvalidArgument, TermsNotAccepted
 
@@ -100,7 +99,7 @@ def show(file: tuple[str, ...], items: list[int] | None, as_json: bool) -> None:
 
     summary = eq.inspect_ratings(file[0] if len(file) == 1 else list(file), items=items)
     if as_json:
-        say(json.dumps(summary.record(), indent=2))
+        print_json(summary.record())
     else:
         _print_summary(summary, ", ".join(file))
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import importlib
 import sys
+import warnings
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TextIO
 
 import click
 
 from equipoise.cli.terminal import say
-from equipoise.errors import EquipoiseError
+from equipoise.errors import EquipoiseError, PluginWarning, SupportWarning
 from equipoise.version import __version__
 
 _WRONG_INPUT = 2
@@ -54,7 +55,9 @@ class CommandGroup(click.Group):
         _tolerate_narrow_encodings()
         extra["standalone_mode"] = False
         try:
-            result = super().main(*args, **extra)
+            with warnings.catch_warnings():
+                warnings.showwarning = _show_warning
+                result = super().main(*args, **extra)
         except EquipoiseError as error:
             _fail(error.message, error.hint)
         except click.ClickException as error:
@@ -76,6 +79,21 @@ def _fail(message: str, hint: str | None) -> NoReturn:
     if hint is not None:
         say(hint, err=True, label="Hint:", bold=True)
     sys.exit(_WRONG_INPUT)
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    # Where in the package it was raised helps nobody who typed a command.
+    if issubclass(category, PluginWarning | SupportWarning):
+        say(str(message), err=True, label="Warning:", fg="yellow", bold=True)
+    else:
+        say(warnings.formatwarning(message, category, filename, lineno, line).rstrip(), err=True)
 
 
 def _usage_hint(error: click.ClickException) -> str | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,14 +9,24 @@ from typing import TYPE_CHECKING
 import click
 
 from equipoise.cli.cluster import check_cluster, cluster_option, executor_on
-from equipoise.cli.options import LARGEST_SEED, MOST_TRIALS, json_option, workers_option
+from equipoise.cli.options import (
+    MOST_TRIALS,
+    checkpoint_option,
+    folder_option,
+    import_option,
+    json_option,
+    policies_option,
+    seed_option,
+    value_option,
+    workers_option,
+)
 from equipoise.cli.progress import labelled_progress
-from equipoise.cli.terminal import new_table, output, print_table, say
-from equipoise.cli.values import typed, whole_number
+from equipoise.cli.terminal import new_table, output, print_json, print_table, say
+from equipoise.cli.values import whole_number
 from equipoise.errors import InvalidArgument
 
 if TYPE_CHECKING:
-    from equipoise.lab.leaderboard import Leaderboard
+    from equipoise.studies.leaderboard import Leaderboard
 
 _OUTPUT = "equipoise-leaderboard"
 
@@ -29,44 +38,19 @@ _OUTPUT = "equipoise-leaderboard"
     metavar="NAME",
     help="A scenario of the suite, or a group: paper, robustness; may be repeated.  [default: all]",
 )
-@click.option(
-    "--policy",
-    "policies",
-    multiple=True,
-    metavar="SPEC",
-    help="See 'equipoise policies'; may be repeated. The oracle always runs.  [default: all]",
-)
-@click.option(
+@policies_option("See 'equipoise policies'; may be repeated. The oracle always runs.  [default: all]")
+@import_option
+@value_option(
     "--trials",
-    callback=typed(whole_number("--trials", "2000", least=2, most=MOST_TRIALS)),
-    metavar="N",
-    help="Trials of every policy on every scenario.  [default: 2000; 30000 with --bar]",
+    whole_number("--trials", "2000", least=2, most=MOST_TRIALS),
+    "N",
+    "Trials of every policy on every scenario.  [default: 2000; 30000 with --bar]",
 )
-@click.option(
-    "--seed",
-    callback=typed(whole_number("--seed", "1", least=0, most=LARGEST_SEED)),
-    default="1",
-    show_default=True,
-    metavar="S",
-    help="Draws everything that is random.",
-)
+@seed_option("1")
 @workers_option
 @click.option("--bar", is_flag=True, help="Check what trace-gain has to reach, instead of ranking policies.")
-@click.option(
-    "--output",
-    "folder",
-    type=click.Path(path_type=Path),
-    default=_OUTPUT,
-    show_default=True,
-    metavar="DIR",
-    help="Where table, picture and JSON go; made if it does not exist.",
-)
-@click.option(
-    "--checkpoint",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="Keeps finished scenarios, so that the next run goes on there.  [default: checkpoint in --output]",
-)
+@folder_option(_OUTPUT, "table, picture and JSON go")
+@checkpoint_option("scenarios")
 @cluster_option
 @json_option
 def command(
@@ -87,25 +71,25 @@ def command(
     Example:
       equipoise leaderboard --only paper --policy trace-gain --policy trace-ucb --trials 500
     """
-    from equipoise.lab import leaderboard as lab
-    from equipoise.lab.reproduce.drawing import need_matplotlib
-    from equipoise.lab.reproduce.store import open_folder
+    from equipoise.extras import need
+    from equipoise.studies import leaderboard as study
+    from equipoise.studies.store import open_folder
 
     check_cluster(cluster, workers)
     if bar and policies:
         raise InvalidArgument(
-            f"--bar compares {', '.join(lab.BAR_POLICIES)} and no other policies", hint="leave --policy out"
+            f"--bar compares {', '.join(study.BAR_POLICIES)} and no other policies", hint="leave --policy out"
         )
     if not bar:
-        need_matplotlib()
+        need("matplotlib")
     open_folder(folder, option="--output")
     kept = folder / "checkpoint" if checkpoint is None else checkpoint
     try:
         with executor_on(cluster) as executor, labelled_progress(quiet=as_json) as progress:
-            board = lab.run_leaderboard(
+            board = study.run_leaderboard(
                 only,
-                policies=lab.BAR_POLICIES if bar else policies,
-                trials=trials or (lab.BAR_TRIALS if bar else lab.TRIALS),
+                policies=study.BAR_POLICIES if bar else policies,
+                trials=trials or (study.BAR_TRIALS if bar else study.TRIALS),
                 seed=seed,
                 workers=workers,
                 executor=executor,
@@ -115,10 +99,9 @@ def command(
     except KeyboardInterrupt:
         say(f"Stopped. What is finished is kept in {kept}: type the same line again to go on.", err=True)
         raise click.Abort from None
-    files = lab.write_bar(board, folder) if bar else lab.write_leaderboard(board, folder)
+    files = study.write_bar(board, folder) if bar else study.write_leaderboard(board, folder)
     if as_json:
-        record = lab.bar_record(board) if bar else board.record()
-        say(json.dumps(record, indent=2, allow_nan=False))
+        print_json(study.bar_record(board) if bar else board.record())
         return
     if bar:
         _print_bar(board)
@@ -128,7 +111,7 @@ def command(
 
 
 def _print_ranking(board: Leaderboard) -> None:
-    from equipoise.lab.leaderboard.markdown import with_error
+    from equipoise.studies.leaderboard.markdown import with_error
 
     numbers = ("geometric\nmean", "expected\nerror", "median\nerror", "best", "below\noracle")
     table = new_table("", "policy", *numbers, text_columns=2)
@@ -144,8 +127,8 @@ def _print_ranking(board: Leaderboard) -> None:
 
 
 def _print_bar(board: Leaderboard) -> None:
-    from equipoise.lab.leaderboard import check_bar
-    from equipoise.lab.leaderboard.markdown import with_error
+    from equipoise.studies.leaderboard import check_bar
+    from equipoise.studies.leaderboard.markdown import with_error
 
     table = new_table("scenario", "loss", "over", "ratio", "at most", "met", text_columns=3)
     for name, limits in check_bar(board).items():

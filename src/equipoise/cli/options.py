@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 from collections.abc import Callable
 from pathlib import Path
@@ -10,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from equipoise.cli.terminal import say
-from equipoise.cli.values import typed, whole_number
+from equipoise.cli.values import number_between, typed, whole_number
 
 if TYPE_CHECKING:
-    from equipoise.core.policy import Policy
+    from equipoise.core.policies.base.policy import Policy
     from equipoise.lab.arena import Setting
 
 POLICIES = ("uniform", "oracle", "trace-ucb", "trace-gain")
@@ -45,10 +46,76 @@ def value_option(
     return click.option(name, callback=typed(parse), metavar=metavar, help=help, **rest)
 
 
+def trials_option(default: str, help: str) -> Callable[[Any], Any]:
+    """``--trials``."""
+    parse = whole_number("--trials", default, least=1, most=MOST_TRIALS)
+    return value_option("--trials", parse, "N", help, default=default, show_default=True)
+
+
+def seed_option(default: str, help: str = "Draws everything that is random.") -> Callable[[Any], Any]:
+    """``--seed``."""
+    parse = whole_number("--seed", default, least=0, most=LARGEST_SEED)
+    return value_option("--seed", parse, "S", help, default=default, show_default=True)
+
+
+def policies_option(help: str) -> Callable[[Any], Any]:
+    """``--policy``, as often as there are policies."""
+    return click.option("--policy", "policies", multiple=True, metavar="SPEC", help=help)
+
+
+def folder_option(default: str, what: str) -> Callable[[Any], Any]:
+    """``--output`` of commands that always write files."""
+    return click.option(
+        "--output",
+        "folder",
+        type=click.Path(path_type=Path),
+        default=default,
+        show_default=True,
+        metavar="DIR",
+        help=f"Where {what}; made if it does not exist.",
+    )
+
+
+def checkpoint_option(what: str) -> Callable[[Any], Any]:
+    """``--checkpoint`` of commands that always keep what is finished."""
+    words = f"Keeps finished {what}, so that the next run goes on there.  [default: checkpoint in --output]"
+    return path_option("--checkpoint", "DIR", words)
+
+
 workers_option = value_option(
     "--workers", whole_number("--workers", "2", least=1), "W", "Threads.  [default: all cores]"
 )
+
+
+def _import_all(ctx: click.Context, option: click.Parameter, given: tuple[str, ...]) -> tuple[str, ...]:
+    if given:
+        import equipoise as eq
+
+        for where in given:
+            eq.import_policies(where)
+    ctx.meta["imports"] = given
+    return given
+
+
+import_option = click.option(
+    "--import", "imports", multiple=True, is_eager=True, expose_value=False, callback=_import_all,
+    metavar="FILE.py|MODULE", help="Policies of your own; may be repeated.",
+)  # fmt: skip
+"""For every command that takes --policy; eager, so that whatever reads a policy knows them."""
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+
+
+ESTIMATOR_HELP = "Final estimates: pooled, ridge, leave-one-out or empirical-bayes.  [default: pooled]"
+_estimator = click.option("--estimator", metavar="NAME", help=ESTIMATOR_HELP)
+_ridge = value_option(
+    "--ridge", number_between("--ridge", "0.01", least=0.0, below=math.inf), "LAMBDA",
+    "λ of --estimator ridge.  [default: 1/n]",
+)  # fmt: skip
+
+
+def estimator_options(command: Any) -> Any:
+    """``--estimator`` and ``--ridge``; what was not typed is None."""
+    return _estimator(_ridge(command))
 
 
 def chosen_policies(typed: tuple[str, ...], setting: Setting) -> list[str]:
@@ -68,13 +135,6 @@ def chosen_policies(typed: tuple[str, ...], setting: Setting) -> list[str]:
         err=True,
     )
     return [name for name in names if name not in late]
-
-
-def farewell(done: int, total: int, checkpoint: Path | None) -> str:
-    """What to say after Ctrl-C."""
-    if checkpoint is None:
-        return f"Stopped after {done} of {total} trials. None are kept; with --checkpoint DIR they would be."
-    return f"Stopped. {done} of {total} trials are kept in {checkpoint}: type the same line again to go on."
 
 
 def command_line(ctx: click.Context, policies: list[str]) -> str:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
-from equipoise.cli.terminal import progress_output
+import click
+
+from equipoise.cli.terminal import progress_output, say
 
 _COMPILING = "Compiling (on the first run only)"
 
@@ -20,6 +23,32 @@ def progress_bar(
     """
     with labelled_progress(first=first, quiet=quiet) as show:
         yield lambda done, total: show(label, done, total)
+
+
+@contextmanager
+def trials_bar(
+    label: str, *, total: int, checkpoint: Path | None, quiet: bool = False
+) -> Iterator[Callable[[int, int], None]]:
+    """A bar for trials; Ctrl-C ends with how many of ``total`` are kept."""
+    done = 0
+
+    def count(finished: int, planned: int) -> None:
+        nonlocal done, total
+        done, total = finished, planned
+        show(finished, planned)
+
+    try:
+        with progress_bar(label, quiet=quiet) as show:
+            yield count
+    except KeyboardInterrupt:
+        say(_farewell(done, total, checkpoint), err=True)
+        raise click.Abort from None
+
+
+def _farewell(done: int, total: int, checkpoint: Path | None) -> str:
+    if checkpoint is None:
+        return f"Stopped after {done} of {total} trials. None are kept; with --checkpoint DIR they would be."
+    return f"Stopped. {done} of {total} trials are kept in {checkpoint}: type the same line again to go on."
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,14 +9,22 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from equipoise.cli.cluster import check_cluster, cluster_option, executor_on
-from equipoise.cli.options import json_option, workers_option
+from equipoise.cli.options import (
+    checkpoint_option,
+    folder_option,
+    json_option,
+    path_option,
+    seed_option,
+    value_option,
+    workers_option,
+)
 from equipoise.cli.progress import labelled_progress
-from equipoise.cli.terminal import new_table, output, print_table, say
-from equipoise.cli.values import positive_number, typed, whole_number
+from equipoise.cli.terminal import new_table, output, print_json, print_table
+from equipoise.cli.values import positive_number, whole_number
 from equipoise.files import check_file, write_whole
 
 if TYPE_CHECKING:
-    from equipoise.lab.reproduce import Finding, Reproduction
+    from equipoise.studies.reproduce import Finding, Reproduction
 
 _OUTPUT = "equipoise-reproduce"
 _STYLES = {"holds": "green", "holds partly": "yellow", "does not hold": "red"}
@@ -37,46 +44,26 @@ class _Panels(click.Argument):
 
 @click.command("reproduce", short_help="The paper's figures, and its claims checked.")
 @click.argument("panels", cls=_Panels, nargs=-1, metavar="[PANEL]...")
-@click.option(
-    "--output",
-    "folder",
-    type=click.Path(path_type=Path),
-    default=_OUTPUT,
-    show_default=True,
-    metavar="DIR",
-    help="Where figures, report.html and reproduce.json go; made if it does not exist.",
-)
-@click.option(
+@folder_option(_OUTPUT, "figures, report.html and reproduce.json go")
+@value_option(
     "--trials-scale",
-    callback=typed(positive_number("--trials-scale", "0.1")),
+    positive_number("--trials-scale", "0.1"),
+    "X",
+    "Multiplies every number of trials; 1 gives the paper's.",
     default="1",
     show_default=True,
-    metavar="X",
-    help="Multiplies every number of trials; 1 gives the paper's.",
 )
-@click.option(
+@value_option(
     "--width-trials",
-    callback=typed(whole_number("--width-trials", "2000", least=0)),
+    whole_number("--width-trials", "2000", least=0),
+    "N",
+    "Trials a point of the comparison of widths, times the scale; 0 leaves it out.",
     default="2000",
     show_default=True,
-    metavar="N",
-    help="Trials a point of the comparison of widths, times the scale; 0 leaves it out.",
 )
-@click.option(
-    "--seed",
-    callback=typed(whole_number("--seed", "1", least=0)),
-    default="1",
-    show_default=True,
-    metavar="S",
-    help="Draws everything that is random.",
-)
+@seed_option("1")
 @workers_option
-@click.option(
-    "--checkpoint",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="Keeps finished points, so that the next run goes on there.  [default: checkpoint in --output]",
-)
+@checkpoint_option("points")
 @click.option(
     "--data",
     type=click.Path(path_type=Path),
@@ -84,12 +71,7 @@ class _Panels(click.Argument):
     metavar="DIR",
     help="Where the ratings of Figure 2 are.  [default: EQUIPOISE_DATA, or what was fetched]",
 )
-@click.option(
-    "--claims-table",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Also write the claims as a Markdown table.",
-)
+@path_option("--claims-table", "FILE", "Also write the claims as a Markdown table.")
 @cluster_option
 @json_option
 def command(
@@ -118,8 +100,8 @@ def command(
       equipoise reproduce b --trials-scale 0.1
       equipoise reproduce sparse --trials-scale 0.2
     """
-    from equipoise.lab.reproduce import reproduce
     from equipoise.report import reproduction_report, write_report
+    from equipoise.studies.reproduce import reproduce
 
     check_cluster(cluster, workers)
     if claims_table is not None:
@@ -144,8 +126,13 @@ def command(
         reproduction_report(found, again=_again(panels, trials_scale, width_trials, seed)),
     )
     if as_json:
-        say(json.dumps(found.record(), indent=2, allow_nan=False))
+        print_json(found.record())
         return
+    _print_found(found, report)
+
+
+def _print_found(found: Reproduction, report: Path) -> None:
+    """Claims, what they depend on, and the files that were written."""
     _print_claims("What the paper says, and what was measured (± one standard error)", found.findings)
     _print_widths(found)
     if found.rate is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import sys
@@ -40,6 +41,11 @@ def say(text: str = "", *, err: bool = False, label: str = "", **style: Any) -> 
     colour = wants_colour(stream)
     shown = f"{click.style(label, **style) if colour else label} " if label else ""
     click.echo(shown + visible(text), err=err, color=colour)
+
+
+def print_json(record: Any) -> None:
+    """One object on standard output; not-a-numbers must have become null before."""
+    say(json.dumps(record, indent=2, allow_nan=False))
 
 
 def wants_colour(stream: IO[str]) -> bool:

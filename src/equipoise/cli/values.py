@@ -12,8 +12,8 @@ import click
 from equipoise.errors import InvalidArgument
 
 if TYPE_CHECKING:
-    from equipoise.core.objective import Objective
-    from equipoise.core.planning import Guess
+    from equipoise.core.problem.objective import Objective
+    from equipoise.core.theory.planning import Guess
 
 _NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 # The hyphen of 1e-3 belongs to its number, so 1e-3-1e-2 can only be read in one way.
@@ -115,16 +115,6 @@ def parse_names(option: str) -> Callable[[str], list[str]]:
         return names
 
     return parse
-
-
-def parse_ridge(text: str) -> float | str:
-    """λ, or the word of a method, which the scenario knows.
-
-    >>> parse_ridge("0.5"), parse_ridge("pooled")
-    (0.5, 'pooled')
-    """
-    ridge = _number(text)
-    return text if math.isnan(ridge) else ridge
 
 
 def positive_number(option: str, example: str) -> Callable[[str], float]:

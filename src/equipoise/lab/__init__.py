@@ -1,4 +1,6 @@
-"""Scenarios and simulated trials, compiled: the same functions that an experiment calls."""
+"""Scenarios and simulated trials, compiled: the same functions that an experiment calls.
+
+============  ========================================================"""
 
 from equipoise.lab.pieces import (
     Delay,
@@ -11,10 +13,12 @@ from equipoise.lab.pieces import (
     StudentContexts,
     StudentNoise,
 )
-from equipoise.lab.result import Estimate, PolicyResult, SimulationResult
+from equipoise.lab.results.estimate import Estimate
+from equipoise.lab.results.policy import PolicyResult
+from equipoise.lab.results.simulation import SimulationResult
+from equipoise.lab.results.table import TidyTable
+from equipoise.lab.running.simulate import simulate
 from equipoise.lab.scenario import GaussianScenario, Scenario
-from equipoise.lab.simulate import simulate
-from equipoise.lab.table import Table
 
 __all__ = [
     "Delay",
@@ -31,6 +35,6 @@ __all__ = [
     "SparseTruth",
     "StudentContexts",
     "StudentNoise",
-    "Table",
+    "TidyTable",
     "simulate",
 ]

@@ -1,17 +1,18 @@
-"""Where trials happen: anything that can open a bench for a policy."""
+"""Where trials happen: anything that can be opened for the trials of a policy."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
-from equipoise.core.objective import Objective
-from equipoise.core.policy import Policy
-from equipoise.core.problem import Problem
-from equipoise.lab.trials import Ledger
+from equipoise.core.arrays import Vector
+from equipoise.core.policies.base.policy import Policy
+from equipoise.core.problem.objective import Objective
+from equipoise.core.problem.problem import Problem
+from equipoise.lab.trial.ledger import Ledger
 
-Bench = Callable[[int, Ledger], None]
-"""Runs trials ``first``, ``first`` + 1, … of one policy until a ledger is full."""
+Bench = Callable[[int, Sequence[Ledger]], Vector]
+"""Runs trials ``first``, ``first`` + 1, … of some policies until their ledgers are full; seconds of each."""
 
 
 class Setting(Protocol):
@@ -62,5 +63,5 @@ class Setting(Protocol):
 class Arena(Setting, Protocol):
     """A setting with everything that its trials need: a scenario, or a table that is replayed."""
 
-    def open(self, policy: Policy, seed: int) -> Bench:
-        """A bench of its own for trials of ``policy``; nothing is shared between two of them."""
+    def open(self, policies: Sequence[Policy], seed: int) -> Bench:
+        """A bench of its own for trials of ``policies`` on the same draws; two of them share nothing."""

@@ -4,63 +4,46 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from equipoise.errors import InvalidScenario
-from equipoise.lab import pieces
+from equipoise.core.plain import changed_fields, check_table, from_plain, to_plain
+from equipoise.errors import EquipoiseError, InvalidScenario
+from equipoise.lab.pieces import KINDS
 
 if TYPE_CHECKING:
     from equipoise.lab.scenario import Scenario
 
-_PIECES: dict[str, dict[str, type[Any]]] = {
-    "contexts": {
-        kind.kind: kind
-        for kind in (
-            pieces.GaussianContexts,
-            pieces.StudentContexts,
-            pieces.DiscreteContexts,
-            pieces.OneHotContexts,
-        )
-    },
-    "noise_shape": {
-        kind.kind: kind for kind in (pieces.GaussianNoise, pieces.StudentNoise, pieces.SkewedNoise)
-    },
-    "delay": {pieces.Delay.kind: pieces.Delay},
-    "truth": {pieces.SparseTruth.kind: pieces.SparseTruth},
-}
+_Scenario = TypeVar("_Scenario", bound="Scenario")
 
 
 def scenario_to_dict(scenario: Scenario) -> dict[str, Any]:
     """Lists and numbers only; fields at their defaults are left out."""
-    values: dict[str, Any] = {}
-    for field in dataclasses.fields(scenario):
-        value = getattr(scenario, field.name)
-        if _is_default(field, value):
-            continue
-        values[field.name] = _piece_to_dict(value) if field.name in _PIECES else _lists(value)
-    return values
-
-
-def scenario_from_dict(values: Mapping[str, Any]) -> Scenario:
-    """Build a scenario, refusing fields that do not exist."""
-    from equipoise.lab.scenario import Scenario
-
-    if not isinstance(values, Mapping):
-        raise InvalidScenario(f"a scenario is a table of fields, not {values!r}")
-    known = {field.name for field in dataclasses.fields(Scenario)}
-    unknown = sorted(set(values) - known, key=str)
-    if unknown:
-        raise InvalidScenario(
-            f"a scenario has no {unknown[0]!r}", hint=f"its fields are {', '.join(sorted(known))}"
-        )
-    missing = sorted({"noise", "dim", "budget"} - set(values))
-    if missing:
-        raise InvalidScenario(f"the scenario does not say {', '.join(missing)}")
-    arguments = {
-        name: _piece_from_dict(name, value) if name in _PIECES and value is not None else value
-        for name, value in values.items()
+    return {
+        name: _piece_to_dict(name, value) if name in KINDS else to_plain(value)
+        for name, value in changed_fields(scenario)
     }
-    return Scenario(**arguments)
+
+
+def scenario_from_dict(kind: type[_Scenario], values: Mapping[str, Any]) -> _Scenario:
+    """Build a scenario, refusing fields that do not exist."""
+    known = [field.name for field in dataclasses.fields(kind)]
+    given = check_table(
+        values, what="a scenario", known=known, needed=("noise", "dim", "budget"), error=InvalidScenario
+    )
+    try:
+        arguments = {
+            name: _piece_from_dict(name, value) if name in KINDS else from_plain(value)
+            for name, value in given.items()
+        }
+        return kind(**arguments)
+    except EquipoiseError:
+        raise
+    except (TypeError, ValueError, ArithmeticError, AttributeError, RecursionError) as error:
+        # A value of another kind than its field, such as text where a number belongs.
+        raise InvalidScenario(
+            f"a value is of the wrong kind: {error}",
+            hint="scenario.to_toml(), or --save-scenario FILE.toml, shows how one is written",
+        ) from None
 
 
 def dump_toml(values: Mapping[str, Any]) -> str:
@@ -82,23 +65,19 @@ def load_toml(text: str) -> dict[str, Any]:
         raise InvalidScenario(f"this is not a TOML document: {error}") from None
 
 
-def _is_default(field: dataclasses.Field[Any], value: Any) -> bool:
-    if field.default_factory is not dataclasses.MISSING:
-        return bool(field.default_factory() == value)
-    return field.default is not dataclasses.MISSING and field.default == value
-
-
-def _piece_to_dict(piece: Any) -> dict[str, Any]:
-    values = {"kind": piece.kind}
-    for field in dataclasses.fields(piece):
-        value = getattr(piece, field.name)
-        if not _is_default(field, value):
-            values[field.name] = _lists(value)
-    return values
+def _piece_to_dict(name: str, piece: Any) -> dict[str, Any]:
+    if KINDS[name].get(piece.kind) is not type(piece):
+        raise InvalidScenario(
+            f"{name}={piece!r} cannot be written: no {type(piece).__name__} would be read",
+            hint=f"use one of {', '.join(kind.__name__ for kind in KINDS[name].values())}",
+        )
+    return {"kind": piece.kind} | {part: to_plain(value) for part, value in changed_fields(piece)}
 
 
 def _piece_from_dict(name: str, values: Any) -> Any:
-    kinds = _PIECES[name]
+    if values is None or values == "none":
+        return None
+    kinds = KINDS[name]
     hint = f"kinds: {', '.join(kinds)}"
     # Where there is one kind only, it need not be said.
     only = next(iter(kinds)) if len(kinds) == 1 else None
@@ -108,19 +87,12 @@ def _piece_from_dict(name: str, values: Any) -> Any:
     kind = kinds.get(chosen) if isinstance(chosen, str) else None
     if kind is None:
         raise InvalidScenario(f"no {name} of kind {chosen!r}", hint=hint)
-    arguments = {key: value for key, value in values.items() if key != "kind"}
-    fields = {field.name for field in dataclasses.fields(kind)}
-    unknown = sorted(set(arguments) - fields, key=str)
-    if unknown:
-        raise InvalidScenario(
-            f"{name} of kind {chosen!r} has no {unknown[0]!r}",
-            hint=f"it takes {', '.join(sorted(fields)) or 'nothing'}",
-        )
-    return kind(**arguments)
-
-
-def _lists(value: Any) -> Any:
-    if isinstance(value, tuple):
-        # TOML has no null.
-        return ["none" if part is None else _lists(part) for part in value]
-    return value
+    fields = dataclasses.fields(kind)
+    given = check_table(
+        values,
+        what=f"{name} of kind {chosen!r}",
+        known=["kind", *(field.name for field in fields)],
+        needed=[field.name for field in fields if field.default is dataclasses.MISSING],
+        error=InvalidScenario,
+    )
+    return kind(**{part: from_plain(value) for part, value in given.items() if part != "kind"})

@@ -6,35 +6,30 @@ import dataclasses
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from equipoise.core.layout import Matrix
-from equipoise.core.objective import Objective
-from equipoise.core.policy import Policy
-from equipoise.core.problem import Problem
-from equipoise.core.shrinkage import METHODS
-from equipoise.core.staged import StagedPolicy
-from equipoise.errors import EquipoiseError, InvalidScenario
+from equipoise.core.arrays import Matrix
+from equipoise.core.estimates.estimators import DEFAULT, check_estimator
+from equipoise.core.policies.base.policy import Policy
+from equipoise.core.problem.objective import Objective
+from equipoise.core.problem.problem import Problem
+from equipoise.errors import EquipoiseError, InvalidArgument, InvalidScenario
 from equipoise.lab.pieces import (
+    KINDS,
     Contexts,
-    Covariance,
-    Delay,
+    Delays,
     GaussianContexts,
     GaussianNoise,
     Noise,
     OneHotContexts,
-    Rows,
-    SparseTruth,
-    as_count,
-    as_counts,
-    as_number,
-    as_numbers,
-    as_rows,
+    Truth,
 )
+from equipoise.lab.pieces.covariance import Covariance
+from equipoise.lab.pieces.numbers import Rows, as_count, as_counts, as_number, as_numbers, as_rows
 
 if TYPE_CHECKING:
     from equipoise.lab.arena import Bench
@@ -48,7 +43,7 @@ _BY_ARM: dict[str, Callable[[str, Any], tuple[Any, ...]]] = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Scenario:
     """Arms, units and every way in which they may differ from the textbook.
 
@@ -65,7 +60,7 @@ class Scenario:
     coef
         True coefficients, one row an arm; None draws them anew for every trial from N(0, I).
     truth
-        A :class:`~equipoise.lab.pieces.SparseTruth` to draw them from instead.
+        A piece to draw them from instead, such as :class:`~equipoise.SparseTruth`.
     heteroscedasticity
         h ≥ 0: the noise variance grows with the first varying feature, as 1 + h·x².
     curvature
@@ -80,9 +75,9 @@ class Scenario:
         When outcomes arrive; None: at once.
     lost
         Chance that an outcome never arrives.
-    ridge
-        λ of the final estimates; None: 1/n. Or the word of a method that ``Experiment.estimates``
-        knows, such as ``"pooled"``.
+    estimator, ridge
+        How trials are judged: the final estimates, as ``Experiment.estimates`` takes them. The paper's are
+        ``estimator="ridge"``.
     weights, costs, floors, caps
         One number an arm, as for :class:`~equipoise.Problem`; None in ``caps`` is no cap.
 
@@ -100,15 +95,16 @@ class Scenario:
     intercept: bool = False
     noise_shape: Noise = field(default_factory=GaussianNoise)
     coef: Rows | None = None
-    truth: SparseTruth | None = None
+    truth: Truth | None = None
     heteroscedasticity: float = 0.0
     curvature: float = 0.0
     coef_drift: float = 0.0
     noise_drift: float = 0.0
     moment: str | Rows = "true"
-    delay: Delay | None = None
+    delay: Delays | None = None
     lost: float = 0.0
-    ridge: float | str | None = None
+    estimator: str = DEFAULT
+    ridge: float | None = None
     objective: Objective = "max"
     weights: tuple[float, ...] | None = None
     costs: tuple[float, ...] | None = None
@@ -123,7 +119,7 @@ class Scenario:
         for name in ("coef", "moment"):
             value = getattr(self, name)
             if value is not None and not isinstance(value, str):
-                object.__setattr__(self, name, as_rows(value))
+                object.__setattr__(self, name, as_rows(name, value))
         if self.coef is not None and np.shape(self.coef) != (len(self.noise), self.dim):
             raise InvalidScenario(
                 f"coef has shape {np.shape(self.coef)}, expected {(len(self.noise), self.dim)}"
@@ -178,9 +174,9 @@ class Scenario:
         return Problem(
             self.arms,
             self.dim,
-            self.budget,
-            moment,
-            self.objective,
+            budget=self.budget,
+            moment=moment,
+            objective=self.objective,
             **by_arm,
             allow_small_budget=True,
         )
@@ -198,32 +194,28 @@ class Scenario:
         moment[self.intercept :, self.intercept :] = covariance
         return moment
 
-    def open(self, policy: Policy, seed: int) -> Bench:
-        """A bench for trials of ``policy``."""
-        if isinstance(policy, StagedPolicy):
-            from equipoise.lab.staged import new_staged_bench, run_staged_trials
+    def open(self, policies: Sequence[Policy], seed: int) -> Bench:
+        """A bench for trials of ``policies``."""
+        from equipoise.lab.trial.bench import ScenarioBench
 
-            return partial(run_staged_trials, new_staged_bench(self, policy, seed))
-        from equipoise.lab.trials import new_bench, run_trials
+        return ScenarioBench(self, policies, seed)
 
-        return partial(run_trials, new_bench(self, policy, seed))
-
-    def replace(self, **changes: Any) -> Scenario:
+    def replace(self, **changes: Any) -> Self:
         """The same scenario with some fields changed."""
         return dataclasses.replace(self, **changes)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values; fields at their defaults are left out."""
+        """Plain values, for JSON, TOML and logs; fields at their defaults are left out."""
         from equipoise.lab.plain import scenario_to_dict
 
         return scenario_to_dict(self)
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Scenario:
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """The scenario that plain values describe."""
         from equipoise.lab.plain import scenario_from_dict
 
-        return scenario_from_dict(values)
+        return scenario_from_dict(cls, values)
 
     def to_toml(self) -> str:
         """The scenario as a TOML document."""
@@ -232,33 +224,30 @@ class Scenario:
         return dump_toml(self.to_dict())
 
     @classmethod
-    def from_toml(cls, text: str) -> Scenario:
+    def from_toml(cls, text: str) -> Self:
         """The scenario that a TOML document describes."""
         from equipoise.lab.plain import load_toml
 
-        values = load_toml(text)
-        try:
-            return cls.from_dict(values)
-        except EquipoiseError:
-            raise
-        except (TypeError, ValueError, ArithmeticError, AttributeError, RecursionError) as error:
-            # A value of another kind than its field, such as text where a number belongs.
-            raise InvalidScenario(
-                f"a value is of the wrong kind: {error}",
-                hint="scenario.to_toml(), or --save-scenario FILE.toml, shows how one is written",
-            ) from None
+        return cls.from_dict(load_toml(text))
+
+    # However a scenario was built, the same values are the same world.
+
+    def __eq__(self, other: object) -> bool:
+        return self._values() == other._values() if isinstance(other, Scenario) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._values())
+
+    def _values(self) -> tuple[object, ...]:
+        return tuple(getattr(self, field.name) for field in dataclasses.fields(self))
 
     def _check_pieces(self) -> None:
-        kinds = {
-            "contexts": Contexts,
-            "noise_shape": Noise,
-            "delay": Delay | None,
-            "truth": SparseTruth | None,
-        }
-        for name, kind in kinds.items():
-            if not isinstance(getattr(self, name), kind):
+        for name, kinds in KINDS.items():
+            value = getattr(self, name)
+            optional = name in ("delay", "truth")
+            if not (optional and value is None) and not isinstance(value, tuple(kinds.values())):
                 raise InvalidScenario(
-                    f"{name}={getattr(self, name)!r} is not a piece for it",
+                    f"{name}={value!r} is not a piece for it",
                     hint="see equipoise.lab.pieces, e.g. contexts=StudentContexts(dof=5)",
                 )
         if not isinstance(self.intercept, bool | np.bool_):
@@ -270,14 +259,10 @@ class Scenario:
                 hint="leave intercept out",
             )
 
-    def _check_truth(self, truth: SparseTruth) -> None:
+    def _check_truth(self, truth: Truth) -> None:
         if self.coef is not None:
             raise InvalidScenario("coefficients are either given or drawn", hint="leave coef or truth out")
-        if truth.features > self.dim:
-            raise InvalidScenario(
-                f"{truth.features} features that matter are more than the {self.dim} that there are",
-                hint="give fewer features that matter, or a larger dim",
-            )
+        truth.check(len(self.noise), self.dim)
 
     def _check_numbers(self) -> None:
         object.__setattr__(self, "noise", as_numbers("noise", self.noise))
@@ -290,13 +275,11 @@ class Scenario:
         else:
             object.__setattr__(self, "budget", as_number("budget", self.budget))
         names = ["heteroscedasticity", "coef_drift", "curvature", "noise_drift", "lost"]
-        if isinstance(self.ridge, str):
-            if self.ridge not in METHODS:
-                raise InvalidScenario(
-                    f"ridge={self.ridge!r} is neither a number nor the name of a method",
-                    hint=f"the methods are {', '.join(METHODS)}",
-                )
-        elif self.ridge is not None:
+        try:
+            check_estimator(self.estimator, self.ridge)
+        except InvalidArgument as error:
+            raise InvalidScenario(error.message, hint=error.hint) from None
+        if self.ridge is not None:
             names.append("ridge")
         for name in names:
             value = as_number(name, getattr(self, name))
@@ -316,21 +299,44 @@ class Scenario:
                     raise InvalidScenario(f"{len(values)} {name} for {len(self.noise)} arms")
 
 
-def GaussianScenario(  # noqa: N802 - reads as the kind of scenario that it makes
-    noise: Sequence[float],
-    dim: int,
-    budget: float,
-    *,
-    covariance: Covariance | npt.ArrayLike = "identity",
-    coef: npt.ArrayLike | None = None,
-    **pieces: Any,
-) -> Scenario:
-    """Linear arms, Gaussian contexts and noise: the paper's setting, with any piece replaced."""
-    return Scenario(
-        noise=noise,  # type: ignore[arg-type]
-        dim=dim,
-        budget=budget,
-        contexts=GaussianContexts(covariance=covariance),  # type: ignore[arg-type]
-        coef=coef,  # type: ignore[arg-type]
-        **pieces,
-    )
+_STANDARD = GaussianContexts()
+
+
+class GaussianScenario(Scenario):
+    """Linear arms, Gaussian contexts and noise: the paper's setting, with any piece replaced.
+
+    It is a :class:`Scenario` with a shorter way to be built, and equal to one with the same fields.
+
+    Parameters
+    ----------
+    noise, dim, budget
+        As for :class:`Scenario`.
+    covariance
+        That of the contexts: ``"identity"``, ``"ar1:RHO"`` or rows of numbers; None leaves it as it is.
+    pieces
+        Other fields of :class:`Scenario`.
+    """
+
+    def __init__(
+        self,
+        noise: Sequence[float],
+        dim: int,
+        budget: float,
+        *,
+        covariance: Covariance | npt.ArrayLike | None = None,
+        contexts: Contexts = _STANDARD,
+        **pieces: Any,
+    ) -> None:
+        if covariance is not None:
+            if not isinstance(contexts, GaussianContexts):
+                raise InvalidScenario(
+                    f"{contexts!r} have no covariance", hint="leave covariance or contexts out"
+                )
+            contexts = dataclasses.replace(contexts, covariance=covariance)  # type: ignore[arg-type]
+        super().__init__(
+            noise=noise,  # type: ignore[arg-type]
+            dim=dim,
+            budget=budget,
+            contexts=contexts,
+            **pieces,
+        )

@@ -1,8 +1,22 @@
-"""Reports: one HTML file each, that needs no network and says how to get the same numbers again."""
+"""Reports: one HTML file each, that needs no network and says how to get the same numbers again.
+
+======================  ===============================================
+``document``            what a report is made of, as plain data
+``html``                the page of it
+``figures``             drawings that take the page's colours and fonts
+``numbers``             numbers as people read them
+``simulation``          the report of a simulation
+``simulation_figures``  its drawings
+``replay``              the report of a replay
+``replay_figures``      its drawings
+``reproduction``        the report of a reproduction
+``files``               reports and results in files
+======================  ===============================================
+"""
 
 from equipoise.files import check_writable
 from equipoise.report.document import Code, Figure, Report, Section, Table, Text
-from equipoise.report.figures import can_plot, figure_from, new_figure
+from equipoise.report.figures import figure_from, new_figure
 from equipoise.report.files import write_replays, write_report, write_results
 from equipoise.report.html import render
 from equipoise.report.replay import replay_report
@@ -16,7 +30,6 @@ __all__ = [
     "Section",
     "Table",
     "Text",
-    "can_plot",
     "check_writable",
     "figure_from",
     "new_figure",

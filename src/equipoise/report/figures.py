@@ -6,10 +6,9 @@ import io
 import re
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from importlib.util import find_spec
 from typing import Any
 
-from equipoise.errors import MissingExtra
+from equipoise.extras import need
 from equipoise.report.document import Figure
 
 # Drawn in these colours, which the page's own take the place of: light and dark, screen and paper.
@@ -58,14 +57,6 @@ _STYLE: dict[str, Any] = {
 }
 
 
-def can_plot() -> bool:
-    """Whether matplotlib, an optional dependency, is installed."""
-    try:
-        return find_spec("matplotlib") is not None
-    except ValueError:  # what find_spec makes of a module that was blocked
-        return False
-
-
 def report_style() -> AbstractContextManager[None]:
     """Matplotlib settings of reports, whatever the user's own are."""
     import matplotlib.style
@@ -85,8 +76,7 @@ def new_figure(
     >>> figure.image.startswith("<svg")
     True
     """
-    if not can_plot():
-        raise MissingExtra("matplotlib is not installed", hint="pip install 'equipoise[plot]'")
+    need("matplotlib")
     from matplotlib.figure import Figure as Canvas
 
     with report_style():

@@ -5,13 +5,13 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Sequence
-from importlib.util import find_spec
 from pathlib import Path
 
-from equipoise.files import not_writable, write_whole
+from equipoise.extras import is_installed
+from equipoise.files import make_folder, write_whole
 from equipoise.lab.replay import ReplayResult
-from equipoise.lab.result import SimulationResult
-from equipoise.lab.table import Table
+from equipoise.lab.results.simulation import SimulationResult
+from equipoise.lab.results.table import TidyTable
 from equipoise.report.document import Report
 from equipoise.report.html import render
 from equipoise.report.replay import replay_report
@@ -42,10 +42,7 @@ def write_report(
         content = simulation_report(content, title=title or "Simulation report", again=again)
     path = Path(path)
     page = render(content)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise not_writable(path, error, _ELSEWHERE) from None
+    make_folder(path.parent, hint=_ELSEWHERE)
     write_whole(path, page, hint=_ELSEWHERE)
     return path
 
@@ -68,7 +65,7 @@ def write_replays(
     report = write_report(folder / "report.html", replay_report(results, again=again))
     rows = [(result.table.budget, *row.values()) for result in results for row in result.losses().records()]
     columns = ["budget", *results[0].losses().columns]
-    table = _write_table(folder / "losses", Table(columns, rows, results[0].metadata))
+    table = _write_table(folder / "losses", TidyTable(columns, rows, results[0].metadata))
     archives = []
     for result in results:
         archives.append(folder / f"result-{result.table.budget}.npz")
@@ -76,8 +73,8 @@ def write_replays(
     return [report, table, *archives]
 
 
-def _write_table(path: Path, table: Table) -> Path:
-    if find_spec("pyarrow") is not None:
+def _write_table(path: Path, table: TidyTable) -> Path:
+    if is_installed("pyarrow"):
         path = path.with_suffix(".parquet")
         table.write_parquet(path)
         return path

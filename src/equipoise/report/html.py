@@ -11,6 +11,7 @@ from itertools import groupby
 
 from equipoise.report.document import Block, Code, Figure, Report, Section, Table, Text
 from equipoise.report.figures import isolated
+from equipoise.version import __version__
 
 
 def render(report: Report) -> str:
@@ -19,8 +20,6 @@ def render(report: Report) -> str:
 
 
 def _page(report: Report) -> Iterator[str]:
-    from equipoise import __version__
-
     style = (files("equipoise.report") / "style.css").read_text(encoding="utf-8")
     yield "<!DOCTYPE html>"
     yield '<html lang="en">'

@@ -6,13 +6,13 @@ import math
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from equipoise.lab.result import Estimate
+    from equipoise.lab.results.estimate import Estimate
 
 
 def with_error(estimate: Estimate) -> str:
     """A value and its standard error, two digits of the error and no more of the value.
 
-    >>> from equipoise.lab.result import Estimate
+    >>> from equipoise.lab.results.estimate import Estimate
     >>> with_error(Estimate(0.765312, 0.008585, 2000)), with_error(Estimate(1234.5, 87.0, 10))
     ('0.7653 ± 0.0086', '1234 ± 87')
     >>> with_error(Estimate(0.0, 0.0, 10)), with_error(Estimate(0.5, float("nan"), 1))
@@ -34,11 +34,11 @@ def with_error(estimate: Estimate) -> str:
 def percent(estimate: Estimate) -> str:
     """A share with its error, in percent.
 
-    >>> from equipoise.lab.result import Estimate
+    >>> from equipoise.lab.results.estimate import Estimate
     >>> percent(Estimate(0.9501, 0.00065, 2000))
     '95.010 ± 0.065 %'
     """
-    from equipoise.lab.result import Estimate
+    from equipoise.lab.results.estimate import Estimate
 
     if not math.isfinite(estimate.value):
         return "–"

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from equipoise.core.estimates.estimators import estimator_words
+from equipoise.extras import is_installed
 from equipoise.lab.replay import ReplayResult, ReplayScenario
 from equipoise.report.document import Block, Code, Report, Section, Table, Text
-from equipoise.report.figures import can_plot
 from equipoise.report.numbers import change, with_error
 from equipoise.report.simulation import (
     counted,
@@ -55,7 +56,7 @@ def replay_report(
             "objective": objective_words(first),
             "centring": _CENTER[table.center],
             "Σ": _MOMENT[table.moment],
-            "final models": "ridge, λ = 1/n",
+            "final models": estimator_words(table.estimator, table.ridge),
             "errors after ±": "one standard error over trials",
             "unit of losses": "squared units of the targets, on rows that no policy saw",
         },
@@ -133,7 +134,7 @@ def _by_budget(results: Sequence[ReplayResult]) -> list[Block]:
         Text("Median over trials of the worst arm's error."),
         Table(["units", *names], rows),
     ]
-    if can_plot():
+    if is_installed("matplotlib"):
         from equipoise.report.replay_figures import budgets_figure
 
         blocks.append(budgets_figure(results))

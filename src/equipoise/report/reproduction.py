@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from equipoise.lab.reproduce import Finding, Reproduction, SparseResult
 from equipoise.report.document import Block, Code, Figure, Report, Section, Table, Text
+from equipoise.studies.reproduce import Finding, Reproduction, SparseResult
 
 _CAPTIONS = {
     "figure1": "Figure 1 of the paper, redrawn. Bands are two standard errors.",

@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from equipoise.core.policies import Oracle
+from equipoise.extras import is_installed
 from equipoise.lab.arena import Setting
-from equipoise.lab.result import Estimate, SimulationResult, mean_estimate
+from equipoise.lab.results.estimate import Estimate, mean_estimate
+from equipoise.lab.results.simulation import SimulationResult
 from equipoise.report.document import Block, Code, Report, Section, Table, Text
-from equipoise.report.figures import can_plot
 from equipoise.report.numbers import change, percent, with_error
 
 _LEVELS = (0.1, 0.5, 0.9, 0.99)
@@ -109,7 +110,7 @@ def loss_blocks(result: SimulationResult) -> list[Block]:
     if "recovery" in shown:
         text += " Recovery is the share of trials that chose exactly the features that matter."
     blocks: list[Block] = [Text(text), Table(["policy", *(loss.replace("_", " ") for loss in shown)], rows)]
-    if can_plot():
+    if is_installed("matplotlib"):
         from equipoise.report.simulation_figures import losses_figure, worst_figure
 
         blocks += [losses_figure(result), worst_figure(result)]
@@ -134,7 +135,7 @@ def difference_blocks(result: SimulationResult) -> list[Block]:
         "The errors are those of the differences. Below zero is better."
     )
     blocks: list[Block] = [Text(text), Table(["policy", "expected max", "median max", "mean"], rows)]
-    if can_plot():
+    if is_installed("matplotlib"):
         from equipoise.report.simulation_figures import differences_figure
 
         blocks.append(differences_figure(result))
@@ -155,7 +156,7 @@ def pull_blocks(result: SimulationResult) -> list[Block]:
     if more:
         text += f" {more} further arms are not shown."
     blocks: list[Block] = [Text(text), Table(columns, rows)]
-    if can_plot():
+    if is_installed("matplotlib"):
         from equipoise.report.simulation_figures import pulls_figure
 
         blocks.append(pulls_figure(result))

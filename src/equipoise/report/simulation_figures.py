@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from equipoise.lab.result import SimulationResult
+from equipoise.lab.results.simulation import SimulationResult
 from equipoise.report.document import Figure
 from equipoise.report.figures import DASHES, INK, MARKERS, QUIET, SERIES, new_figure
 from equipoise.report.numbers import with_error

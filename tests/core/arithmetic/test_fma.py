@@ -10,7 +10,7 @@ from other_process import GENERIC, output_of
 
 from equipoise.core.arithmetic.bits import bits_of, float_of
 from equipoise.core.arithmetic.fma import fma
-from equipoise.core.compiled import compiled
+from equipoise.core.jit.decorators import compiled
 
 numbers = st.integers(-(2**63), 2**63 - 1).map(float_in_python)
 

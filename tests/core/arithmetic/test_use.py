@@ -21,8 +21,8 @@ LAB = (
 )
 # Files whose numbers people read and nothing goes on from.
 PRINTED = {
-    "core/ellipsoid.py": "confidence sets",
-    "core/fitted.py": "intervals and predictions of a finished fit",
+    "core/estimates/ellipsoid.py": "confidence sets",
+    "core/estimates/arm_estimate.py": "intervals and predictions of a finished fit",
     **{
         f"core/theory/{name}.py": "bounds of the theory"
         for name in ("concentration", "conditions", "recovery", "regret", "ridge", "sparse", "support")
@@ -36,17 +36,17 @@ WHOLE, QUANTILES = "sums of whole numbers", "quantiles and p values of intervals
 # File, function and what is used there: the reason why it may be.
 ALLOWED = {
     ("core/arithmetic/sums.py", "exact_sum", "fsum"): "exact, then rounded once",
-    ("core/intervals.py", "t_quantile", "from scipy.special"): QUANTILES,
-    ("core/intervals.py", "variance_interval", "from scipy.special"): QUANTILES,
-    ("core/intervals.py", "variance_upper_bound", "from scipy.special"): QUANTILES,
-    ("core/lanes.py", "aligned_zeros", "prod"): WHOLE,
-    ("core/roster.py", "exhausted", "sum"): WHOLE,
-    ("core/roster.py", "remaining_units", "sum"): WHOLE,
+    ("core/estimates/intervals.py", "t_quantile", "from scipy.special"): QUANTILES,
+    ("core/estimates/intervals.py", "variance_interval", "from scipy.special"): QUANTILES,
+    ("core/estimates/intervals.py", "variance_upper_bound", "from scipy.special"): QUANTILES,
+    ("core/arithmetic/lanes.py", "aligned_zeros", "prod"): WHOLE,
+    ("core/experiment/roster.py", "exhausted", "sum"): WHOLE,
+    ("core/experiment/roster.py", "remaining_units", "sum"): WHOLE,
     ("core/sparse/criteria.py", "_by_stability", "random"): "words of PCG64, which NumPy promises for good",
     ("core/sparse/standardised.py", "standardise", "cumsum"): WHOLE,
-    ("core/stages.py", "_grown", "sum"): WHOLE,
-    ("core/support.py", "examine_support", "from scipy.special"): QUANTILES,
-    ("core/support.py", "examine_support", "log"): QUANTILES,
+    ("core/stages/stage.py", "_grown", "sum"): WHOLE,
+    ("core/estimates/support.py", "examine_support", "from scipy.special"): QUANTILES,
+    ("core/estimates/support.py", "examine_support", "log"): QUANTILES,
     ("lab/verdict.py", "new_judge", "from scipy.special"): QUANTILES,
 }
 
@@ -96,7 +96,7 @@ def test_what_is_no_offence():
 
 @pytest.mark.parametrize("delta", [0.05, 0.3, 1e-8])
 def test_chi_square_widths(delta):
-    problem = eq.Problem(2, 3, 40)
+    problem = eq.Problem(2, 3, budget=40)
     settings = eq.TraceUCB(width="chi-square", delta=delta).settings(problem)
     assert settings[2] == 40.0
     assert settings[3:].tolist() == (np.arange(1, 41) / chi_square_quantiles(40, delta)).tolist()
@@ -107,7 +107,7 @@ def test_whitener_of_any_moment(dim, seed):
     rng = np.random.default_rng(seed)
     root = rng.normal(size=(dim + 2, dim)) * np.exp(rng.normal(size=dim) * 20.0)
     moment = root.T @ root
-    lower = eq.Problem(1, dim, dim + 1, moment).whitener()
+    lower = eq.Problem(1, dim, budget=dim + 1, moment=moment).whitener()
     scale = np.sqrt(np.diag(moment))
     np.testing.assert_allclose(
         lower @ lower.T / scale / scale[:, None], moment / scale / scale[:, None], atol=1e-13
@@ -118,8 +118,8 @@ def test_moments_that_are_nearly_singular():
     def moment(gap):
         return [[1.0, 1.0 - gap], [1.0 - gap, 1.0]]
 
-    assert eq.Problem(1, 2, 3, moment(1e-12)).whitener() is not None
+    assert eq.Problem(1, 2, budget=3, moment=moment(1e-12)).whitener() is not None
     with pytest.raises(InvalidMoment, match="never varies"):
-        eq.Problem(1, 2, 3, moment(1e-16))
+        eq.Problem(1, 2, budget=3, moment=moment(1e-16))
     with pytest.raises(InvalidMoment, match="never varies"):
-        eq.Problem(1, 3, 4, np.ones((3, 3)) + np.diag([0.0, 0.0, 1.0]))
+        eq.Problem(1, 3, budget=4, moment=np.ones((3, 3)) + np.diag([0.0, 0.0, 1.0]))

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import equipoise as eq
-from equipoise.core.compiled import call_score, compile_score, compiled
+from equipoise.core.arms.state import ARM, TRIAL
+from equipoise.core.choice.scoring import call_score, compile_score
 from equipoise.core.jit.bounded import bounded
-from equipoise.core.layout import ARM, TRIAL
+from equipoise.core.jit.decorators import compiled
 from equipoise.errors import InvalidPolicy
 
 

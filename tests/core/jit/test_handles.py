@@ -6,8 +6,8 @@ import numba
 import numpy as np
 import pytest
 
-from equipoise.core.compiled import compiled, inlined
-from equipoise.core.handles import Handle, handled
+from equipoise.core.jit.decorators import compiled, inlined
+from equipoise.core.jit.handles import Handle, handled
 
 
 @handled

@@ -7,8 +7,8 @@ import numba
 import numpy as np
 import pytest
 
-from equipoise.core.compiled import compiled, inlined
-from equipoise.core.handles import handled
+from equipoise.core.jit.decorators import compiled, inlined
+from equipoise.core.jit.handles import handled
 from equipoise.core.jit.kernel import Kernel
 from equipoise.core.jit.sources import is_stamped
 
@@ -94,7 +94,7 @@ def test_a_call_is_never_tried_again():
 
 
 def test_only_sources_of_this_package_are_kept_on_disk():
-    from equipoise.core.arms import settle
+    from equipoise.core.arms.least_squares import settle
 
     assert is_stamped(settle.py_func)
     assert not is_stamped(_sum_scaled.py_func)

@@ -13,15 +13,15 @@ import pytest
 import equipoise
 from equipoise.core.jit import storage
 
-# Prints ‖Rg‖² as a kernel that takes in core/factor.py computes it, and how it came about.
+# Prints ‖Rg‖² as a kernel that takes in core/arms/factor.py computes it, and how it came about.
 PROGRAM = """
 import numpy as np
 from equipoise.core.jit import storage
 written = []
 write = storage.write
 storage.write = lambda key, payload: (written.append(key), write(key, payload))
-from equipoise.core.layout import new_state
-from equipoise.core.whitening import weighted_square
+from equipoise.core.arms.state import new_state
+from equipoise.core.arms.whitening import weighted_square
 ones = np.ones(2)
 state = new_state(dim=2, budget=9, money=9.0, exponent=1.0, weights=ones, costs=ones, floors=0 * ones,
     caps=np.inf * ones, order=np.arange(2), whitener=None, learns_moment=True, forced_start=True,
@@ -85,19 +85,23 @@ def test_a_change_in_a_helper_alone_is_noticed(package):
     assert _run(package) == COMPILED
     # The loop over the triangle in squared_length_through, which weighted_square takes in.
     _replace(
-        package / "equipoise/core/factor.py", "entry += upper[r, k] * g[k]", "entry -= upper[r, k] * g[k]"
+        package / "equipoise/core/arms/factor.py",
+        "entry += upper[r, k] * g[k]",
+        "entry -= upper[r, k] * g[k]",
     )
-    _replace(package / "equipoise/core/factor.py", "total += entry * entry", "total -= entry * entry")
+    _replace(package / "equipoise/core/arms/factor.py", "total += entry * entry", "total -= entry * entry")
     assert _run(package) == "-8.0 1"
-    _replace(package / "equipoise/core/factor.py", "total -= entry * entry", "total += entry * entry")
+    _replace(package / "equipoise/core/arms/factor.py", "total -= entry * entry", "total += entry * entry")
     _replace(
-        package / "equipoise/core/factor.py", "entry -= upper[r, k] * g[k]", "entry += upper[r, k] * g[k]"
+        package / "equipoise/core/arms/factor.py",
+        "entry -= upper[r, k] * g[k]",
+        "entry += upper[r, k] * g[k]",
     )
     assert _run(package) == FOUND
 
 
 def test_nothing_is_written_if_sources_change_after_the_import(package):
-    factor = package / "equipoise/core/factor.py"
+    factor = package / "equipoise/core/arms/factor.py"
     change = f"import equipoise.core.jit.sources\nopen({str(factor)!r}, 'a').write('# changed')\n"
     assert _run(package, change + PROGRAM) == COMPILED
     assert not _kernels(package)

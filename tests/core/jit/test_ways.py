@@ -10,7 +10,7 @@ FIRST_SCORES = """
 import numpy as np
 import equipoise as eq
 from equipoise.core.jit import ways
-experiment = eq.Experiment(eq.Problem(3, 2, 30), eq.TraceUCB(), seed=5)
+experiment = eq.Experiment(eq.Problem(3, 2, budget=30), eq.TraceUCB(), seed=5)
 for k in range(12):
     unit = experiment.ask([1.0, np.sin(k)])
     experiment.tell(unit.id, np.cos(3.0 * k))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import equipoise as eq
 from equipoise.lab.replay import replay_budgets
 from equipoise.lab.replay.saved import UniformCurve
-from equipoise.lab.result import Estimate
+from equipoise.lab.results.estimate import Estimate
 
 POLICIES = ["uniform", "oracle", "trace-ucb"]
 
@@ -175,7 +175,8 @@ def test_difficult_tables(kind, moment):
     redundant = {"duplicate column": ("x3",), "one-hot": ("x6",)}.get(kind, ())
     assert found.table.redundant == redundant
     if kind.startswith("constant target"):
-        assert found["uniform"].errors[:, 1].max() < 1e-12
+        # The intercept is shrunk by 1/n, and a constant has no noise to speak against that.
+        assert found["uniform"].errors[:, 1].max() < 1e-8
 
 
 def test_a_redundant_column_changes_nothing():

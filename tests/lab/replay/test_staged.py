@@ -6,15 +6,14 @@ import warnings
 
 import numpy as np
 import pytest
+from single_trials import ReplayedTrials
 
 import equipoise as eq
-from equipoise.core.trial import number_trial
+from equipoise.core.stages.fresh import number_trial
 from equipoise.errors import InvalidPolicy, SupportWarning
 from equipoise.lab.replay.arena import new_arena
-from equipoise.lab.replay.staged import new_staged_bench, run_staged_trial, run_staged_trials
 from equipoise.lab.replay.table import ReplayTable
-from equipoise.lab.replay.trials import collect, deal
-from equipoise.lab.trials import new_ledger
+from equipoise.lab.running.simulate import run_policies
 
 SETTINGS = [("table", "intercept"), ("online", "intercept"), ("table", "table"), ("online", "none")]
 SPECS = [
@@ -40,12 +39,9 @@ def table(rows=400, dim=14, arms=3, seed=3) -> ReplayTable:
 @pytest.mark.parametrize(("moment", "center"), SETTINGS)
 @pytest.mark.parametrize("spec", SPECS)
 def test_the_same_bits_as_experiment(spec, moment, center):
-    arena = new_arena(table(), 150, moment=moment, center=center)
-    bench, ledger = new_staged_bench(arena, eq.parse_policy(spec), 11), new_ledger(1, 3)
-    run_staged_trials(bench, 5, ledger)
-    stage = run_staged_trial(bench, 5)
-    dealt = bench.deck.order[:150].copy()
-    collect(bench.deck)
+    arena = new_arena(table(), 150, moment=moment, center=center, estimator="ridge")
+    bench = ReplayedTrials(arena, eq.parse_policy(spec), 11)
+    ledger, stage, dealt = bench.run(5), bench.stage, bench.dealt
     targets = arena.rows.targets - (arena.fit.target_shift if center == "table" else 0.0)
     experiment = eq.Experiment(arena.problem(), bench.policy, seed=11)
     number_trial(experiment._state, experiment.problem, 5)
@@ -66,7 +62,7 @@ def test_the_same_bits_as_experiment(spec, moment, center):
         contexts = np.column_stack([np.ones(400), contexts])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SupportWarning)
-        estimates = experiment.estimates(ridge=None)
+        estimates = experiment.estimates(estimator="ridge")
     for i, arm in enumerate(estimates):
         expected = np.mean((targets[held_out, i] - contexts[held_out] @ arm.coef) ** 2)
         assert ledger.errors[0, i] == pytest.approx(expected, rel=1e-8)
@@ -74,15 +70,11 @@ def test_the_same_bits_as_experiment(spec, moment, center):
 
 def test_trials_leave_the_deck_as_it_was():
     arena = new_arena(table(), 150)
-    whole, alone = new_ledger(6, 3), new_ledger(1, 3)
     policy = eq.parse_policy(SPECS[0])
-    run_staged_trials(new_staged_bench(arena, policy, 2), 0, whole)
-    run_staged_trials(new_staged_bench(arena, policy, 2), 4, alone)
-    np.testing.assert_array_equal(whole.errors[4], alone.errors[0])
-    bench = new_staged_bench(arena, policy, 2)
-    deal(bench.deck, 4)
-    collect(bench.deck)
-    np.testing.assert_array_equal(bench.deck.order, np.arange(400))
+    whole = run_policies(arena, [policy], trials=6, seed=2)[policy.spec].ledger
+    bench = ReplayedTrials(arena, policy, 2)
+    np.testing.assert_array_equal(whole.errors[4], bench.run(4).errors[0])
+    np.testing.assert_array_equal(bench.rows.order, np.arange(400))
 
 
 def test_few_columns_pay_where_few_matter():
@@ -103,4 +95,4 @@ def test_few_columns_pay_where_few_matter():
 def test_the_oracle_must_be_told_the_features():
     arena = new_arena(table(), 150)
     with pytest.raises(InvalidPolicy, match="must be told the features"):
-        run_staged_trials(new_staged_bench(arena, eq.SparseOracle(), 2), 0, new_ledger(1, 3))
+        ReplayedTrials(arena, eq.SparseOracle(), 2)

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from concurrent.futures import ProcessPoolExecutor
-from importlib import import_module
 
 import numpy as np
 import pytest
 from built_in import ONE_STAGE
+from single_trials import ReplayedTrials
 
 import equipoise as eq
-from equipoise.core.trial import number_trial
+from equipoise.core.stages.fresh import number_trial
 from equipoise.lab.replay.arena import new_arena
+from equipoise.lab.replay.rows import deal
 from equipoise.lab.replay.table import ReplayTable
-from equipoise.lab.replay.trials import collect, deal, new_bench, run_trials
-from equipoise.lab.simulate import run_policies
-from equipoise.lab.trials import new_ledger
+from equipoise.lab.running import simulate as running
+from equipoise.lab.running.simulate import run_policies
 
 SPECS = list(ONE_STAGE)
 SETTINGS = [("table", "intercept"), ("online", "intercept"), ("table", "table"), ("online", "none")]
@@ -32,23 +32,23 @@ def ratings(rows=300, dim=4, arms=3, seed=3) -> ReplayTable:
     return ReplayTable("ratings", contexts, targets, tuple(names[0]), tuple(names[1]))
 
 
-def bench_of(arena, policy, seed):
-    return new_bench(arena.rows, arena.fit, arena.problem(), policy, arena.noise, seed)
-
-
 @pytest.mark.parametrize(("moment", "center"), SETTINGS)
 @pytest.mark.parametrize("spec", SPECS)
 def test_the_same_bits_as_experiment(spec, moment, center):
     """Same rows: the same arms; and held-out errors of the very models that Experiment reports."""
     table = ratings()
     arena = new_arena(
-        table, 90, moment=moment, center=center, objective="mean", weights={"y1": 2.0, "y2": 0.5}
+        table,
+        90,
+        moment=moment,
+        center=center,
+        estimator="ridge",
+        objective="mean",
+        weights={"y1": 2.0, "y2": 0.5},
     )
     policy = eq.parse_policy(spec)
-    bench, ledger = bench_of(arena, policy, seed=11), new_ledger(1, 3)
-    run_trials(bench, 5, ledger)
-    deal(bench.deck, 5)
-    dealt = bench.deck.order[:90]
+    bench = ReplayedTrials(arena, policy, seed=11)
+    ledger, dealt = bench.run(5), bench.dealt
     assert len(set(dealt.tolist())) == 90
     contexts, targets = plain_columns(table, arena, center)
     experiment = eq.Experiment(arena.problem(), policy.informed(arena.noise), seed=11)
@@ -66,7 +66,7 @@ def test_the_same_bits_as_experiment(spec, moment, center):
     assert ledger.counts[0].tolist() == list(experiment.counts.values())
     np.testing.assert_array_equal(bench.state.coefs, experiment._state.coefs)
     held_out = np.setdiff1d(np.arange(table.rows), dealt)
-    for i, arm in enumerate(experiment.estimates(ridge=None)):
+    for i, arm in enumerate(experiment.estimates(estimator="ridge")):
         expected = np.mean((targets[held_out, i] - contexts[held_out] @ arm.coef) ** 2)
         assert ledger.errors[0, i] == pytest.approx(expected, rel=1e-9)
 
@@ -90,7 +90,9 @@ def test_precise_where_numbers_are_large_and_differences_small(offset):
         "moved", plain.contexts + offset, plain.targets - offset, plain.context_names, plain.target_names
     )
     found = [
-        run_policies(new_arena(table, 100), ["uniform"], trials=20, seed=2)["uniform"].ledger.errors
+        run_policies(new_arena(table, 100, estimator="ridge"), ["uniform"], trials=20, seed=2)[
+            "uniform"
+        ].ledger.errors
         for table in (plain, moved)
     ]
     np.testing.assert_allclose(found[1], found[0], rtol=1e-5)
@@ -104,7 +106,9 @@ def test_where_numbers_start_does_not_matter_with_an_intercept(policy, moment):
         "moved", plain.contexts + 64.0, plain.targets - 32.0, plain.context_names, plain.target_names
     )
     one, other = (
-        run_policies(new_arena(table, 80, moment=moment), [policy], trials=20, seed=2)[policy].ledger
+        run_policies(new_arena(table, 80, moment=moment, estimator="ridge"), [policy], trials=20, seed=2)[
+            policy
+        ].ledger
         for table in (plain, moved)
     )
     np.testing.assert_array_equal(other.counts, one.counts)
@@ -113,11 +117,10 @@ def test_where_numbers_start_does_not_matter_with_an_intercept(policy, moment):
 
 def test_the_last_row_alone_measures():
     table = ratings(rows=40)
-    arena = new_arena(table, 39, center="none")
-    bench, ledger = bench_of(arena, eq.Uniform(), 0), new_ledger(1, 3)
-    run_trials(bench, 7, ledger)
-    deal(bench.deck, 7)
-    row = bench.deck.order[39]
+    arena = new_arena(table, 39, center="none", estimator="ridge")
+    bench = ReplayedTrials(arena, eq.Uniform(), 0)
+    ledger = bench.run(7)
+    [row] = set(range(40)) - set(bench.dealt.tolist())
     for i in range(3):
         mine = bench.state.rows["arm"] == i
         x, y = bench.state.contexts[mine], bench.state.outcomes[mine]
@@ -127,14 +130,15 @@ def test_the_last_row_alone_measures():
 
 def test_rows_are_dealt_fairly_and_the_deck_is_put_back():
     arena = new_arena(ratings(rows=12), 5)
-    deck = bench_of(arena, eq.Uniform(), 4).deck
+    rows = ReplayedTrials(arena, eq.Uniform(), 4).rows
     counts = np.zeros((5, 12))
-    trials = 12_000
-    for trial in range(trials):
-        deal(deck, trial)
-        counts[np.arange(5), deck.order[:5]] += 1
-        collect(deck)
-        assert (deck.order == np.arange(12)).all()
+    trials, block = 12_000, len(rows.dealt)
+    for first in range(0, trials, block):
+        count = min(block, trials - first)
+        deal(rows, 4, first, count)
+        for dealt in rows.dealt[:count]:
+            counts[np.arange(5), dealt] += 1
+        assert (rows.order == np.arange(12)).all()
     # Every place meets every row equally often. 60 binomial counts, each within 6 standard errors:
     # fails by chance less than once in 10⁶ seeds, and the seed is fixed.
     expected = trials / 12
@@ -145,9 +149,9 @@ def test_small_budgets_are_prefixes_of_large_ones():
     table = ratings()
     dealt = {}
     for budget in (20, 80):
-        deck = bench_of(new_arena(table, budget), eq.Uniform(), 9).deck
-        deal(deck, 3)
-        dealt[budget] = deck.order[:budget].copy()
+        bench = ReplayedTrials(new_arena(table, budget), eq.Uniform(), 9)
+        bench.run(3)
+        dealt[budget] = bench.dealt
     assert (dealt[80][:20] == dealt[20]).all()
 
 
@@ -156,7 +160,7 @@ def test_workers_and_chunks_do_not_matter(chunk, monkeypatch):
     arena = new_arena(ratings(), 60)
     policies = ["uniform", "trace-ucb"]
     expected = run_policies(arena, policies, trials=30, seed=5, workers=1)
-    monkeypatch.setattr(import_module("equipoise.lab.simulate"), "_DECISIONS_A_CHUNK", chunk * 60)
+    monkeypatch.setattr(running, "_DECISIONS_A_CHUNK", chunk * 60)
     found = run_policies(arena, policies, trials=30, seed=5, workers=3)
     for name in policies:
         np.testing.assert_array_equal(found[name].ledger.errors, expected[name].ledger.errors)

@@ -13,9 +13,11 @@ processors, compilers and systems give the same bits.
 ``power``         ``power``
 ``gamma``         ``log_gamma``
 ``quantiles``     ``chi_square_quantiles``
-``normal``        standard normals from random words
+``lanes``         four numbers at a time, in a written order
 ``linear``        cross-products, Cholesky factors, triangular systems
+``solving``       small linear systems inside kernels
 ``sums``          ``exact_sum``, for a few numbers in plain Python
+``numerics``      ``NUMERICS``: which bits this version computes
 ================  ==================================================================================
 """
 

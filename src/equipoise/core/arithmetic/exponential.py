@@ -17,7 +17,7 @@ import numpy as np
 from equipoise.core.arithmetic.bits import bits_of, float_of
 from equipoise.core.arithmetic.fma import fma
 from equipoise.core.arithmetic.tables import POWERS, STEP_FIRST, STEP_REST, STEPS_PER_UNIT
-from equipoise.core.compiled import compiled, inlined
+from equipoise.core.jit.decorators import compiled, inlined
 
 # Added to a number, it leaves the nearest whole number in the last bits.
 _ROUNDER, _ROUNDER_BITS = 1.5 * 2.0**52, 0x4338000000000000

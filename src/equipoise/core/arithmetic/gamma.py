@@ -13,7 +13,7 @@ import numpy as np
 
 from equipoise.core.arithmetic.fma import fma
 from equipoise.core.arithmetic.logarithm import log
-from equipoise.core.compiled import compiled
+from equipoise.core.jit.decorators import compiled
 
 _LEAST = 8.0
 # ½·log 2π − ½

@@ -11,9 +11,9 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from equipoise.core.compiled import compiled
-from equipoise.core.lanes import WIDTH, add_product, aligned_zeros, load, spread, store
-from equipoise.core.layout import Matrix, Vector
+from equipoise.core.arithmetic.lanes import WIDTH, add_product, aligned_zeros, load, spread, store
+from equipoise.core.arrays import Matrix, Vector
+from equipoise.core.jit.decorators import compiled
 
 # Rows of both matrices that stay in the cache while their products are added up.
 _BLOCK = 128
@@ -106,6 +106,13 @@ def scaled_cholesky(matrix: npt.ArrayLike, least_pivot: float = 0.0) -> Matrix |
         scale = np.sqrt(np.diag(values))
         lower = cholesky(values / scale / scale[:, None], least_pivot)
     return None if lower is None else lower * scale[:, None]
+
+
+def root_of(moment: Matrix) -> Matrix:
+    """Lower C with Σ = CCᵀ, of a Σ that was checked before."""
+    lower = scaled_cholesky(moment)
+    assert lower is not None, "problems, scenarios and tables accept no other Σ"
+    return lower
 
 
 def solve_lower(lower: npt.ArrayLike, right: npt.ArrayLike) -> npt.NDArray[np.float64]:

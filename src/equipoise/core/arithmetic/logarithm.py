@@ -21,7 +21,7 @@ import numpy as np
 from equipoise.core.arithmetic.bits import bits_of, float_of
 from equipoise.core.arithmetic.fma import fma
 from equipoise.core.arithmetic.tables import LOG2_FIRST, LOG2_REST, LOGARITHMS
-from equipoise.core.compiled import compiled, inlined
+from equipoise.core.jit.decorators import compiled, inlined
 
 _START = 0x3FE6A80000000000  # the bits of 1 − 149.5/512, where the first interval begins
 _SMALLEST_NORMAL, _LARGEST = 2.0**-1022, 1.7976931348623157e308

@@ -15,8 +15,8 @@ from equipoise.core.arithmetic.bits import bits_of
 from equipoise.core.arithmetic.exponential import LARGEST, SMALLEST, exp_parts, scaled
 from equipoise.core.arithmetic.fma import fma
 from equipoise.core.arithmetic.logarithm import log_parts
-from equipoise.core.compiled import compiled
-from equipoise.core.layout import Vector
+from equipoise.core.arrays import Vector
+from equipoise.core.jit.decorators import compiled
 
 # From here on all floating-point numbers are even.
 _EVEN = 2.0**53

@@ -28,8 +28,8 @@ import numpy as np
 
 from equipoise.core.arithmetic.exponential import exp
 from equipoise.core.arithmetic.logarithm import log, log1p
-from equipoise.core.compiled import compiled
-from equipoise.core.layout import Vector
+from equipoise.core.arrays import Vector
+from equipoise.core.jit.decorators import compiled
 
 # Upper half of the eight points on [0, 1], the others mirror them, and their weights.
 POINTS = np.array([0.591717321247825, 0.7627662049581645, 0.8983332387068134, 0.9801449282487681])

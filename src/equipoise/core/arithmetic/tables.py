@@ -14,7 +14,7 @@ from math import isqrt, ldexp
 
 import numpy as np
 
-from equipoise.core.layout import Matrix
+from equipoise.core.arrays import Matrix
 
 INTERVALS, ONE = 256, 149
 """How many intervals of fractions there are, and which one has 1 in its middle."""

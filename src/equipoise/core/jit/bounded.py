@@ -1,7 +1,7 @@
 """Numbers that compiled code reads by their place, and that know where they end.
 
-They go by their address, which costs nothing a call, and how many there are stands first. A function opens them
-once, and then knows; a place outside holds not a number, whatever memory is there.
+They go by their address, which costs nothing a call, and how many there are stands first. A function opens
+them once, and then knows; a place outside holds not a number, whatever memory is there.
 """
 
 from __future__ import annotations

@@ -117,7 +117,7 @@ class _PartLibrary(codegen.JITCodeLibrary):
 
 class _KernelLibrary(codegen.JITCodeLibrary):
     # Loops are either vectors by design (see lanes.py) or short or rare. To unroll them and to look for more
-    # vectors takes long, and few run faster for it: benchmarks/startup.py and lab_speed.py show both.
+    # vectors takes long, and few run faster for it: startup.py and lab.py in benchmarks/speed show both.
     unrolls = False
 
     def finalize(self) -> None:

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from equipoise.core.arithmetic.logarithm import log
-from equipoise.core.layout import Vector
-from equipoise.core.policies.published import PublishedWidthPolicy
-from equipoise.core.policy import register
-from equipoise.core.problem import Problem
-from equipoise.core.widths import need
+from equipoise.core.arms.widths import need
+from equipoise.core.arrays import Vector
+from equipoise.core.policies.base.policy import register
+from equipoise.core.policies.base.published import PublishedWidthPolicy
+from equipoise.core.problem.problem import Problem
 
 
 @register("b-as")

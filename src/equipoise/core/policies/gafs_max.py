@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from equipoise.core.layout import Vector
-from equipoise.core.policy import Policy, register
-from equipoise.core.problem import Problem
-from equipoise.core.widths import is_number, need
+from equipoise.core.arms.widths import is_number, need
+from equipoise.core.arrays import Vector
+from equipoise.core.policies.base.policy import Policy, register
+from equipoise.core.problem.problem import Problem
 from equipoise.errors import InvalidPolicy
 
 

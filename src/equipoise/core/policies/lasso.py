@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from equipoise.core.layout import Matrix, Vector
+from equipoise.core.arrays import Matrix, Vector
+from equipoise.core.policies.base.policy import Policy, register
+from equipoise.core.policies.base.staged import StagedPolicy
 from equipoise.core.policies.oracle import Oracle
-from equipoise.core.policy import Policy, register
-from equipoise.core.problem import Problem
+from equipoise.core.problem.problem import Problem
 from equipoise.core.sparse import fit_lasso
-from equipoise.core.staged import StagedPolicy
 from equipoise.errors import InvalidPolicy
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from equipoise.core.layout import Vector
-from equipoise.core.policy import Policy, register
-from equipoise.core.problem import Problem
+from equipoise.core.arrays import Vector
+from equipoise.core.policies.base.policy import Policy, register
+from equipoise.core.problem.problem import Problem
 from equipoise.core.theory.static import checked_noise, optimal_allocation, optimal_shares
 from equipoise.errors import InvalidArgument, InvalidPolicy
 

@@ -6,11 +6,11 @@ import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from equipoise.core.policies.features import checked_columns, checked_features
+from equipoise.core.policies.base.features import checked_columns, checked_features
+from equipoise.core.policies.base.policy import Policy, register
+from equipoise.core.policies.base.staged import Columns, StagedPolicy
 from equipoise.core.policies.oracle import Oracle
-from equipoise.core.policy import Policy, register
-from equipoise.core.problem import Problem
-from equipoise.core.staged import Columns, StagedPolicy
+from equipoise.core.problem.problem import Problem
 from equipoise.errors import InvalidPolicy
 
 

@@ -9,18 +9,18 @@ import numpy as np
 import numpy.typing as npt
 
 from equipoise.core.arithmetic.sums import exact_sum
-from equipoise.core.layout import Matrix, Vector
-from equipoise.core.policies.bounded import BoundedPolicy
-from equipoise.core.policies.features import checked_columns, checked_count, checked_features
+from equipoise.core.arms.widths import is_number
+from equipoise.core.arrays import Matrix, Vector
+from equipoise.core.policies.base.features import checked_columns, checked_count, checked_features
+from equipoise.core.policies.base.policy import Policy, register
+from equipoise.core.policies.base.screening import default_screening
+from equipoise.core.policies.base.staged import Columns, StagedPolicy
+from equipoise.core.policies.base.ucb import BoundedPolicy
 from equipoise.core.policies.trace_gain import TraceGain
 from equipoise.core.policies.trace_ucb import TraceUCB
-from equipoise.core.policy import Policy, register
-from equipoise.core.problem import Problem
-from equipoise.core.screening import default_screening
+from equipoise.core.problem.costs import covers
+from equipoise.core.problem.problem import Problem
 from equipoise.core.sparse import BY_SPARSITY, CRITERIA, Recovery, recover_support
-from equipoise.core.staged import Columns, StagedPolicy
-from equipoise.core.terms import covers
-from equipoise.core.widths import is_number
 from equipoise.errors import BudgetTooSmall, InvalidPolicy
 
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from equipoise.core.layout import Vector
-from equipoise.core.policy import Policy, register
-from equipoise.core.problem import Problem
-from equipoise.core.widths import is_number, need
+from equipoise.core.arms.widths import is_number, need
+from equipoise.core.arrays import Vector
+from equipoise.core.policies.base.policy import Policy, register
+from equipoise.core.problem.problem import Problem
 from equipoise.errors import InvalidPolicy
 
 
@@ -22,7 +22,7 @@ class TraceGain(Policy):
 
     T = Tr(ΣS⁻¹), gain is what the context would take off it, and T²/(d(1 + T)) is what a typical
     context would. u is the arm's σ̂² pooled with those of the other arms as far as they resemble each
-    other, raised by 1 + caution/f where it rests on f degrees of freedom. docs/trace-gain.md derives
+    other, raised by 1 + caution/f where it rests on f degrees of freedom. docs/policies/trace-gain.md derives
     all of it.
 
     Parameters

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from equipoise.core.layout import Vector
-from equipoise.core.policy import Policy, register
+from equipoise.core.arrays import Vector
+from equipoise.core.policies.base.policy import Policy, register
 
 
 @register("uniform")

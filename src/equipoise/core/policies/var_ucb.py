@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from equipoise.core.layout import Vector
-from equipoise.core.policies.bounded import BoundedPolicy
-from equipoise.core.policy import register
-from equipoise.core.widths import need, noise_bound
+from equipoise.core.arms.widths import need, noise_bound
+from equipoise.core.arrays import Vector
+from equipoise.core.policies.base.policy import register
+from equipoise.core.policies.base.ucb import BoundedPolicy
 
 
 @register("var-ucb")

@@ -7,9 +7,9 @@ limit. Whether it is better than what descent has reached is for the caller to s
 
 from __future__ import annotations
 
-from equipoise.core.compiled import compiled
-from equipoise.core.layout import Matrix, Vector
-from equipoise.core.solving import cholesky_solve
+from equipoise.core.arithmetic.solving import cholesky_solve
+from equipoise.core.arrays import Matrix, Vector
+from equipoise.core.jit.decorators import compiled
 
 DEPTH = 5
 """Steps that are combined."""

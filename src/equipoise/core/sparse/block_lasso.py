@@ -15,9 +15,9 @@ import math
 
 import numpy as np
 
-from equipoise.core.compiled import compiled, inlined
-from equipoise.core.lanes import WIDTH, add_product, load, spread, store, total
-from equipoise.core.layout import Vector
+from equipoise.core.arithmetic.lanes import WIDTH, add_product, load, spread, store, total
+from equipoise.core.arrays import Vector
+from equipoise.core.jit.decorators import compiled, inlined
 from equipoise.core.sparse.acceleration import DEPTH, combine
 from equipoise.core.sparse.task import Task
 

@@ -4,7 +4,7 @@
 squares what is not evident (elimination.py). The lasso lets false features in before the last true ones
 wherever contexts are correlated or rows are few; least squares, which does not shrink, tells them apart,
 and its test knows the distribution at a handful of degrees of freedom, where the penalty of the information
-criterion falls short. ``benchmarks/support_recovery.py`` compares all of them.
+criterion falls short. ``benchmarks/pages/support_recovery.py`` compares all of them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import numpy as np
 from equipoise.core.arithmetic.gamma import log_gamma
 from equipoise.core.arithmetic.logarithm import log
 from equipoise.core.arithmetic.sums import exact_sum
-from equipoise.core.layout import Matrix, Vector
+from equipoise.core.arrays import Matrix, Vector
 from equipoise.core.sparse.cross_validation import cross_validated
 from equipoise.core.sparse.elimination import eliminate
 from equipoise.core.sparse.path import Screen, screen

@@ -14,8 +14,8 @@ import numpy.typing as npt
 
 from equipoise.core.arithmetic.power import power
 from equipoise.core.arithmetic.sums import exact_sum
-from equipoise.core.compiled import compiled
-from equipoise.core.layout import Matrix, Vector
+from equipoise.core.arrays import Matrix, Vector
+from equipoise.core.jit.decorators import compiled
 from equipoise.core.sparse.block_lasso import solve
 from equipoise.core.sparse.path import active_features, weighted_task
 from equipoise.core.sparse.refit import least_squares

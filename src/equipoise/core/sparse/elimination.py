@@ -18,8 +18,8 @@ import numpy as np
 
 from equipoise.core.arithmetic.gamma import log_gamma
 from equipoise.core.arithmetic.logarithm import log, log1p
-from equipoise.core.compiled import compiled
-from equipoise.core.layout import Matrix, Vector
+from equipoise.core.arrays import Matrix, Vector
+from equipoise.core.jit.decorators import compiled
 from equipoise.core.sparse.refit import Refit, remove_feature
 
 # α of the bound.

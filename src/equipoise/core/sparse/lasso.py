@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from equipoise.core.arithmetic.logarithm import log
-from equipoise.core.layout import Matrix, Vector
+from equipoise.core.arrays import Matrix, Vector
 from equipoise.core.sparse.block_lasso import solve
 from equipoise.core.sparse.cross_validation import cross_validated, raw_coefs
 from equipoise.core.sparse.path import active_features, weighted_task

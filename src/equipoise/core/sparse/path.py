@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from equipoise.core.layout import Vector
+from equipoise.core.arrays import Vector
 from equipoise.core.sparse.block_lasso import begin, solve
 from equipoise.core.sparse.refit import Refit, add_feature, new_refit
 from equipoise.core.sparse.standardised import Integers, Standardised, spread_over_rows

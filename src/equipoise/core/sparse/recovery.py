@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from equipoise.core.layout import Vector
+from equipoise.core.arrays import Vector
 from equipoise.core.sparse.criteria import CRITERIA, Rows, eliminated
 from equipoise.core.sparse.path import Entry, first_support
 from equipoise.core.sparse.refit import Refit, add_feature, new_refit

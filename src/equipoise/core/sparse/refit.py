@@ -11,10 +11,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from equipoise.core.compiled import compiled
-from equipoise.core.handles import handled
-from equipoise.core.lanes import aligned_zeros
-from equipoise.core.layout import Matrix, Vector
+from equipoise.core.arithmetic.lanes import aligned_zeros
+from equipoise.core.arrays import Matrix, Vector
+from equipoise.core.jit.decorators import compiled
+from equipoise.core.jit.handles import handled
 from equipoise.core.sparse.standardised import Integers, Standardised, squares_by_arm
 
 Matrices = npt.NDArray[np.float64]  # [m, features, features]

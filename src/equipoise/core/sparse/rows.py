@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from equipoise.core.inputs import LARGEST
-from equipoise.core.layout import Matrix, Vector
+from equipoise.core.arrays import Matrix, Vector
+from equipoise.core.problem.inputs import LARGEST
 from equipoise.core.sparse.standardised import Integers
 from equipoise.errors import InvalidArgument
 

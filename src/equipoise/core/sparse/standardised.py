@@ -11,9 +11,17 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from equipoise.core.compiled import compiled, inlined
-from equipoise.core.lanes import WIDTH, add_product, aligned_zeros, load, padded, spread, total
-from equipoise.core.layout import Matrix, Vector
+from equipoise.core.arithmetic.lanes import (
+    WIDTH,
+    add_product,
+    aligned_zeros,
+    load,
+    padded,
+    spread,
+    total,
+)
+from equipoise.core.arrays import Matrix, Vector
+from equipoise.core.jit.decorators import compiled, inlined
 
 Integers = npt.NDArray[np.int64]
 

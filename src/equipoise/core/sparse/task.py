@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from equipoise.core.handles import handled
-from equipoise.core.layout import Matrix, Vector
+from equipoise.core.arrays import Matrix, Vector
+from equipoise.core.jit.handles import handled
 from equipoise.core.sparse.acceleration import DEPTH
 from equipoise.core.sparse.standardised import Integers, Standardised
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from equipoise.core.widths import theory_constant
+from equipoise.core.arms.widths import theory_constant
 from equipoise.errors import InvalidArgument
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy.typing as npt
 
-from equipoise.core.tables import text_table
+from equipoise.core.text_tables import text_table
 from equipoise.core.theory.recovery import smallest_above
 from equipoise.core.theory.static import checked_noise
 from equipoise.core.theory.support import (

@@ -7,10 +7,10 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from equipoise.core.layout import Vector
+from equipoise.core.arms.widths import theory_constant
+from equipoise.core.arrays import Vector
 from equipoise.core.theory.concentration import trace_constant
 from equipoise.core.theory.static import checked_noise, ideal_allocation
-from equipoise.core.widths import theory_constant
 from equipoise.errors import InvalidArgument
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from equipoise.core.layout import Matrix, Vector
+from equipoise.core.arrays import Matrix, Vector
 
 
 def ridge_loss(moment: Matrix, gram: Matrix, noise_variance: float, coef: Vector, ridge: float) -> float:

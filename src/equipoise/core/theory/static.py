@@ -10,11 +10,16 @@ import numpy.typing as npt
 
 from equipoise.core.arithmetic.power import power, powers
 from equipoise.core.arithmetic.sums import exact_sum
-from equipoise.core.layout import Vector
-from equipoise.core.limits import ROUNDING
-from equipoise.core.objective import Objective, combine, cost_discounts, norm_order, variance_exponent
-from equipoise.core.real import real_array
-from equipoise.core.terms import covers
+from equipoise.core.arrays import Vector
+from equipoise.core.problem.costs import ROUNDING, covers
+from equipoise.core.problem.objective import (
+    Objective,
+    combine,
+    cost_discounts,
+    norm_order,
+    variance_exponent,
+)
+from equipoise.core.problem.real import real_array
 from equipoise.errors import InvalidArgument
 
 Counts = npt.NDArray[np.int64]

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from equipoise.core.layout import Matrix, Vector
-from equipoise.core.problem import Problem
+from equipoise.core.arrays import Matrix, Vector
+from equipoise.core.problem.problem import Problem
 from equipoise.errors import InvalidArgument
 
 # A row sum this close to 1 is 1: γ is then 0 and not some 10⁻¹⁶ whose square would divide.

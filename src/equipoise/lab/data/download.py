@@ -11,8 +11,9 @@ from typing import Any
 from urllib.parse import SplitResult, urljoin, urlsplit
 
 from equipoise.errors import DownloadFailed, OutputNotWritable
+from equipoise.extras import library
 from equipoise.files import write_whole
-from equipoise.lab.data.extra import library
+from equipoise.version import __version__
 
 Progress = Callable[[int, int], None]
 _BLOCK = 1 << 16
@@ -208,8 +209,6 @@ def _address(url: str) -> SplitResult:
 
 def _ask(url: str, headers: dict[str, str], patience: Patience) -> Any:
     from urllib.request import getproxies, proxy_bypass  # slow to import
-
-    from equipoise import __version__
 
     urllib3 = library("urllib3")
     address = _address(url)

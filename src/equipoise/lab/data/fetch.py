@@ -10,8 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from equipoise.errors import ChecksumMismatch, OutputNotWritable, TermsNotAccepted
-from equipoise.files import write_whole
+from equipoise.errors import ChecksumMismatch, TermsNotAccepted
+from equipoise.files import make_folder, not_writable, write_whole
 from equipoise.lab.data.download import Patience, Progress, download, read_text
 from equipoise.lab.data.sources import DataFile, DataSource, cache_folder, find_source
 
@@ -77,10 +77,7 @@ def _settle_terms(source: DataSource, accept: bool) -> None:
             f"the terms of {source.name} have not been accepted",
             hint=f"'equipoise data fetch {source.name}' shows them and asks; --accept-terms accepts them",
         )
-    try:
-        mark.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise _not_writable(error) from None
+    make_folder(mark.parent, hint=_ELSEWHERE)
     write_whole(mark, source.terms + "\n", hint=_ELSEWHERE)
 
 
@@ -150,7 +147,7 @@ def _keep(part: Path, path: Path, url: str, expected: _Expected, *, new: bool) -
     try:
         part.replace(path)
     except OSError as error:
-        raise _not_writable(error) from None
+        raise not_writable(path, error, _ELSEWHERE) from None
     write_whole(_record_path(path), json.dumps(record, indent=2), hint=_ELSEWHERE)
     return FetchedFile(path, sha256, expected.checked, new=new)
 
@@ -171,7 +168,3 @@ def _record(path: Path) -> dict[str, str] | None:
 def _digest(path: Path, kind: str) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, lambda: hashlib.new(kind, usedforsecurity=False)).hexdigest()
-
-
-def _not_writable(error: OSError) -> OutputNotWritable:
-    return OutputNotWritable(f"the cache cannot be written: {error}", hint=_ELSEWHERE)

@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO
 
 from equipoise.errors import DataNotFound, InvalidData
-from equipoise.lab.unpacking import Damaged, TooLarge, limited, most_unpacked
+from equipoise.unpacking import Damaged, TooLarge, limited, most_unpacked
 
 _GZIP = b"\x1f\x8b"
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")  # the second has nothing in it

@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from equipoise.errors import InvalidData, RatingOutOfRange
+from equipoise.extras import library
 from equipoise.lab.data.dense import DenseTable, dense_table
-from equipoise.lab.data.extra import library
 from equipoise.lab.data.files import open_data
 from equipoise.lab.data.matrix import RatingMatrix
 from equipoise.lab.data.sources import PathOrName, locate

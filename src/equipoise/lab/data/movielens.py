@@ -20,7 +20,7 @@ from equipoise.lab.data.matrix import RatingMatrix
 from equipoise.lab.data.packed import CODE_BITS, item_of, pack_ratings, user_of
 from equipoise.lab.data.sources import PathOrName, locate_one
 from equipoise.lab.data.subset import Method
-from equipoise.lab.unpacking import Damaged, read_npz
+from equipoise.unpacking import Damaged, read_npz
 
 POOL = 300
 _FILES = ("ratings.csv", "ratings.dat", "u.data")

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from equipoise.errors import InvalidData, RatingOutOfRange
-from equipoise.lab.data.extra import library
+from equipoise.extras import library
 
 CODE_BITS = 4  # half stars, 1 to 10
 _ID_BITS = 30

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from equipoise.errors import DataNotFound, InvalidArgument
-from equipoise.lab.data.extra import library
+from equipoise.extras import library
 
 PathOrName = str | Path
 _JESTER = "https://eigentaste.berkeley.edu/dataset/"

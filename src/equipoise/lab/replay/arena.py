@@ -1,26 +1,24 @@
-"""A table with a budget: opens benches for policies, as a scenario does."""
+"""A table with a budget: runs trials of policies, as a scenario does."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from equipoise.core.objective import Objective
-from equipoise.core.policy import Policy
-from equipoise.core.problem import Problem
-from equipoise.core.staged import StagedPolicy
+from equipoise.core.estimates.estimators import DEFAULT, check_estimator
+from equipoise.core.policies.base.policy import Policy
+from equipoise.core.problem.objective import Objective
+from equipoise.core.problem.problem import Problem
 from equipoise.errors import BudgetTooLarge, InvalidArgument, InvalidTable
 from equipoise.lab.arena import Bench
 from equipoise.lab.replay.fit import CENTERS, TableFit, fit_table, redundant_columns
 from equipoise.lab.replay.scenario import ReplayScenario
-from equipoise.lab.replay.staged import new_staged_bench, run_staged_trials
 from equipoise.lab.replay.table import ReplayTable
-from equipoise.lab.replay.trials import new_bench, run_trials
+from equipoise.lab.replay.trials import ReplayBench
 
 MOMENTS = ("table", "online")
 
@@ -90,19 +88,16 @@ class ReplayArena:
         return Problem(
             scenario.arms,
             scenario.dim,
-            scenario.budget,
-            moment,
-            scenario.objective,
-            weights,
+            budget=scenario.budget,
+            moment=moment,
+            objective=scenario.objective,
+            weights=weights,
             allow_small_budget=True,  # policies that cannot run on one are refused by name
         )
 
-    def open(self, policy: Policy, seed: int) -> Bench:
-        """A bench for trials of ``policy``."""
-        if isinstance(policy, StagedPolicy):
-            return partial(run_staged_trials, new_staged_bench(self, policy, seed))
-        bench = new_bench(self.rows, self.fit, self.problem(), policy, self.noise, seed)
-        return partial(run_trials, bench)
+    def open(self, policies: Sequence[Policy], seed: int) -> Bench:
+        """A bench for trials of ``policies``."""
+        return ReplayBench(self, policies, seed)
 
     def with_budget(self, budget: int) -> ReplayArena:
         """The same table with another number of units."""
@@ -117,10 +112,13 @@ def new_arena(
     *,
     moment: str = "table",
     center: str = "intercept",
+    estimator: str = DEFAULT,
+    ridge: float | None = None,
     objective: Objective = "max",
     weights: Mapping[str, float] | None = None,
 ) -> ReplayArena:
     """Check the settings and find the table's moments."""
+    check_estimator(estimator, ridge)
     for name, value, known in (("moment", moment, MOMENTS), ("center", center, CENTERS)):
         if value not in known:
             raise InvalidArgument(f"{name}={value!r}", hint=f"use {', '.join(map(repr, known))}")
@@ -143,6 +141,8 @@ def new_arena(
         budget=int(budget),
         moment=moment,
         center=center,
+        estimator=estimator,
+        ridge=None if ridge is None else float(ridge),
         noise=tuple(fit.noise.tolist()),
         objective=objective,
         weights=_weights(table.target_names, weights),
@@ -165,5 +165,5 @@ def _check_budget(budget: int, table: ReplayTable) -> None:
 def _weights(targets: tuple[str, ...], weights: Mapping[str, float] | None) -> tuple[float, ...] | None:
     if weights is None:
         return None
-    vector = Problem(targets, 1, 1, weights=weights, allow_small_budget=True).weights
+    vector = Problem(targets, 1, budget=1, weights=weights, allow_small_budget=True).weights
     return tuple(vector.tolist())

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from equipoise.core.arithmetic.lanes import padded
 from equipoise.core.arithmetic.linear import (
     add_cross_products,
     add_rows,
@@ -26,9 +27,8 @@ from equipoise.core.arithmetic.linear import (
     subtract_products,
     tiled,
 )
-from equipoise.core.compiled import compiled
-from equipoise.core.lanes import padded
-from equipoise.core.layout import Matrix, Vector
+from equipoise.core.arrays import Matrix, Vector
+from equipoise.core.jit.decorators import compiled
 from equipoise.lab.replay.table import ReplayTable
 
 CENTERS = ("intercept", "table", "none")

@@ -12,8 +12,9 @@ from equipoise.errors import InvalidArgument
 from equipoise.lab.arena import Setting
 from equipoise.lab.replay.saved import UnitsSaved
 from equipoise.lab.replay.scenario import ReplayScenario
-from equipoise.lab.result import Estimate, SimulationResult
-from equipoise.lab.table import Table
+from equipoise.lab.results.estimate import Estimate
+from equipoise.lab.results.simulation import SimulationResult
+from equipoise.lab.results.table import TidyTable
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,13 +43,13 @@ class ReplayResult(SimulationResult):
             return Estimate(math.nan, math.nan, self.trials)
         return self.difference(name, oracle)
 
-    def units_saved(self) -> Table:
+    def units_saved(self) -> TidyTable:
         """Tidy table: policy, loss, saved, stderr, uniform_budget."""
         rows = [
             (name, saved.loss, saved.saved.value, saved.saved.stderr, saved.uniform_budget.value)
             for name, saved in self.saved.items()
         ]
-        return Table(["policy", "loss", "saved", "stderr", "uniform_budget"], rows, self.metadata)
+        return TidyTable(["policy", "loss", "saved", "stderr", "uniform_budget"], rows, self.metadata)
 
     def losses_of(self, name: str) -> dict[str, Estimate]:
         """All losses of one policy, by name."""

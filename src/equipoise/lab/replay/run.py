@@ -7,16 +7,19 @@ from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any
 
-from equipoise.core.objective import Objective
+from equipoise.core.estimates.estimators import DEFAULT
 from equipoise.core.policies import Uniform
-from equipoise.core.policy import Policy
+from equipoise.core.policies.base.policy import Policy
+from equipoise.core.problem.objective import Objective
 from equipoise.errors import InvalidArgument
 from equipoise.lab.replay.arena import ReplayArena, new_arena
 from equipoise.lab.replay.result import ReplayResult
 from equipoise.lab.replay.saved import UniformCurve, UnitsSaved
 from equipoise.lab.replay.table import as_table
-from equipoise.lab.result import Estimate, PolicyResult
-from equipoise.lab.simulate import Progress, check_policies, named_policies, run_policies
+from equipoise.lab.results.estimate import Estimate
+from equipoise.lab.results.policy import PolicyResult
+from equipoise.lab.running.simulate import Progress, check_policies, named_policies, run_policies
+from equipoise.version import __version__
 
 _UNIFORM = Uniform().spec
 
@@ -32,6 +35,8 @@ def replay(
     center: str = "intercept",
     missing: str = "drop",
     one_hot: bool = False,
+    estimator: str = DEFAULT,
+    ridge: float | None = None,
     objective: Objective = "max",
     weights: Mapping[str, float] | None = None,
     trials: int = 1_000,
@@ -66,6 +71,8 @@ def replay(
         ``"intercept"``: every arm learns an intercept of its own from the outcomes it has read.
         ``"table"``: contexts and targets are centred by the whole table, as in the paper, held-out
         outcomes included. ``"none"``: columns as they are.
+    estimator, ridge
+        How models are estimated from what was read, as :meth:`equipoise.Experiment.estimates` takes them.
     missing, one_hot, name
         See :func:`equipoise.as_table`.
     saved
@@ -95,6 +102,8 @@ def replay(
         center=center,
         missing=missing,
         one_hot=one_hot,
+        estimator=estimator,
+        ridge=ridge,
         objective=objective,
         weights=weights,
         trials=trials,
@@ -120,6 +129,8 @@ def replay_budgets(
     center: str = "intercept",
     missing: str = "drop",
     one_hot: bool = False,
+    estimator: str = DEFAULT,
+    ridge: float | None = None,
     objective: Objective = "max",
     weights: Mapping[str, float] | None = None,
     trials: int = 1_000,
@@ -138,7 +149,16 @@ def replay_budgets(
     if not budgets or len(set(budgets)) < len(budgets):
         raise InvalidArgument(f"budgets={list(budgets)!r}", hint="give several different numbers")
     table = as_table(data, contexts=contexts, targets=targets, missing=missing, one_hot=one_hot, name=name)
-    arena = new_arena(table, budgets[0], moment=moment, center=center, objective=objective, weights=weights)
+    arena = new_arena(
+        table,
+        budgets[0],
+        moment=moment,
+        center=center,
+        estimator=estimator,
+        ridge=ridge,
+        objective=objective,
+        weights=weights,
+    )
     arenas = [arena.with_budget(budget) for budget in budgets]
     for one in arenas:  # before the first trial, not after those of another budget
         check_policies(one, named_policies(policies), trials, seed, workers)
@@ -171,8 +191,6 @@ class _Runner:
         )
 
     def result(self, arena: ReplayArena, policies: Sequence[Policy | str], saved: bool) -> ReplayResult:
-        from equipoise import __version__
-
         found = self._run(arena, policies, f"budget-{arena.budget}")
         return ReplayResult(
             arena.scenario,

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from equipoise.lab.result import Estimate, finite
+from equipoise.lab.results.estimate import Estimate, finite
 
 # Neighbouring budgets of uniform's curve; a straight line bends little over so short a step.
 _STEP = 1.2

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from equipoise.core.objective import Objective
-from equipoise.core.problem import Problem
+from equipoise.core.estimates.estimators import DEFAULT
+from equipoise.core.problem.objective import Objective
+from equipoise.core.problem.problem import Problem
 from equipoise.errors import InvalidScenario
 
 
@@ -30,6 +31,8 @@ class ReplayScenario:
         ``"table"``: policies are told Σ of the whole table; ``"online"``: they learn it.
     center
         ``"intercept"``, ``"table"`` or ``"none"``.
+    estimator, ridge
+        How the arms' models are estimated, as ``Experiment.estimates`` takes them.
     noise
         Variance of every target around its best linear model over the whole table.
     """
@@ -45,6 +48,8 @@ class ReplayScenario:
     moment: str
     center: str
     noise: tuple[float, ...]
+    estimator: str = DEFAULT
+    ridge: float | None = None
     objective: Objective = "max"
     weights: tuple[float, ...] | None = None
 
@@ -71,15 +76,22 @@ class ReplayScenario:
         """The problem, but for Σ, which only the table has."""
         weights = None if self.weights is None else dict(zip(self.targets, self.weights, strict=True))
         return Problem(
-            self.targets, self.dim, self.budget, None, self.objective, weights, allow_small_budget=True
+            self.targets,
+            self.dim,
+            budget=self.budget,
+            moment=None,
+            objective=self.objective,
+            weights=weights,
+            allow_small_budget=True,
         )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
         values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         plain = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
-        if self.weights is None:
-            del plain["weights"]
+        for name in ("weights", "ridge"):
+            if plain[name] is None:
+                del plain[name]
         return {**plain, "dim": self.dim}
 
     @classmethod

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from equipoise.core.real import NotReal, foreign_kind
+from equipoise.core.problem.real import NotReal, foreign_kind
 from equipoise.errors import EquipoiseError, InvalidTable
-from equipoise.lab.table import library
-from equipoise.lab.unpacking import TooLarge, check_unpacked, most_unpacked
+from equipoise.extras import library
+from equipoise.unpacking import TooLarge, check_unpacked, most_unpacked
 
 Column = npt.NDArray[Any]
 Blocks = Callable[[Sequence[str]], Iterator[list[Column]]]

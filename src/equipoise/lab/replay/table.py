@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from equipoise.core.inputs import LARGEST
-from equipoise.core.layout import Matrix
-from equipoise.core.problem import is_text
-from equipoise.core.real import NotReal, real_array
+from equipoise.core.arrays import Matrix
+from equipoise.core.problem.inputs import LARGEST
+from equipoise.core.problem.problem import is_text
+from equipoise.core.problem.real import NotReal, real_array
 from equipoise.errors import InvalidArgument, InvalidTable
 from equipoise.lab.replay.sources import Column, Source, open_source
 

@@ -1,0 +1,94 @@
+"""``equipoise demo``: a simulated trial, allocated unit by unit and compared with equal shares."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+
+from equipoise.cli.options import folder_option, import_option, seed_option, value_option
+from equipoise.cli.terminal import progress_output
+from equipoise.cli.values import whole_number
+from equipoise.extras import is_installed
+from equipoise.files import make_folder
+
+BUDGET = "350"
+# Of 300 seeds, the median trial cut the worst actual error to 0.62 of uniform's; so does this one.
+SEED = "3"
+POLICY = "trace-gain"
+OUTPUT = "equipoise-demo"
+_LARGEST_BUDGET = 100_000  # some ten seconds, as long as a demo should take
+
+
+@click.command("demo", short_help="A simulated trial, compared with equal shares.")
+@click.option("--policy", default=POLICY, show_default=True, metavar="SPEC", help="See 'equipoise policies'.")
+@import_option
+@value_option(
+    "--budget",
+    whole_number("--budget", BUDGET, least=1, most=_LARGEST_BUDGET),
+    "N",
+    "Number of units.",
+    default=BUDGET,
+    show_default=True,
+)
+@seed_option(SEED, "Draws contexts, true models and noise.")
+@folder_option(OUTPUT, "the plot is saved")
+def command(policy: str, budget: int, seed: int, folder: Path) -> None:
+    """Run one simulated trial twice, with a policy and with equal shares, and compare.
+
+    Seven arms with unequal noise, ten features. Both runs see the same contexts, and the same
+    noise for the first, second, ... unit of an arm.
+    """
+    import equipoise as eq
+    from equipoise.cli.demo.plot import save_plot
+    from equipoise.cli.demo.tables import print_comparison, print_lines, print_settings
+    from equipoise.cli.demo.trial import World
+
+    # Everything that can be wrong is found before the first unit.
+    world = World(budget=budget, seed=seed)
+    chosen, uniform = world.experiment(eq.parse_policy(policy)), world.experiment(eq.Uniform())
+    plot = _plot_path(folder)
+    with _progress(2 * budget) as advance:
+        comparison = world.compare(chosen, uniform, advance)
+    # Saved before anything is printed: a reader like head may close the pipe early.
+    if plot is not None:
+        save_plot(comparison, plot, version=eq.__version__)
+    print_comparison(comparison)
+    if plot is None:
+        print_lines("No plot was saved: matplotlib is missing. To get one: pip install 'equipoise[plot]'")
+    else:
+        print_lines(f"Plot: {plot}")
+    print_settings(comparison, version=eq.__version__, again=_command_line(policy, budget, seed, folder))
+
+
+def _plot_path(folder: Path) -> Path | None:
+    """Where the plot goes, tried out; None where none can be drawn."""
+    if not is_installed("matplotlib"):
+        return None
+    return make_folder(folder, hint="choose another directory with --output DIR") / "demo.png"
+
+
+@contextmanager
+def _progress(units: int) -> Iterator[Callable[[], None]]:
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    console = progress_output()
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task("Compiling (on the first run only)", total=units)
+
+        def advance() -> None:
+            progress.update(task, advance=1, description="Allocating units")
+
+        yield advance
+
+
+def _command_line(policy: str, budget: int, seed: int, folder: Path) -> str:
+    imports = [part for where in click.get_current_context().meta["imports"] for part in ("--import", where)]
+    given = ["equipoise", "demo", *imports, "--policy", policy, "--budget", str(budget), "--seed", str(seed)]
+    if str(folder) != OUTPUT:
+        given += ["--output", str(folder)]
+    return shlex.join(given)

@@ -1,0 +1,65 @@
+"""What simulations and replays print alike: differences, units an arm, and the end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from equipoise.cli.terminal import new_table, output, print_table
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from equipoise.lab.results.simulation import SimulationResult
+
+# More rows would push the losses off the screen; the report and --json have them all.
+_MOST_ARMS = 24
+LOSSES = ("expected_max", "median_max", "mean")
+
+
+def print_differences(result: SimulationResult) -> None:
+    """Paired differences to the first policy."""
+    from equipoise.report.numbers import with_error
+
+    first, *others = result.policies
+    table = new_table("policy", "expected\nmax", "median\nmax", "mean")
+    for name in others:
+        table.add_row(name, *(with_error(result.difference(name, first, loss)) for loss in LOSSES))
+    print_table(folded(table), title=f"Difference to {first}, paired by trial")
+
+
+def print_units(result: SimulationResult) -> None:
+    """Mean units of every arm."""
+    from equipoise.report.simulation import optimal_units
+
+    optimal = optimal_units(result)
+    table = new_table("arm", "noise", *(["optimal"] if optimal else []), *result.policies)
+    pulls = [policy.pulls() for policy in result.policies.values()]
+    arms = result.scenario.arms
+    for i, arm in enumerate(arms[:_MOST_ARMS]):
+        best = [str(optimal[i])] if optimal else []
+        noise = f"{result.scenario.noise[i]:.4g}"
+        table.add_row(arm, noise, *best, *(f"{units[i].value:.1f}" for units in pulls))
+    known = "; optimal is the best static split for known noise" if optimal else ""
+    print_table(folded(table), title=f"Mean units an arm{known}")
+    if len(arms) > _MOST_ARMS:
+        output().print(f"{len(arms) - _MOST_ARMS} further arms: with --json or --output DIR\n")
+
+
+def print_end(files: Sequence[Path], settings: str, *, again: str) -> None:
+    """The files that were written, what the numbers depend on, and the line to run it again."""
+    console = output()
+    # Lines that are meant to be copied are never wrapped.
+    for file in files:
+        console.print(f"Written: {file}", soft_wrap=True)
+    console.print(settings, soft_wrap=True)
+    console.print(f"Run it again: {again}", soft_wrap=True)
+
+
+def folded(table: Table) -> Table:
+    """The table with long words on two lines."""
+    # A policy's spec can be longer than a narrow terminal is wide: it takes two lines, not an ellipsis.
+    for column in table.columns:
+        column.overflow = "fold"
+    return table

@@ -1,0 +1,12 @@
+"""``equipoise simulate``: policies on a synthetic scenario.
+
+============  ======================================
+``simulate``  the command
+``scenario``  its scenario: a file, options, or both
+``output``    what is printed
+============  ======================================
+"""
+
+from equipoise.cli.simulate.simulate import command
+
+__all__ = ["command"]

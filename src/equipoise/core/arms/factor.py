@@ -1,0 +1,207 @@
+"""Square-root least squares: S = XᵀX is never formed, only factors of it.
+
+With S⁻¹ = VVᵀ, a new context x costs one symmetric rank-one step on the right of V (Potter 1963):
+
+    f = Vᵀx,   h = 1 + fᵀf,   g = Vf = S⁻¹x,   V ← V − g fᵀ / (h + √h)
+
+V has the condition number of X, not of XᵀX, so contexts with condition number 10⁸ keep about eight
+digits where an update of S⁻¹ itself would keep none. Until S is invertible the arm holds the
+triangular factor R of S = RᵀR instead, fed by Givens rotations.
+
+All functions address one matrix inside a stack, ``factors[i, b]``, because slicing a view would cost
+more than the arithmetic at small d. Rows are padded with zeros to whole vectors (see lanes.py).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from equipoise.core.arithmetic.lanes import WIDTH, add_product, load, spread, store, total
+from equipoise.core.arrays import Matrix, Vector
+from equipoise.core.jit.decorators import compiled, inlined
+
+# Rounding leaves a pivot of about 10⁻¹⁶·√k of its column's length where columns are dependent;
+# independent ones with condition number 10⁸ stay above 10⁻¹² even in an unlucky start.
+_DEPENDENT = 1e-13
+
+Stack = npt.NDArray[np.float64]  # [m, 2, d, padded d]
+
+
+@inlined
+def gain(factors: Stack, i: int, b: int, z: Vector, f: Vector, g: Vector) -> float:
+    """Write f = Vᵀz and g = S⁻¹z; return h = 1 + zᵀS⁻¹z."""
+    h = 1.0 + project(factors, i, b, z, f)
+    width = factors.shape[3]
+    row = (2 * i + b) * z.shape[0] * width
+    for r in range(z.shape[0]):
+        entry = spread(0.0)
+        for c in range(0, width, WIDTH):
+            entry = add_product(entry, load(factors, row + c), load(f, c))
+        g[r] = total(entry)
+        row += width
+    return h
+
+
+@inlined
+def extend(factors: Stack, i: int, b: int, target: int, z: Vector, f: Vector, g: Vector) -> float:
+    """Like :func:`gain`, and write V − g fᵀ/(h + √h) into ``factors[i, target]``; it may be ``b``."""
+    h = 1.0 + project(factors, i, b, z, f)
+    scale = -1.0 / (h + np.sqrt(h))
+    dim, width = z.shape[0], factors.shape[3]
+    row = (2 * i + b) * dim * width
+    shift = (target - b) * dim * width
+    # A row is read for g and changed in one go; two rows at a time, so that sums need not wait.
+    for r in range(0, dim - 1, 2):
+        first, second = spread(0.0), spread(0.0)
+        for c in range(0, width, WIDTH):
+            first = add_product(first, load(factors, row + c), load(f, c))
+            second = add_product(second, load(factors, row + width + c), load(f, c))
+        g[r], g[r + 1] = total(first), total(second)
+        first, second = spread(g[r] * scale), spread(g[r + 1] * scale)
+        for c in range(0, width, WIDTH):
+            one, other = row + c, row + width + c
+            store(factors, one + shift, add_product(load(factors, one), first, load(f, c)))
+            store(factors, other + shift, add_product(load(factors, other), second, load(f, c)))
+        row += 2 * width
+    if dim % 2 == 1:
+        first = spread(0.0)
+        for c in range(0, width, WIDTH):
+            first = add_product(first, load(factors, row + c), load(f, c))
+        g[dim - 1] = total(first)
+        first = spread(g[dim - 1] * scale)
+        for c in range(0, width, WIDTH):
+            store(factors, row + c + shift, add_product(load(factors, row + c), first, load(f, c)))
+    return h
+
+
+@inlined
+def project(factors: Stack, i: int, b: int, z: Vector, f: Vector) -> float:
+    """Write f = Vᵀz; return zᵀS⁻¹z = fᵀf."""
+    dim, width = z.shape[0], factors.shape[3]
+    start = (2 * i + b) * dim * width
+    squares = spread(0.0)
+    # Strips of eight columns, a whole cache line of every row, then what is left.
+    pairs = width - width % (2 * WIDTH)
+    for c in range(0, pairs, 2 * WIDTH):
+        left, right = spread(0.0), spread(0.0)
+        place = start + c
+        for r in range(dim):
+            left = add_product(left, load(factors, place), spread(z[r]))
+            right = add_product(right, load(factors, place + WIDTH), spread(z[r]))
+            place += width
+        store(f, c, left)
+        store(f, c + WIDTH, right)
+        squares = add_product(add_product(squares, left, left), right, right)
+    if pairs < width:
+        left = spread(0.0)
+        place = start + pairs
+        for r in range(dim):
+            left = add_product(left, load(factors, place), spread(z[r]))
+            place += width
+        store(f, pairs, left)
+        squares = add_product(squares, left, left)
+    return total(squares)
+
+
+@compiled
+def squared_norm(factors: Stack, i: int, b: int) -> float:
+    """‖V‖² = Tr(S⁻¹)."""
+    dim, width = factors.shape[2:]
+    start = (2 * i + b) * dim * width
+    squares = spread(0.0)
+    for c in range(0, width, WIDTH):
+        column = spread(0.0)
+        for place in range(start + c, start + dim * width, width):
+            entries = load(factors, place)
+            column = add_product(column, entries, entries)
+        squares = add_product(squares, column, spread(1.0))
+    return total(squares)
+
+
+@compiled
+def squared_norm_through(upper: Matrix, factors: Stack, i: int, b: int) -> float:
+    """‖RV‖² = Tr(RᵀR S⁻¹) for an upper triangular R."""
+    dim, width = factors.shape[2:]
+    start = (2 * i + b) * dim * width
+    squares = spread(0.0)
+    for c in range(0, width, WIDTH):
+        for r in range(dim):
+            entry = spread(0.0)
+            place = start + r * width + c
+            for k in range(r, dim):
+                entry = add_product(entry, spread(upper[r, k]), load(factors, place))
+                place += width
+            squares = add_product(squares, entry, entry)
+    return total(squares)
+
+
+@compiled
+def squared_length_through(upper: Matrix, g: Vector) -> float:
+    """‖Rg‖² for an upper triangular R."""
+    dim = g.shape[0]
+    total = 0.0
+    for r in range(dim):
+        entry = 0.0
+        for k in range(r, dim):
+            entry += upper[r, k] * g[k]
+        total += entry * entry
+    return total
+
+
+@compiled
+def rotate(upper: Matrix, rotated: Vector, z: Vector, y: float) -> float:
+    """Add the row (z, y) to the triangular system R·β = q in place; return what is left of y.
+
+    ``z`` is used up. The square of the returned residual is what the row adds to RSS.
+    """
+    dim = upper.shape[0]
+    for j in range(dim):
+        # Entries too small to be squared count as zero.
+        square = upper[j, j] * upper[j, j] + z[j] * z[j]
+        if z[j] != 0.0 and square > 0.0:
+            length = np.sqrt(square)
+            cosine, sine = upper[j, j] / length, z[j] / length
+            upper[j, j] = length
+            for c in range(j + 1, dim):
+                above, below = upper[j, c], z[c]
+                upper[j, c] = cosine * above + sine * below
+                z[c] = cosine * below - sine * above
+            above = rotated[j]
+            rotated[j] = cosine * above + sine * y
+            y = cosine * y - sine * above
+    return y
+
+
+@compiled
+def invert_upper(factors: Stack, i: int, b: int, inverse: Stack) -> bool:
+    """Write R⁻¹ of the triangular ``factors[i, b]`` into ``inverse[0, 0]``.
+
+    False if a column is, up to rounding, a combination of the columns before it.
+    """
+    dim, width = factors.shape[2:]
+    for c in range(dim):
+        column = 0.0
+        for r in range(c + 1):
+            column += abs(factors[i, b, r, c])
+        if abs(factors[i, b, c, c]) <= _DEPENDENT * column:
+            return False
+    for r in range(dim - 1, -1, -1):
+        # Row r of R·R⁻¹ = I; rows below it are known.
+        pivot = 1.0 / factors[i, b, r, r]
+        for c in range(0, width, WIDTH):
+            entries = spread(0.0)
+            for k in range(r + 1, c + WIDTH if c + WIDTH < dim else dim):
+                entries = add_product(entries, spread(factors[i, b, r, k]), load(inverse, k * width + c))
+            store(inverse, r * width + c, add_product(spread(0.0), entries, spread(-pivot)))
+        inverse[0, 0, r, r] = pivot
+    return True
+
+
+@compiled
+def copy(source: Stack, i: int, b: int, target: Stack, j: int, t: int) -> None:
+    """Copy one matrix of a stack."""
+    dim = source.shape[2]
+    for r in range(dim):
+        for c in range(dim):
+            target[j, t, r, c] = source[i, b, r, c]

@@ -1,0 +1,99 @@
+"""Computing anew from the rows: where one has left, changed, or is seen in other columns.
+
+Steps in least_squares.py run forwards only. What they cannot undo is forgotten, and gone through again.
+"""
+
+from __future__ import annotations
+
+from equipoise.core.arms import factor, provisional
+from equipoise.core.arms.least_squares import extend_design, forget_design, observe, refresh_trace
+from equipoise.core.arms.state import PENDING, SET_ASIDE, TOLD, WITHDRAWN, State
+from equipoise.core.arms.whitening import whiten
+from equipoise.core.jit.decorators import compiled
+
+
+@compiled
+def withdraw(state: State, row: int) -> None:
+    """Remove a row as if the unit had never been assigned; its place in the budget stays used."""
+    if state.rows[row].status == SET_ASIDE:
+        state.arms[state.rows[row].arm].set_aside -= 1
+    state.rows[row].status = WITHDRAWN
+    if state.trial[0].learns_moment:
+        _recount_contexts(state)
+    rebuild(state, state.rows[row].arm)
+
+
+@compiled
+def clear(state: State, number: int) -> None:
+    """Forget every row: the state of trial ``number``, which has seen nothing."""
+    state.trial[0].number = number
+    state.trial[0].step = 0
+    state.trial[0].seen = 0
+    state.trial[0].mean_variance = 1.0
+    state.trial[0].moment_ready = 0
+    state.seen_factor[:, :] = 0.0
+    for i in range(state.arms.shape[0]):
+        state.arms[i].last_row = -1
+        state.arms[i].assigned = state.arms[i].set_aside = 0
+        _forget_rows(state, i)
+
+
+@compiled
+def rebuild(state: State, i: int) -> None:
+    """Compute arm i anew from its rows, in the order they were assigned."""
+    arm = state.arms[i]
+    _forget_rows(state, i)
+    for row in range(state.trial[0].step):
+        if state.rows[row].arm == i and state.rows[row].status == TOLD:
+            whiten(state.whitener, state.contexts, row, state.z)
+            extend_design(state, i, row)
+            observe(state, row, state.outcomes[row])
+    for row in range(state.trial[0].step):
+        if state.rows[row].arm == i and state.rows[row].status == PENDING:
+            arm.count += 1
+            arm.pending += 1
+            arm.provisional = 0
+            forget_design(arm)
+
+
+@compiled
+def rebuild_all(state: State) -> None:
+    """Compute everything anew from the rows: what a stage with other features starts from."""
+    if state.trial[0].learns_moment:
+        _recount_contexts(state)
+    for i in range(state.arms.shape[0]):
+        rebuild(state, i)
+
+
+@compiled
+def _forget_rows(state: State, i: int) -> None:
+    dim = state.coefs.shape[1]
+    arm = state.arms[i]
+    arm.count = arm.observed = arm.pending = arm.dof = 0
+    arm.data_ready = arm.buffer = 0
+    arm.rss = 0.0
+    arm.noise_variance = arm.inverse_root_dof = 1.0
+    forget_design(arm)
+    for r in range(dim):
+        state.coefs[i, r] = 0.0
+        for c in range(dim):
+            state.factors[i, 0, r, c] = 0.0
+    arm.provisional = 0
+    provisional.begin(state, i)
+
+
+@compiled
+def _recount_contexts(state: State) -> None:
+    """Learn Σ anew from the rows that are not withdrawn."""
+    state.seen_factor[:, :] = 0.0
+    state.trial[0].seen = 0
+    for j in range(state.arms.shape[0]):
+        state.arms[j].provisional = 0
+    for row in range(state.trial[0].step):
+        if state.rows[row].status != WITHDRAWN:
+            whiten(state.whitener, state.contexts, row, state.z)
+            factor.rotate(state.seen_factor, state.g, state.z, 0.0)
+            state.trial[0].seen += 1
+    for j in range(state.arms.shape[0]):
+        if state.arms[j].design_ready:
+            refresh_trace(state, j)

@@ -1,0 +1,220 @@
+"""Where everything lives: the arrays that one trial reads and writes.
+
+A policy sees two records, ``arm`` and ``trial``. Neither holds a coefficient, so no policy can let
+the estimates steer the allocation, which is what keeps intervals honest.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from equipoise.core.arithmetic.lanes import aligned_zeros, padded
+from equipoise.core.arrays import Matrix, Vector
+from equipoise.core.draws.streams import STREAM_WORDS
+from equipoise.core.jit.handles import handled
+from equipoise.core.problem.costs import NO_CAP
+
+# One record per arm. "Design" means every context assigned to the arm, outcomes pending included;
+# "data" means the rows whose outcome is known. What every choice reads of every arm comes first.
+ARM = np.dtype(
+    [
+        ("dof", "i8"),  # degrees of freedom of noise_variance, k − d; 0 while unknown
+        ("noise_variance", "f8"),  # σ̂² = RSS/dof; the arms' mean while dof is 0
+        ("inverse_root_dof", "f8"),  # 1/√dof, 1 while dof is 0
+        ("trace", "f8"),  # Tr(Σ S⁻¹) of the design
+        ("gain", "f8"),  # what the context at hand would take off the trace; kept if the policy looks
+        ("weight", "f8"),  # w of the objective, over c^(1/p) where arms have costs, see objective.py
+        ("design_ready", "i8"),  # S of the design is invertible
+        ("count", "i8"),  # k: units assigned and neither lost nor set aside
+        ("order", "i8"),  # place of the arm when everything else ties
+        ("position", "i8"),  # place of the arm in the problem
+        ("observed", "i8"),  # of these, outcomes known
+        ("pending", "i8"),  # of these, outcomes awaited
+        ("assigned", "i8"),  # units ever assigned, lost and withdrawn ones included
+        ("set_aside", "i8"),  # units whose outcome has chosen features and serves no estimate, see stages/
+        ("design_tried", "i8"),  # count when inverting it was last tried, −1: never
+        ("data_ready", "i8"),  # S of the data is invertible
+        ("rss", "f8"),  # residual sum of squares of the data
+        ("buffer", "i8"),  # which of the arm's two factors belongs to the data
+        ("last_row", "i8"),  # newest row of the arm, −1: none
+        ("gain_row", "i8"),  # the row whose gain is cached, −1: none
+        ("gain_scale", "f8"),  # h of the cached gain
+        ("trace_sum", "f8"),  # Tr(M S⁻¹) before division by the contexts seen
+        ("trace_checked", "f8"),  # trace_sum when it was last computed from the factor
+        ("trace_age", "i8"),  # rank-one updates of trace_sum since then
+        ("provisional", "i8"),  # the design's factor stands for S + prior, see provisional.py
+        ("provisional_sum", "f8"),  # trace_sum of that
+        ("log_variance", "f8"),  # log σ̂² without its bias; kept if the policy pools
+        ("log_spread", "f8"),  # variance of log_variance
+        ("cost", "f8"),  # c: what a unit takes from the budget
+        ("floor", "i8"),  # count that the arm must reach
+        ("cap", "i8"),  # assigned that it must not pass
+        ("open", "i8"),  # whether it takes further units
+    ],
+    align=True,
+)
+
+TRIAL = np.dtype(
+    [
+        ("arms", "i8"),  # m
+        ("dim", "i8"),  # d
+        ("budget", "i8"),  # n: the most units that the money buys
+        ("money", "f8"),  # the budget in the unit of the costs
+        ("limited", "i8"),  # whether costs, floors, caps or closed arms matter, see choice/eligible.py
+        ("step", "i8"),  # units assigned so far, lost ones included
+        ("mean_variance", "f8"),  # mean of the arms' σ̂²; 1 while nothing is known
+        ("exponent", "f8"),  # p/(p+1) of the objective, 1 for "max"
+        ("forced_start", "i8"),  # whether arms without an invertible S go first
+        ("learns_moment", "i8"),  # whether Σ is learned from the contexts
+        ("seen", "i8"),  # contexts that entered the learned Σ
+        ("looks", "i8"),  # whether the policy reads gain
+        ("pools", "i8"),  # whether the policy reads the two below
+        ("pooled_dof", "f8"),  # how much one arm's σ² tells of another's, in degrees of freedom
+        ("pooled_variance", "f8"),  # centre of the arms' σ²
+        ("seed", "i8"),  # of the experiment; draws are addressed by it
+        ("number", "i8"),  # of the trial in the lab, 0 in an experiment
+        ("chance", "f8"),  # share of units whose arm is drawn by lot
+        ("top", "i8"),  # the arm with the highest score
+        ("chosen", "i8"),  # the same, unless another one was drawn by lot
+        ("moment_ready", "i8"),  # the learned Σ is invertible; kept if the policy looks
+    ],
+    align=True,
+)
+
+ROW = np.dtype([("arm", "i8"), ("status", "i8"), ("previous", "i8")], align=True)
+
+PENDING, TOLD, LOST, WITHDRAWN, SET_ASIDE = range(5)
+KNOWN = (TOLD, SET_ASIDE)  # rows whose outcome is there
+
+
+@handled
+class State(NamedTuple):
+    """All arrays of one trial; compiled functions take it whole."""
+
+    arms: npt.NDArray[Any]  # ARM[m]
+    trial: npt.NDArray[Any]  # TRIAL[1]
+    factors: npt.NDArray[np.float64]  # [m, 2, d, padded d], see least_squares.py
+    coefs: Matrix  # [m, d] in whitened coordinates
+    gains: Matrix  # [m, d] cached S⁻¹x of the pending row
+    whitener: Matrix  # L with Σ = LLᵀ, lower; empty when contexts are used as they are
+    seen_factor: Matrix  # R with RᵀR = Σ xxᵀ over contexts seen, upper; empty when Σ is given
+    contexts: Matrix  # [capacity, d] as they came
+    outcomes: Vector  # [capacity]
+    rows: npt.NDArray[Any]  # ROW[capacity]
+    z: Vector  # [d] scratch: the whitened context at hand
+    f: Vector  # [padded d] scratch, see factor.py
+    g: Vector  # [d] scratch, see factor.py
+    scratch: npt.NDArray[np.float64]  # [1, 1, d, padded d] scratch factor
+    lots: npt.NDArray[np.uint64]  # [words] stream for assignment by lot; [0, 0] if the policy does not look
+
+
+def new_state(
+    *,
+    dim: int,
+    budget: int,
+    money: float,
+    exponent: float,
+    weights: Vector,
+    costs: Vector,
+    floors: Vector,
+    caps: Vector,
+    order: npt.NDArray[np.int64],
+    whitener: Matrix | None,
+    learns_moment: bool,
+    forced_start: bool,
+    looks: bool,
+    pools: bool,
+    chance: float,
+    seed: int,
+    capacity: int,
+) -> State:
+    """Arrays of a trial that has seen nothing yet."""
+    m = len(weights)
+    arms = np.zeros(m, ARM)
+    arms["position"] = np.arange(m)
+    arms["weight"] = weights
+    arms["order"] = order
+    arms["noise_variance"] = 1.0
+    arms["inverse_root_dof"] = 1.0
+    arms["last_row"] = -1
+    arms["gain_row"] = -1
+    arms["design_tried"] = -1
+    arms["trace"] = np.inf
+    arms["trace_sum"] = np.inf
+    arms["open"] = 1
+    trial = np.zeros(1, TRIAL)
+    trial["arms"], trial["dim"], trial["budget"] = m, dim, budget
+    trial["money"], trial["mean_variance"], trial["exponent"] = money, 1.0, exponent
+    trial["forced_start"], trial["learns_moment"] = forced_start, learns_moment
+    trial["looks"], trial["pools"] = looks, pools
+    trial["chance"], trial["seed"] = chance, seed
+    trial["pooled_variance"] = trial["pooled_dof"] = 1.0
+    set_limits(arms, trial, costs, floors, caps)
+    return State(
+        arms=arms,
+        trial=trial,
+        factors=aligned_zeros((m, 2, dim, padded(dim))),
+        coefs=np.zeros((m, dim)),
+        gains=np.zeros((m, dim)),
+        whitener=np.zeros((0, 0)) if whitener is None else np.ascontiguousarray(whitener),
+        seen_factor=np.zeros((dim, dim) if learns_moment else (0, 0)),
+        contexts=np.zeros((capacity, dim)),
+        outcomes=np.zeros(capacity),
+        rows=np.zeros(capacity, ROW),
+        z=np.zeros(dim),
+        f=aligned_zeros((padded(dim),)),
+        g=np.zeros(dim),
+        scratch=aligned_zeros((1, 1, dim, padded(dim))),
+        lots=np.zeros(STREAM_WORDS if looks else (0, 0), np.uint64),
+    )
+
+
+def set_limits(
+    arms: npt.NDArray[Any], trial: npt.NDArray[Any], costs: Vector, floors: Vector, caps: Vector
+) -> None:
+    """Write what arms cost and how many units they must and may get; ``caps`` may be infinite."""
+    arms["cost"], arms["floor"] = costs, floors
+    arms["cap"] = np.minimum(caps, NO_CAP)
+    unequal = np.any(costs != 1.0) or np.any(floors > 0) or np.any(caps < NO_CAP)
+    trial["limited"] = bool(unequal) or not np.all(arms["open"])
+
+
+def with_another_arm(state: State, fresh: State) -> State:
+    """The same trial with one more arm, the last one of ``fresh``, in arrays of its own."""
+    m = len(state.arms)
+    state = copied(state, len(state.rows))
+    arms, factors = fresh.arms.copy(), aligned_zeros(fresh.factors.shape)
+    arms[:m], factors[:m] = state.arms, state.factors
+    for name in ("weight", "order"):
+        arms[name] = fresh.arms[name]
+    coefs, gains = np.zeros_like(fresh.coefs), np.zeros_like(fresh.gains)
+    coefs[:m], gains[:m] = state.coefs, state.gains
+    trial = state.trial.copy()
+    trial["arms"], trial["budget"] = m + 1, fresh.trial["budget"]
+    if trial["learns_moment"][0]:
+        # The prior of a design that is not invertible yet is a share 1/(2m) of the contexts seen.
+        arms["provisional"] = 0
+    set_limits(arms, trial, fresh.arms["cost"], fresh.arms["floor"], fresh.arms["cap"])
+    return state._replace(arms=arms, trial=trial, factors=factors, coefs=coefs, gains=gains)
+
+
+def copied(state: State, capacity: int) -> State:
+    """The same trial in arrays of its own, with room for ``capacity`` rows.
+
+    Contexts stay shared if there is room enough: those of assigned units never change.
+    """
+    used = int(state.trial["step"][0])
+    arrays: dict[str, Any] = {"whitener": state.whitener, "contexts": state.contexts}
+    for name in ("contexts", "outcomes", "rows"):
+        rows = getattr(state, name)
+        if name != "contexts" or capacity > len(rows):
+            arrays[name] = np.zeros((capacity, *rows.shape[1:]), rows.dtype)
+            arrays[name][:used] = rows[:used]
+    for name in ("factors", "f", "scratch"):
+        arrays[name] = aligned_zeros(getattr(state, name).shape)
+        arrays[name][...] = getattr(state, name)
+    others = (name for name in State._fields if name not in arrays)
+    return State(**arrays, **{name: getattr(state, name).copy() for name in others})

@@ -1,0 +1,13 @@
+"""One decision: which arm gets the unit at hand.
+
+=================  ===========================================================================================
+``decide``         the whole of it: settle what waits, choose or be told an arm, assign the unit
+``highest_score``  forced starts, then the highest score
+``scoring``        compiles a policy's score, and calls it for all arms
+``gain``           what the context would be worth to every arm
+``ties``           who goes first when scores tie
+``lots``           assignment by lot
+``eligible``       which arms may be chosen: costs, floors, caps, closed arms
+``batch``          many contexts at once: the clear ones first
+=================  ===========================================================================================
+"""

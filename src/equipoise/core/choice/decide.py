@@ -1,0 +1,35 @@
+"""One decision, whole: settle what waits, choose an arm, assign the unit.
+
+Experiments, simulated trials and replays all come through here.
+"""
+
+from __future__ import annotations
+
+from equipoise.core.arms.least_squares import assign, is_settled, settle
+from equipoise.core.arms.state import State
+from equipoise.core.arrays import Vector
+from equipoise.core.choice.highest_score import choose
+from equipoise.core.jit.decorators import inlined
+
+CHOOSE = -1
+"""The arm is not told from outside."""
+
+NO_ARM = -1
+"""No arm may get the unit."""
+
+
+@inlined
+def decide(state: State, score: int, settings: Vector, scores: Vector, told: int) -> int:
+    """Assign the unit whose context stands in the next free row; return its arm, or ``NO_ARM``.
+
+    The arm is the policy's choice, or ``told`` unless that is ``CHOOSE``: a log that is replayed, a person
+    who decides. Scores are written to ``scores`` either way. ``score`` is the address of a compiled score.
+    """
+    if not is_settled(state):
+        settle(state)
+    chosen = choose(state, score, settings, scores)
+    if chosen < 0:
+        return NO_ARM
+    arm = told if told >= 0 else chosen
+    assign(state, arm)
+    return arm

@@ -1,0 +1,214 @@
+"""One arm's fitted model, usable as a scikit-learn style regressor."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from equipoise.core.arrays import Matrix, Vector
+from equipoise.core.estimates.ellipsoid import Ellipsoid, self_normalised_ellipsoid
+from equipoise.core.estimates.estimators import RIDGE
+from equipoise.core.estimates.intervals import t_quantile, variance_interval, variance_upper_bound
+from equipoise.core.text_tables import html_table, text_table
+from equipoise.errors import InvalidArgument, InvalidContext
+
+LASSO = "lasso"
+"""The method of policies that bring lasso fits, which tell nothing of their errors."""
+
+
+@dataclass(frozen=True, eq=False)
+class ArmEstimate:
+    """What is known about one arm. Coefficients are shrunk; intervals surround OLS.
+
+    Centring intervals on OLS keeps them exact. Shrunk estimates have the smaller error, but they are
+    biased, by an amount that the data cannot tell.
+    """
+
+    arm: str
+    coef: Vector
+    """The estimate: ridge coefficients, or what another ``method`` makes of the data."""
+    count: int
+    """Units assigned and not lost, pending ones included, without those that only chose features."""
+    observed: int
+    """Outcomes the estimate uses."""
+    dof: int
+    """Degrees of freedom k − d of the noise variance."""
+    noise_variance: float
+    """σ̂² = RSS/(k − d); not a number without a degree of freedom."""
+    inflation: float
+    """What σ̂² is multiplied by in intervals, see :mod:`equipoise.core.estimates.intervals`."""
+    confidence: float
+    """Level of all intervals."""
+    expected_error: float
+    """E‖β̂^λ − β‖²_Σ at the estimated noise; infinite while S is singular."""
+    bias: float
+    """The part of the expected error that λ causes; the rest is noise."""
+    least_squares_error: float
+    """σ̂²Tr(ΣS⁻¹), the expected error of least squares; infinite while S is singular."""
+    method: str
+    """The word that ``estimates(estimator=…)`` was given; ``"lasso"`` where the policy brings its own."""
+    ridge: float
+    """λ: of the penalty λ‖β‖² with ``"ridge"`` and ``"leave-one-out"``, else of λ‖β − center‖²_Σ.
+    Infinite where the estimate is the center itself."""
+    center: Vector = field(repr=False)
+    """What the coefficients are shrunk towards: 0, or with ``"pooled"`` what other arms say."""
+    least_squares: Vector | None = field(repr=False)
+    """β̂ of ordinary least squares; None while S is singular."""
+    inverse_root: Matrix | None = field(repr=False)
+    """V with S⁻¹ = VVᵀ; None while S is singular."""
+    gram: Matrix = field(repr=False)
+    """S = XᵀX."""
+    fixed_coef: Vector = field(repr=False)
+    """Ridge coefficients with ``fixed_ridge``; ellipsoids surround them."""
+    fixed_ridge: float = field(repr=False)
+    """The λ that was given, or 1/n: one that does not depend on outcomes."""
+    columns: npt.NDArray[np.int64] | None = field(default=None, repr=False)
+    """Features that the model has, where they were chosen; ``gram`` is theirs, others have coefficient 0."""
+    omitted: float = 0.0
+    """The part of the expected error that features outside the model seem to cause."""
+
+    # Intervals
+
+    @property
+    def intervals(self) -> Matrix:
+        """(low, high) of every coefficient; infinite where the data do not determine it."""
+        if self.least_squares is None or self.inverse_root is None or self.dof < 1:
+            return np.column_stack([np.full(len(self.coef), -math.inf), np.full(len(self.coef), math.inf)])
+        half = self._reach() * np.sqrt(np.sum(self.inverse_root**2, axis=1))
+        if self.columns is not None:
+            left_out = np.ones(len(half), bool)
+            left_out[self.columns] = False
+            half[left_out] = math.inf
+        return np.column_stack([self.least_squares - half, self.least_squares + half])
+
+    @property
+    def noise_interval(self) -> tuple[float, float]:
+        """(low, high) of σ²; assumes Gaussian noise.
+
+        Only the upper end is inflated: an arm whose σ̂² came out high gets more pulls, which mend it.
+        """
+        low, high = variance_interval(self.noise_variance, self.dof, self.confidence)
+        return low, high * self.inflation
+
+    @property
+    def error_bound(self) -> float:
+        """Upper bound of the expected error, from the upper bound of σ².
+
+        With a λ that the data chose, that of least squares: how far shrinking went wrong is not known.
+        """
+        if self.dof < 1 or not math.isfinite(self.expected_error):
+            return math.inf
+        if self.noise_variance == 0.0:
+            return self.expected_error
+        bound = variance_upper_bound(self.noise_variance * self.inflation, self.dof, self.confidence)
+        ratio = bound / self.noise_variance
+        if self.method == RIDGE:
+            fixed = self.bias + self.omitted
+            return fixed + (self.expected_error - fixed) * ratio
+        return max(self.least_squares_error * ratio + self.omitted, self.expected_error)
+
+    def ellipsoid(self, *, deviation: float, norm: float, delta: float | None = None) -> Ellipsoid:
+        """Self-normalised confidence ellipsoid: valid at all times at once, for sub-Gaussian noise.
+
+        Where features were chosen, it surrounds their coefficients.
+        ``deviation`` bounds the noise's standard deviation, ``norm`` bounds ‖β‖; ``delta`` is one
+        minus the confidence unless given.
+        """
+        if self.method == LASSO:
+            raise InvalidArgument("a lasso fit has no ellipsoid", hint="use a policy with least squares")
+        return self_normalised_ellipsoid(
+            self.gram,
+            self.fixed_coef if self.columns is None else self.fixed_coef[self.columns],
+            ridge=self.fixed_ridge,
+            deviation=deviation,
+            norm=norm,
+            delta=1.0 - self.confidence if delta is None else delta,
+        )
+
+    # A regressor
+
+    @property
+    def coef_(self) -> Vector:
+        """Coefficients, under scikit-learn's name."""
+        return self.coef
+
+    @property
+    def intercept_(self) -> float:
+        """Always 0: an intercept is a constant feature of the context."""
+        return 0.0
+
+    @property
+    def n_features_in_(self) -> int:
+        """d."""
+        return len(self.coef)
+
+    def predict(self, X: npt.ArrayLike) -> Vector:
+        """Expected outcomes for the rows of ``X``, or for one context."""
+        predictions: Vector = self._contexts(X) @ self.coef
+        return predictions
+
+    def predict_interval(self, X: npt.ArrayLike, *, of: str = "outcome") -> Matrix:
+        """(low, high) for every row: of a new ``"outcome"``, or of the ``"mean"`` outcome.
+
+        Where features were chosen, given that the others have no effect.
+        """
+        if of not in ("outcome", "mean"):
+            raise InvalidArgument(f"no interval of {of!r}", hint="use 'outcome' or 'mean'")
+        contexts = np.atleast_2d(self._contexts(X))
+        if self.least_squares is None or self.inverse_root is None or self.dof < 1:
+            return np.column_stack([np.full(len(contexts), -math.inf), np.full(len(contexts), math.inf)])
+        spread = np.sum((contexts @ self.inverse_root) ** 2, axis=1) + (1.0 if of == "outcome" else 0.0)
+        half = self._reach() * np.sqrt(spread)
+        center = contexts @ self.least_squares
+        return np.column_stack([center - half, center + half])
+
+    # Showing it
+
+    def record(self) -> dict[str, Any]:
+        """Plain values, lists instead of arrays."""
+        return {
+            "arm": self.arm,
+            "count": self.count,
+            "observed": self.observed,
+            "dof": self.dof,
+            "noise_variance": self.noise_variance,
+            "noise_interval": list(self.noise_interval),
+            "expected_error": self.expected_error,
+            "error_bound": self.error_bound,
+            "method": self.method,
+            "ridge": self.ridge,
+            "center": self.center.tolist(),
+            "confidence": self.confidence,
+            "coef": self.coef.tolist(),
+            "intervals": self.intervals.tolist(),
+            "columns": None if self.columns is None else self.columns.tolist(),
+        }
+
+    def __str__(self) -> str:
+        title = f"{self.arm}: {self.observed} outcomes, noise variance {self.noise_variance:.4g}"
+        return f"{title}, expected error {self.expected_error:.4g}\n{text_table(*self._table())}"
+
+    def _repr_html_(self) -> str:
+        return html_table(*self._table())
+
+    def _table(self) -> tuple[list[str], list[list[str]]]:
+        level = f"{100 * self.confidence:g} % interval"
+        rows = [
+            [str(j), f"{value:.4g}", f"{low:.4g} – {high:.4g}"]
+            for j, (value, (low, high)) in enumerate(zip(self.coef, self.intervals, strict=True))
+            if self.columns is None or j in self.columns
+        ]
+        return ["feature", "coefficient", level], rows
+
+    def _reach(self) -> float:
+        return t_quantile(self.confidence, self.dof) * math.sqrt(self.noise_variance * self.inflation)
+
+    def _contexts(self, X: npt.ArrayLike) -> Matrix:
+        contexts = np.asarray(X, dtype=float)
+        if contexts.ndim not in (1, 2) or contexts.shape[-1] != len(self.coef):
+            raise InvalidContext(f"contexts have shape {contexts.shape}, expected (rows, {len(self.coef)})")
+        return contexts

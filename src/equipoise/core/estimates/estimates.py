@@ -1,0 +1,175 @@
+"""What has been learned: every arm's model, its intervals and its expected error."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, overload
+
+import numpy as np
+
+from equipoise.core.arithmetic.sums import exact_sum
+from equipoise.core.arrays import Matrix
+from equipoise.core.estimates.arm_estimate import ArmEstimate
+from equipoise.core.estimates.estimators import ESTIMATORS, Room, check_estimator, new_room
+from equipoise.core.estimates.intervals import elasticities, variance_inflation
+from equipoise.core.estimates.ridge_fit import RidgeFit
+from equipoise.core.problem.objective import combine
+from equipoise.core.problem.problem import Problem
+from equipoise.core.text_tables import html_table, text_table
+from equipoise.core.theory.static import ideal_allocation, static_loss
+from equipoise.errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from equipoise.core.estimates.support import Support
+    from equipoise.core.stages.stage import Stage
+
+
+class Estimates(Sequence[ArmEstimate]):
+    """The arms' estimates: a sequence in the order of the problem, also indexed by name."""
+
+    def __init__(self, problem: Problem, arms: Sequence[ArmEstimate], support: Support | None = None) -> None:
+        self.problem = problem
+        self.support = support
+        """The features that were chosen, and what speaks for and against them; None if all are used."""
+        self._arms = tuple(arms)
+
+    @overload
+    def __getitem__(self, key: int | str) -> ArmEstimate: ...
+    @overload
+    def __getitem__(self, key: slice) -> tuple[ArmEstimate, ...]: ...
+    def __getitem__(self, key: int | str | slice) -> ArmEstimate | tuple[ArmEstimate, ...]:
+        return self._arms[self.problem.index(key)] if isinstance(key, str) else self._arms[key]
+
+    def __len__(self) -> int:
+        return len(self._arms)
+
+    def __iter__(self) -> Iterator[ArmEstimate]:
+        return iter(self._arms)
+
+    @property
+    def objective(self) -> float:
+        """The problem's objective at the expected errors: the largest one for "max"."""
+        return combine([arm.expected_error for arm in self], self.problem.weights, self.problem.objective)
+
+    @property
+    def oracle_objective(self) -> float:
+        """What least squares would expect after the best static allocation, at the estimated noise.
+
+        With costs: of units that cost as much. Floors and caps do not bind it.
+        Gaussian contexts are assumed, as in Prop. 1. Not a number while a noise variance is unknown.
+        """
+        noise = [arm.noise_variance for arm in self]
+        problem = self.problem
+        costs = problem.costs
+        money = exact_sum(costs * [arm.count for arm in self])
+        dim = problem.dim if self.support is None else len(self.support.columns)
+        if not np.all(np.isfinite(noise)) or money < exact_sum(costs) * (dim + 1):
+            return math.nan
+        ideal = ideal_allocation(
+            noise=noise,
+            dim=dim,
+            budget=money,
+            objective=problem.objective,
+            weights=problem.weights,
+            costs=costs,
+        )
+        return static_loss(noise, ideal, dim, problem.objective, problem.weights)
+
+    @property
+    def regret(self) -> float:
+        """``objective`` minus ``oracle_objective``, eq. (9).
+
+        Below zero when contexts fell well, or shrinking helped more than the allocation cost.
+        """
+        return self.objective - self.oracle_objective
+
+    def records(self) -> list[dict[str, Any]]:
+        """One plain dictionary an arm; ``pandas.DataFrame(estimates.records())`` makes a table."""
+        return [arm.record() for arm in self]
+
+    def __str__(self) -> str:
+        return text_table(*self._table())
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return html_table(*self._table())
+
+    def _table(self) -> tuple[list[str], list[list[str]]]:
+        header = ["arm", "units", "noise variance", "interval", "expected error", "at most"]
+        rows = []
+        for arm in self:
+            low, high = arm.noise_interval
+            rows.append(
+                [
+                    arm.arm,
+                    str(arm.count),
+                    f"{arm.noise_variance:.4g}",
+                    f"{low:.3g} – {high:.3g}",
+                    f"{arm.expected_error:.4g}",
+                    f"{arm.error_bound:.4g}",
+                ]
+            )
+        return header, rows
+
+
+def estimate_arms(
+    stage: Stage, *, estimator: str, ridge: float | None, confidence: float
+) -> list[ArmEstimate]:
+    """Fit every arm of a settled stage, in the coordinates of its columns."""
+    if isinstance(confidence, str) or not 0.0 < confidence < 1.0:
+        raise InvalidArgument(f"confidence={confidence!r} is not between 0 and 1", hint="e.g. 0.95")
+    check_estimator(estimator, ridge)
+    problem, state = stage.problem, stage.state
+    penalty = 1.0 / problem.units if ridge is None else float(ridge)
+    room, root, chosen = new_room(state, penalty), moment_root(stage), ESTIMATORS[estimator]
+    chosen.fit(state, room)
+    if chosen.expect is not None:
+        chosen.expect(state, room, root)
+    inflation = variance_inflation(state.arms["dof"], elasticities(state, stage.score, stage.settings))
+    return [
+        _arm_estimate(stage, i, room, root, method=estimator, inflation=float(factor), confidence=confidence)
+        for i, factor in enumerate(inflation)
+    ]
+
+
+def _arm_estimate(
+    stage: Stage, i: int, room: Room, root: Matrix, *, method: str, inflation: float, confidence: float
+) -> ArmEstimate:
+    """One arm, from what its estimator has left in the room."""
+    arm, penalty = stage.state.arms[i], float(room.usual_ridge[0])
+    fit = RidgeFit(stage.state, i, penalty)
+    variance = float(arm["noise_variance"]) if arm["dof"] > 0 else math.nan
+    bias = float(room.biases[i])
+    return ArmEstimate(
+        arm=stage.problem.arms[i],
+        coef=room.coefs[i].copy(),
+        count=int(arm["count"]),
+        observed=int(arm["observed"]),
+        dof=int(arm["dof"]),
+        noise_variance=variance,
+        inflation=inflation,
+        confidence=confidence,
+        expected_error=float(room.noise_errors[i]) + bias,
+        bias=bias,
+        least_squares_error=variance * fit.least_squares_trace(root) if fit.ready else math.inf,
+        method=method,
+        ridge=float(room.ridges[i]),
+        center=room.centers[i].copy(),
+        least_squares=fit.least_squares if fit.ready else None,
+        inverse_root=fit.root if fit.ready else None,
+        gram=fit.gram(),
+        fixed_coef=fit.coef,
+        fixed_ridge=penalty,
+    )
+
+
+def moment_root(stage: Stage) -> Matrix:
+    """Upper triangular R with Σ = RᵀR of the stage's columns: given, or what has been learned of it."""
+    if stage.problem.moment is None:
+        seen = max(int(stage.state.trial["seen"][0]), 1)
+        learned: Matrix = stage.state.seen_factor / math.sqrt(seen)
+        return learned
+    lower = stage.problem.whitener()
+    return np.eye(stage.problem.dim) if lower is None else np.ascontiguousarray(lower.T)

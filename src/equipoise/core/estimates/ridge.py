@@ -1,0 +1,155 @@
+"""Ridge regression with a λ that is given; shrinkage/ holds those that the data choose.
+
+With S⁻¹ = VVᵀ everything follows from M = (I + λVᵀV)⁻¹, and neither S nor its inverse is formed:
+
+    β̂^λ = β̂ − λVMVᵀβ̂,   W = (S + λI)⁻¹ = VMVᵀ,   WSW = (VM)(VM)ᵀ
+"""
+
+from __future__ import annotations
+
+from equipoise.core.arithmetic.solving import cholesky_solve
+from equipoise.core.arms import factor
+from equipoise.core.arms.coordinates import to_user_coordinates
+from equipoise.core.arms.state import State
+from equipoise.core.arrays import Matrix, Vector
+from equipoise.core.jit.decorators import compiled, inlined
+
+
+@inlined
+def fit_ridge(
+    state: State,
+    i: int,
+    ridge: float,
+    root: Matrix,
+    least_squares: Vector,
+    system: Matrix,
+    coef: Vector,
+    along: Vector,
+) -> None:
+    """Write β̂^λ of arm i, eq. (13), in the user's coordinates.
+
+    Leaves V and β̂ in ``root`` and ``least_squares``, and the lower triangle L with LLᵀ = I + λVᵀV in
+    ``system``. While S is singular: R and q with S = RᵀR and Rβ̂ = q, and LLᵀ = S + λI.
+    """
+    to_user_coordinates(state, i, root, least_squares)
+    dim = coef.shape[0]
+    ready = state.arms[i].data_ready
+    scale = ridge if ready else 1.0
+    for r in range(dim):
+        along[r] = 0.0
+        for c in range(r + 1):
+            system[r, c] = 0.0
+        system[r, r] = 1.0 if ready else ridge
+    for k in range(dim):
+        for r in range(dim):
+            entry = root[k, r]
+            along[r] += entry * least_squares[k]
+            entry *= scale
+            for c in range(r + 1):
+                system[r, c] += entry * root[k, c]
+    cholesky_solve(system, along)
+    for r in range(dim):
+        coef[r] = along[r]
+    if ready:
+        for r in range(dim):
+            entry = 0.0
+            for k in range(dim):
+                entry += root[r, k] * along[k]
+            coef[r] = least_squares[r] - ridge * entry
+
+
+@compiled
+def ridge_traces(
+    root: Matrix, system: Matrix, upper: Matrix, rows: Matrix, line: Vector
+) -> tuple[float, float]:
+    """Tr(ΣW) and Tr(ΣWSW) from V and L as :func:`fit_ridge` leaves them, and R with Σ = RᵀR.
+
+    VM stays in ``rows``.
+    """
+    dim = root.shape[0]
+    for r in range(dim):
+        for c in range(dim):
+            entry = root[r, c]
+            for k in range(c):
+                entry -= system[c, k] * rows[r, k]
+            rows[r, c] = entry / system[c, c]
+    of_inverse = weighted_trace(upper, rows, line)
+    for r in range(dim):
+        for c in range(dim - 1, -1, -1):
+            entry = rows[r, c]
+            for k in range(c + 1, dim):
+                entry -= system[k, c] * rows[r, k]
+            rows[r, c] = entry / system[c, c]
+    return of_inverse, weighted_trace(upper, rows, line)
+
+
+@compiled
+def ridge_shift(root: Matrix, rows: Matrix, ridge: float, coef: Vector, along: Vector, shift: Vector) -> None:
+    """Write λWβ, what the penalty takes off β on average; ``rows`` is VM, ``along`` scratch."""
+    dim = coef.shape[0]
+    for c in range(dim):
+        along[c] = 0.0
+        for r in range(dim):
+            along[c] += root[r, c] * coef[r]
+    for r in range(dim):
+        entry = 0.0
+        for c in range(dim):
+            entry += rows[r, c] * along[c]
+        shift[r] = ridge * entry
+
+
+@compiled
+def weighted_trace(upper: Matrix, rows: Matrix, line: Vector) -> float:
+    """Tr(ΣAAᵀ) = ‖RA‖² for the rows of A and Σ = RᵀR, R upper triangular: no digits are lost to signs.
+
+    ``line`` is scratch, as long as a row.
+    """
+    dim = rows.shape[0]
+    total = 0.0
+    for r in range(dim):
+        for c in range(dim):
+            line[c] = 0.0
+        for k in range(r, dim):
+            weight = upper[r, k]
+            if weight != 0.0:
+                for c in range(dim):
+                    line[c] += weight * rows[k, c]
+        for c in range(dim):
+            total += line[c] * line[c]
+    return total
+
+
+@compiled
+def gram_of_triangle(upper: Matrix, gram: Matrix) -> None:
+    """Write S = RᵀR."""
+    dim = upper.shape[0]
+    for r in range(dim):
+        for c in range(r + 1):
+            entry = 0.0
+            for k in range(c + 1):
+                entry += upper[k, r] * upper[k, c]
+            gram[r, c] = gram[c, r] = entry
+
+
+@compiled
+def gram_of_inverse(
+    root: Matrix, upper: factor.Stack, inverse: factor.Stack, z: Vector, rest: Vector, gram: Matrix
+) -> bool:
+    """Write S from V with S⁻¹ = VVᵀ; the others are scratch. False if V is singular up to rounding.
+
+    Rotations turn V into a triangle R with S⁻¹ = RᵀR, whose inverse is a root of S.
+    """
+    dim = root.shape[0]
+    for c in range(dim):
+        for r in range(dim):
+            z[r] = root[r, c]
+        factor.rotate(upper[0, 0], rest, z, 0.0)
+    if not factor.invert_upper(upper, 0, 0, inverse):
+        return False
+    for r in range(dim):
+        for c in range(r + 1):
+            entry = 0.0
+            for k in range(r, dim):
+                entry += inverse[0, 0, r, k] * inverse[0, 0, c, k]
+            gram[r, c] = gram[c, r] = entry
+    return True

@@ -1,0 +1,62 @@
+"""What is entered about a unit that was assigned: each entry is one call of compiled code.
+
+All of them return the status that the row had. Whether it allows the entry is looked up here, so that
+nothing can come between the look and the change; an entry that is not allowed changes nothing.
+"""
+
+from __future__ import annotations
+
+from equipoise.core.arms import least_squares as arms
+from equipoise.core.arms import rebuild as anew
+from equipoise.core.arms.state import PENDING, SET_ASIDE, TOLD, WITHDRAWN, State
+from equipoise.core.jit.decorators import compiled
+
+NOBODY = -1
+"""No unit was assigned to that row."""
+
+
+@compiled
+def tell(state: State, row: int, outcome: float) -> int:
+    """Take in the outcome of a pending row."""
+    if row >= state.trial[0].step:
+        return NOBODY
+    status: int = state.rows[row].status
+    if status == PENDING:
+        arms.observe(state, row, outcome)
+    return status
+
+
+@compiled
+def correct(state: State, row: int, outcome: float) -> int:
+    """Set the outcome of any row that is not withdrawn, and compute its arm anew."""
+    if row >= state.trial[0].step:
+        return NOBODY
+    status: int = state.rows[row].status
+    if status != WITHDRAWN:
+        state.outcomes[row] = outcome
+        if status != SET_ASIDE:
+            state.rows[row].status = TOLD
+            anew.rebuild(state, state.rows[row].arm)
+    return status
+
+
+@compiled
+def lose(state: State, row: int) -> int:
+    """Give up the outcome of a pending row."""
+    if row >= state.trial[0].step:
+        return NOBODY
+    status: int = state.rows[row].status
+    if status == PENDING:
+        arms.lose(state, row)
+    return status
+
+
+@compiled
+def withdraw(state: State, row: int) -> int:
+    """Take any row out."""
+    if row >= state.trial[0].step:
+        return NOBODY
+    status: int = state.rows[row].status
+    if status != WITHDRAWN:
+        anew.withdraw(state, row)
+    return status

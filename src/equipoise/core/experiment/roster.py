@@ -1,0 +1,99 @@
+"""The arms of a running experiment: which take units, how many are left, and how a new one joins."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from equipoise.core.arithmetic.sums import exact_sum
+from equipoise.core.arms.state import set_limits
+from equipoise.core.experiment.record import Record, draft
+from equipoise.core.problem.costs import covers, units_left
+from equipoise.core.problem.problem import Problem
+from equipoise.core.stages.stage import with_arm
+from equipoise.errors import BudgetExhausted, BudgetTooSmall, NoArmLeft
+
+Arms = npt.NDArray[Any]
+
+
+def with_open(record: Record, arm: str, is_open: bool) -> Record:
+    """The same record with an arm open or closed for further units."""
+    problem, i = record.problem, record.problem.index(arm)
+    changed = draft(record)
+    changed.state.arms["open"][i] = is_open
+    set_limits(changed.state.arms, changed.state.trial, problem.costs, problem.floors, problem.caps)
+    return changed
+
+
+def with_another(record: Record, arm: str, **terms: Any) -> Record:
+    """The same record with a new arm, if what is left pays for the arm's start or floor."""
+    start = record.stage.start
+    problem = record.problem.with_arm(arm, **terms, start=start)
+    needed = float(problem.costs[-1] * max(problem.floors[-1], start))
+    free = max(problem.budget - spent(record) - _committed(record), 0.0)
+    if not covers(free, needed):
+        raise BudgetTooSmall(
+            f"the new arm {arm!r} needs {needed:.10g} of the budget, and {free:.10g} is free",
+            hint="close_arm() another that is still to get units, or plan a larger experiment",
+        )
+    stage = with_arm(record.stage, problem, record.seed)
+    contexts = stage.state.contexts if stage.whole else record.contexts
+    return replace(record, problem=problem, stage=stage, contexts=contexts)
+
+
+def spent(record: Record) -> float:
+    """What the units assigned so far have cost."""
+    return _paid(record.problem, record.state.arms)
+
+
+def remaining_units(record: Record) -> int:
+    """The most units that can still be assigned; 0 only if no arm may be chosen."""
+    problem, arms = record.problem, record.state.arms.copy()
+    within_room = problem.units - int(arms["assigned"].sum())
+    if not record.state.trial["limited"][0]:
+        return within_room
+    within_limits = units_left(
+        problem.budget - _paid(problem, arms),
+        costs=problem.costs,
+        floors=problem.floors,
+        caps=problem.caps,
+        counts=arms["count"] + arms["set_aside"],
+        assigned=arms["assigned"],
+        open=arms["open"],
+    )
+    return min(within_room, within_limits)
+
+
+def exhausted(problem: Problem, arms: Arms) -> BudgetExhausted:
+    """Why no arm may be chosen."""
+    hint = "read estimates(), or plan a larger experiment"
+    if np.all(problem.costs == 1.0) and arms["assigned"].sum() == problem.units:
+        return BudgetExhausted(f"all {problem.units} units of the budget are assigned", hint=hint)
+    left = max(problem.budget - _paid(problem, arms), 0.0)
+    free = (arms["open"] != 0) & (arms["assigned"] < problem.caps)
+    if free.any():
+        cheapest = problem.costs[free].min()
+        return BudgetExhausted(
+            f"{left:.10g} of the budget of {problem.budget:.10g} is left, and a unit costs at least "
+            f"{cheapest:.10g}",
+            hint=hint,
+        )
+    return NoArmLeft(
+        f"every arm is closed or at its cap, with {left:.10g} of the budget left",
+        hint="reopen_arm() or add_arm(), or read estimates()",
+    )
+
+
+def _committed(record: Record) -> float:
+    """What open arms still need for their start or their floor."""
+    arms, problem = record.state.arms, record.problem
+    missing = np.maximum(problem.floors - arms["set_aside"], record.stage.start) - arms["count"]
+    owed = np.maximum(np.minimum(missing, problem.caps - arms["assigned"]), 0.0) * arms["open"]
+    return exact_sum(problem.costs * owed)
+
+
+def _paid(problem: Problem, arms: Arms) -> float:
+    return exact_sum(problem.costs * arms["assigned"])

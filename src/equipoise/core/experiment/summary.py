@@ -1,0 +1,98 @@
+"""What an experiment has learned, whichever stage it is in."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import warnings
+from functools import partial
+
+import numpy as np
+
+from equipoise.core.arithmetic.linear import dot, matvec
+from equipoise.core.arms import least_squares as kernel
+from equipoise.core.arrays import Matrix, Vector
+from equipoise.core.estimates.arm_estimate import LASSO, ArmEstimate
+from equipoise.core.estimates.estimates import Estimates, estimate_arms
+from equipoise.core.estimates.support import examine_support
+from equipoise.core.experiment.record import Record, known_data
+from equipoise.core.policies.base.staged import Columns, StagedPolicy
+from equipoise.core.stages.stage import final_stage, own_coefs
+from equipoise.errors import SupportWarning
+
+
+def estimate_record(record: Record, *, estimator: str, ridge: float | None, confidence: float) -> Estimates:
+    """Fit every arm. The record is settled, so it must be one that no experiment goes on with."""
+    problem, policy, stage, contexts = record.problem, record.policy, record.stage, record.contexts
+    if not kernel.is_settled(stage.state):
+        kernel.settle(stage.state)
+    fitted = partial(estimate_arms, estimator=estimator, ridge=ridge, confidence=confidence)
+    if stage.whole:
+        return Estimates(problem, fitted(stage))
+    assert isinstance(policy, StagedPolicy)
+    own = own_coefs(stage, contexts, policy)
+    if own is not None:
+        arms = fitted(stage)
+        fits = [known_data(record, arm) for arm in problem.arms]
+        return Estimates(problem, [_with_coef(*all_of) for all_of in zip(arms, own, fits, strict=True)])
+    final = stage.chosen
+    stage = final_stage(stage, contexts, problem, policy, record.seed)
+    arms = fitted(stage)
+    known = policy.known_columns(problem) is not None
+    support = examine_support(problem, stage, contexts, known=known, final=final)
+    for complaint in support.complaints:
+        warnings.warn(complaint, SupportWarning, stacklevel=3)
+    omitted = support.omitted
+    if support.found_nothing:
+        # Nothing is known of the coefficients, but that ‖β‖²_Σ is no more than outcomes' mean square.
+        omitted = np.array([arm.noise_interval[1] for arm in arms])
+    embedded = [
+        _embedded(arm, stage.columns, problem.dim, left_out)
+        for arm, left_out in zip(arms, omitted.tolist(), strict=True)
+    ]
+    return Estimates(problem, embedded, support)
+
+
+def _with_coef(arm: ArmEstimate, coef: Vector, data: tuple[Matrix, Vector]) -> ArmEstimate:
+    """An arm whose coefficients come from elsewhere, and tell nothing about their errors."""
+    nothing, columns = np.zeros_like(coef), np.flatnonzero(coef)
+    contexts, outcomes = data
+    left = outcomes - matvec(contexts, coef)
+    rss, freedom = dot(left, left), len(outcomes) - len(columns)
+    return dataclasses.replace(
+        arm,
+        coef=coef,
+        center=nothing,
+        fixed_coef=nothing,
+        least_squares=None,
+        inverse_root=None,
+        noise_variance=rss / freedom if freedom > 0 else math.nan,
+        dof=0,
+        expected_error=math.inf,
+        least_squares_error=math.inf,
+        bias=math.inf,
+        method=LASSO,
+        ridge=math.nan,
+        columns=columns,
+    )
+
+
+def _embedded(arm: ArmEstimate, columns: Columns, dim: int, omitted: float) -> ArmEstimate:
+    """An arm's model of some columns as one of all features."""
+
+    def spread(values: Vector) -> Vector:
+        whole = np.zeros((dim, *values.shape[1:]))
+        whole[columns] = values
+        return whole
+
+    return dataclasses.replace(
+        arm,
+        coef=spread(arm.coef),
+        center=spread(arm.center),
+        fixed_coef=spread(arm.fixed_coef),
+        least_squares=None if arm.least_squares is None else spread(arm.least_squares),
+        inverse_root=None if arm.inverse_root is None else spread(arm.inverse_root),
+        expected_error=arm.expected_error + omitted,
+        columns=columns,
+        omitted=omitted,
+    )

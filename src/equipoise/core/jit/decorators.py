@@ -1,0 +1,20 @@
+"""The two decorators by which functions become machine code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+from equipoise.core.jit.kernel import Kernel
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def compiled(function: F) -> F:
+    """Compile when it is first called, to run without the GIL; machine code is kept on disk."""
+    return cast(F, Kernel(function))
+
+
+def inlined(function: F) -> F:
+    """The same for the steps of every decision, which callers take in whole: most cost less than a call."""
+    return cast(F, Kernel(function, inline=True))

@@ -1,0 +1,7 @@
+"""An experiment as a sequence of stages, each in the coordinates of some features.
+
+=========  ===================================================================================================
+``stage``  ``Stage``: how one begins, when it ends, and the next
+``fresh``  the arrays that a problem and a policy start from
+=========  ===================================================================================================
+"""

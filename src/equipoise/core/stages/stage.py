@@ -1,0 +1,273 @@
+"""The stages of an experiment: most policies have one; those that choose features have several.
+
+A stage is a trial in the coordinates of some columns of the contexts. Before any feature is chosen there
+are none: least squares without features, whose σ̂² is the mean square of the outcomes. When features are
+chosen, the rows stay where they are and everything is computed anew from the chosen columns.
+
+Outcomes that have chosen the features would flatter a fit to the same features, so they are set aside
+unless the policy reuses them. Outcomes that were still awaited have chosen nothing, and count.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from equipoise.core.arithmetic.sums import exact_sum
+from equipoise.core.arms import least_squares as kernel
+from equipoise.core.arms.rebuild import rebuild, rebuild_all
+from equipoise.core.arms.state import (
+    KNOWN,
+    SET_ASIDE,
+    TOLD,
+    State,
+    copied,
+    set_limits,
+    with_another_arm,
+)
+from equipoise.core.arrays import Matrix, Vector
+from equipoise.core.jit.decorators import compiled
+from equipoise.core.policies.base.policy import Policy
+from equipoise.core.policies.base.scores import score_address
+from equipoise.core.policies.base.settings import score_settings
+from equipoise.core.policies.base.staged import Columns, StagedPolicy
+from equipoise.core.problem.problem import Problem
+from equipoise.core.stages.fresh import trial_state
+
+if TYPE_CHECKING:
+    from equipoise.core.sparse import Recovery
+
+_NEVER = 2**62
+# Arms with less than this share of the outcomes that choosing features takes are not asked.
+_ENOUGH = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """A trial in the coordinates of some columns, and what ends it."""
+
+    problem: Problem
+    """The problem of these columns alone."""
+    policy: Policy
+    """Who chooses arms."""
+    columns: Columns
+    """Features of the contexts that it sees."""
+    whole: bool
+    """Whether these are all, for good."""
+    state: State
+    settings: Vector
+    start: int
+    """Units that an arm which joins now needs."""
+    needed: npt.NDArray[np.int64]
+    """[m] outcomes an arm that end the stage."""
+    needed_in_all: int = _NEVER
+    """Outcomes in all that end it, as well."""
+    reserve: float = -math.inf
+    """Money left at which it ends if half of these outcomes are there and the others on their way."""
+    chosen: bool = True
+    """Whether the columns are those of the models; else these are yet to be chosen."""
+    recovery: Recovery | None = None
+    """How the columns were chosen, if they were not known."""
+    screened: int = 0
+    """Outcomes that they were chosen from."""
+
+    @property
+    def score(self) -> int:
+        """Address of the score of ``policy`` in this process."""
+        return score_address(self.policy)
+
+    @property
+    def may_end(self) -> bool:
+        """Whether another stage may follow."""
+        return self.needed_in_all < _NEVER
+
+    def is_due(self) -> bool:
+        """Whether the next stage begins with the next unit."""
+        return self.may_end and is_due(self.state, self.needed, self.needed_in_all, self.reserve)
+
+    def seen_by(self, contexts: Matrix) -> Matrix:
+        """The columns of the stage, of one context or many."""
+        return contexts if self.whole else contexts[..., self.columns]
+
+
+@compiled
+def is_due(state: State, needed: npt.NDArray[np.int64], needed_in_all: int, reserve: float) -> bool:
+    """Whether the outcomes that a stage waits for have come, or cannot be waited for any longer."""
+    observed, waits, patient = 0, False, False
+    left = state.trial[0].money
+    for i in range(state.arms.shape[0]):
+        arm = state.arms[i]
+        observed += arm.observed
+        left -= arm.cost * arm.assigned
+        # An arm that takes no further units will not have more outcomes than are on their way.
+        takes = arm.open and arm.assigned < arm.cap
+        if arm.observed < needed[i] and (takes or arm.pending > 0):
+            waits = True
+            # Units that are still to be given are given, and half of the outcomes is the least to go by.
+            patient = patient or arm.count < needed[i] or 2 * arm.observed < needed[i]
+    return (not waits or (left <= reserve and not patient)) and observed >= needed_in_all
+
+
+def first_stage(problem: Problem, policy: Policy, seed: int, *, capacity: int) -> Stage:
+    """What an experiment starts with."""
+    policy.check(problem)  # refuses what cannot be
+    columns, acting, part, chosen = np.arange(problem.dim), policy, problem, True
+    needed, reserve = math.inf, 0
+    if isinstance(policy, StagedPolicy):
+        known = policy.known_columns(problem)
+        acting = acting_policy(policy, known)
+        if known is None:
+            needed, reserve = policy.screening(problem), policy.reserve(problem)
+            known, chosen = np.zeros(0, np.int64), False
+        columns, part = known, problem.on_columns(known)
+    screens = needed < math.inf
+    return Stage(
+        problem=part,
+        policy=acting,
+        columns=columns,
+        whole=acting is policy,
+        state=trial_state(part, acting, seed, capacity=capacity),
+        settings=_settings(acting, part),
+        start=int(needed) + reserve if screens else part.dim + 1,
+        needed=np.full(len(problem.arms), int(needed) if screens else 0),
+        needed_in_all=0 if screens else _NEVER,
+        reserve=reserve * exact_sum(problem.costs) if screens else -math.inf,
+        chosen=chosen,
+    )
+
+
+def next_stage(
+    stage: Stage, contexts: Matrix, problem: Problem, policy: StagedPolicy, seed: int, *, reuse: bool
+) -> Stage:
+    """Choose features from the outcomes known, and go on among them; ``stage`` stays as it is.
+
+    ``contexts`` are those of all units, in all features; ``reuse`` tells whether outcomes that choose
+    features serve estimates as well.
+    """
+    old = stage.state
+    step = int(old.trial["step"][0])
+    told = _choosing_rows(old, step, policy.screening(problem))
+    recovery = policy.recover(
+        contexts[told],
+        old.outcomes[told],
+        np.ascontiguousarray(old.rows["arm"][told]),
+        len(problem.arms),
+        problem.dim if reuse else _most_columns(problem, old),
+    )
+    acting = acting_policy(policy, recovery.columns)
+    part = problem.on_columns(recovery.columns)
+    state = trial_state(part, acting, seed, capacity=len(old.outcomes))
+    state.rows[:step], state.outcomes[:step] = old.rows[:step], old.outcomes[:step]
+    state.contexts[:step] = contexts[:step, recovery.columns]
+    for name in ("assigned", "last_row", "open", "set_aside", "order"):
+        state.arms[name] = old.arms[name]
+    state.trial["step"], state.trial["number"] = step, old.trial["number"]
+    if not reuse:
+        state.rows["status"][told] = SET_ASIDE
+        state.arms["set_aside"] += np.bincount(old.rows["arm"][told], minlength=len(problem.arms))
+    set_limits(state.arms, state.trial, problem.costs, problem.floors, problem.caps)
+    rebuild_all(state)
+    return Stage(
+        problem=part,
+        policy=acting,
+        columns=recovery.columns,
+        whole=False,
+        state=state,
+        settings=_settings(acting, part),
+        start=part.dim + 1,
+        needed=np.zeros(len(problem.arms), np.int64),
+        needed_in_all=_NEVER if policy.refresh is None else _grown(state, policy.refresh),
+        recovery=recovery,
+        screened=len(told),
+    )
+
+
+def _choosing_rows(state: State, step: int, screening: float) -> npt.NDArray[np.intp]:
+    """Rows whose outcomes choose the features: all that are known, but for arms that have next to none.
+
+    The arm with the fewest rows limits how many features can be told apart.
+    """
+    told = np.flatnonzero(state.rows["status"][:step] == TOLD)
+    arms: npt.NDArray[np.int64] = state.rows["arm"][told]
+    counts = np.bincount(arms, minlength=len(state.arms))
+    enough = counts >= _ENOUGH * min(screening, counts.max())
+    chosen: npt.NDArray[np.intp] = told[enough[arms]]
+    return chosen
+
+
+def final_stage(stage: Stage, contexts: Matrix, problem: Problem, policy: StagedPolicy, seed: int) -> Stage:
+    """The settled stage that estimates rest on; ``stage`` stays as it is.
+
+    While features are yet to be chosen, all outcomes choose them, and all are fitted. An arm whose outcomes
+    since then do not make a model is fitted to all that it has.
+    """
+    last = stage if stage.chosen else next_stage(stage, contexts, problem, policy, seed, reuse=True)
+    arms = last.state.arms
+    lacking = np.flatnonzero((arms["set_aside"] > 0) & (arms["data_ready"] == 0))
+    if last is stage:
+        last = replace(last, state=copied(last.state, len(last.state.rows)))
+    for i in lacking:
+        mine = (last.state.rows["arm"] == i) & (last.state.rows["status"] == SET_ASIDE)
+        last.state.rows["status"][mine] = TOLD
+        last.state.arms["set_aside"][i] = 0
+        rebuild(last.state, int(i))
+    if not kernel.is_settled(last.state):
+        kernel.settle(last.state)
+    return last
+
+
+def own_coefs(stage: Stage, contexts: Matrix, policy: StagedPolicy) -> Matrix | None:
+    """Coefficients of a policy that brings its own estimates, from all outcomes known; else None."""
+    state = stage.state
+    used = int(state.trial["step"][0])
+    known = np.isin(state.rows["status"][:used], KNOWN)
+    arms = np.ascontiguousarray(state.rows["arm"][:used][known])
+    return policy.fit(contexts[:used][known], state.outcomes[:used][known], arms, len(state.arms))
+
+
+def with_arm(stage: Stage, problem: Problem, seed: int) -> Stage:
+    """The same stage with the arm that ``problem`` lists last."""
+    part = problem if stage.whole else problem.on_columns(stage.columns)
+    settings = _settings(stage.policy, part)
+    share = exact_sum(problem.costs) / exact_sum(problem.costs[:-1])
+    return replace(
+        stage,
+        problem=part,
+        state=with_another_arm(stage.state, trial_state(part, stage.policy, seed, capacity=1)),
+        settings=settings,
+        needed=np.append(stage.needed, stage.needed.max()),
+        reserve=stage.reserve * share,
+    )
+
+
+def _grown(state: State, factor: float) -> int:
+    """So many times the outcomes that are known."""
+    known = int(np.sum(state.arms["observed"]))
+    return max(math.ceil(factor * known), known + 1)
+
+
+def acting_policy(policy: Policy, columns: Columns | None) -> Policy:
+    """Who chooses arms among the columns of a stage; None: they are yet to be chosen."""
+    if not isinstance(policy, StagedPolicy):
+        return policy
+    # Without a feature there is nothing to be learned, and nothing to balance.
+    return policy.first() if columns is None or not len(columns) else policy.second()
+
+
+def _settings(policy: Policy, problem: Problem) -> Vector:
+    score_address(policy)  # refuses a score that cannot be compiled
+    return score_settings(policy, problem)
+
+
+def _most_columns(problem: Problem, state: State) -> int:
+    """Features that what is left of the budget can still fit: s + 1 units of every arm."""
+    left = problem.budget - exact_sum(problem.costs * state.arms["assigned"])
+    taking = (state.arms["open"] != 0) & (state.arms["assigned"] < state.arms["cap"])
+    if not taking.any():
+        return problem.dim
+    units = left / exact_sum(problem.costs[taking]) + float(np.min(state.arms["pending"][taking]))
+    return max(int(units) - 1, 0)

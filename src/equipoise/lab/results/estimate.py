@@ -1,0 +1,55 @@
+"""A simulated number with its Monte-Carlo error: means, quantiles, and how JSON holds them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from equipoise.core.arrays import Vector
+from equipoise.errors import InvalidArgument
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A simulated number and its standard error."""
+
+    value: float
+    stderr: float
+    trials: int
+
+    def __str__(self) -> str:
+        return f"{self.value:.4g} ± {self.stderr:.2g}"
+
+
+def mean_estimate(values: Vector) -> Estimate:
+    """A mean and its standard error."""
+    n = len(values)
+    spread = float(values.std(ddof=1)) if n > 1 else math.nan
+    return Estimate(float(values.mean()), spread / math.sqrt(n), n)
+
+
+def quantile_estimate(values: Vector, level: float) -> Estimate:
+    """A quantile and its standard error from order statistics.
+
+    The number of values below the true quantile is binomial, so the sample quantiles of levels
+    q ± √(q(1−q)/n) lie one standard error to each side, whatever the distribution.
+    """
+    if not 0.0 < level < 1.0:
+        raise InvalidArgument(f"a quantile of level {level!r} is not between 0 and 1")
+    n = len(values)
+    reach = math.sqrt(level * (1.0 - level) / n)
+    low, value, high = np.quantile(values, [max(0.0, level - reach), level, min(1.0, level + reach)])
+    stderr = float(high - low) / 2.0 if n > 1 else math.nan
+    return Estimate(float(value), stderr, n)
+
+
+def plain_estimate(estimate: Estimate) -> dict[str, float | None]:
+    """A value and its standard error for JSON."""
+    return {"value": finite(estimate.value), "stderr": finite(estimate.stderr)}
+
+
+def finite(number: float) -> float | None:
+    """JSON has no not-a-number."""
+    return number if math.isfinite(number) else None

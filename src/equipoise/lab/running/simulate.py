@@ -1,0 +1,287 @@
+"""Simulate: policies in any arena, in chunks of trials, on threads or any executor."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from threading import Lock
+
+import numpy as np
+
+from equipoise.core.policies.base.policy import Policy, parse_policy
+from equipoise.core.problem.problem import Problem
+from equipoise.errors import InvalidArgument
+from equipoise.lab.arena import Arena, Bench
+from equipoise.lab.results.policy import PolicyResult, result_weights
+from equipoise.lab.results.simulation import SimulationResult
+from equipoise.lab.running.checkpoint import Checkpoint, open_checkpoint
+from equipoise.lab.scenario import Scenario
+from equipoise.lab.trial.ledger import Ledger, new_ledger
+from equipoise.version import __version__
+
+Progress = Callable[[int, int], None]
+
+# Long enough that handing out chunks costs nothing, short enough that progress is smooth.
+_DECISIONS_A_CHUNK = 400_000
+# Chunks handed out ahead of those that are done: enough for a large cluster, few enough to cancel.
+_AHEAD = 1_000
+
+
+Outcome = tuple[Ledger, float]
+"""What trials of a policy ended with, and the seconds that they took."""
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Some consecutive trials of some policies, on the same draws."""
+
+    policies: tuple[int, ...]
+    first: int
+    trials: int
+
+
+def simulate(
+    scenario: Scenario,
+    policies: Sequence[Policy | str],
+    *,
+    trials: int = 1_000,
+    seed: int = 0,
+    estimator: str | None = None,
+    ridge: float | None = None,
+    workers: int | None = None,
+    executor: Executor | None = None,
+    progress: Progress | None = None,
+    checkpoint: str | Path | None = None,
+) -> SimulationResult:
+    """Run ``trials`` trials of every policy on common random numbers.
+
+    Results depend on scenario, policies, trials and seed alone: not on workers, executor or order.
+
+    Parameters
+    ----------
+    scenario
+        The world, e.g. ``eq.GaussianScenario(noise=[0.5, 2.0], dim=3, budget=60)``.
+    policies
+        Policies or their text forms.
+    estimator, ridge
+        How final models are estimated, in place of what the scenario says, which is ``"pooled"`` unless it
+        says otherwise; as :meth:`equipoise.Experiment.estimates` takes them.
+    workers
+        Threads on this machine; all cores unless given.
+    executor
+        Any ``concurrent.futures.Executor`` instead of threads, e.g. a Dask client's
+        ``get_executor()``.
+    progress
+        Called with the number of trials done and in all, after every chunk.
+    checkpoint
+        A folder that keeps finished chunks, so that an interrupted run goes on where it stopped.
+
+    Examples
+    --------
+    >>> import equipoise as eq
+    >>> scenario = eq.GaussianScenario(noise=[0.5, 2.0], dim=2, budget=40)
+    >>> result = eq.simulate(scenario, ["uniform", "trace-ucb"], trials=50, seed=1)
+    >>> sorted(result.policies), result.trials
+    (['trace-ucb', 'uniform'], 50)
+    """
+    if not isinstance(scenario, Scenario):
+        raise InvalidArgument(f"{scenario!r} is not a scenario", hint="e.g. eq.GaussianScenario(...)")
+    if estimator is not None or ridge is not None:
+        scenario = scenario.replace(estimator=estimator or scenario.estimator, ridge=ridge)
+    results = run_policies(
+        scenario,
+        policies,
+        trials=trials,
+        seed=seed,
+        workers=workers,
+        executor=executor,
+        progress=progress,
+        checkpoint=checkpoint,
+    )
+    return SimulationResult(scenario, int(seed), __version__, results)
+
+
+def run_policies(
+    arena: Arena,
+    policies: Sequence[Policy | str],
+    *,
+    trials: int,
+    seed: int,
+    workers: int | None = None,
+    executor: Executor | None = None,
+    progress: Progress | None = None,
+    checkpoint: str | Path | None = None,
+) -> dict[str, PolicyResult]:
+    """Run every policy in ``arena``; arguments are those of :func:`simulate`."""
+    named = named_policies(policies)
+    check_policies(arena, named, trials, seed, workers)
+    trials, seed = int(trials), int(seed)
+    problem = arena.problem()
+    chunks = list(cut_trials(len(named), trials, problem.units))
+    store = open_checkpoint(checkpoint, arena, named, trials, seed)
+    ledgers = [new_ledger(trials, len(arena.noise)) for _ in named]
+    seconds = np.zeros(len(named))
+    done = 0
+    with worker_pool(executor, workers) as pool:
+        for chunk, outcomes in _run_all(pool, arena, list(named.values()), seed, chunks, store):
+            for policy, (ledger, spent) in zip(chunk.policies, outcomes, strict=True):
+                for whole, part in zip(ledgers[policy], ledger, strict=True):
+                    whole[chunk.first : chunk.first + chunk.trials] = part
+                seconds[policy] += spent
+            done += chunk.trials * len(chunk.policies)
+            if progress is not None:
+                progress(done, trials * len(named))
+    weights = result_weights(arena)
+    return {
+        name: PolicyResult(name, policy.spec, ledger, weights, float(spent), _decisions(problem, ledger))
+        for (name, policy), ledger, spent in zip(named.items(), ledgers, seconds, strict=True)
+    }
+
+
+def run_chunk(arena: Arena, policies: Sequence[Policy], seed: int, first: int, trials: int) -> list[Outcome]:
+    """Trials ``first`` … of every policy, and the seconds they took without compilation."""
+    bench = arena.open(policies, seed)
+    _warm_up(bench, arena, policies)
+    ledgers = [new_ledger(trials, len(arena.noise)) for _ in policies]
+    seconds = bench(first, ledgers)
+    return list(zip(ledgers, seconds.tolist(), strict=True))
+
+
+def _decisions(problem: Problem, ledger: Ledger) -> int:
+    """Units that were assigned; where money runs out sooner or later, those whose outcome was not lost."""
+    same_cost = np.all(problem.costs == 1.0)
+    return len(ledger.counts) * problem.units if same_cost else int(ledger.counts.sum())
+
+
+_WARM: set[Hashable] = set()
+_WARMING = Lock()
+
+
+def _warm_up(bench: Bench, arena: Arena, policies: Sequence[Policy]) -> None:
+    """Run one trial if this process has not run such trials before, so that they are compiled."""
+    # Everything that describes them goes in: what was chosen here could be chosen wrongly.
+    where = (type(arena), outline(arena.to_dict()))
+    kinds = {(*where, type(policy), outline(vars(policy))) for policy in policies}
+    with _WARMING:
+        if not kinds <= _WARM:
+            bench(0, [new_ledger(1, len(arena.noise)) for _ in policies])
+            _WARM.update(kinds)
+
+
+def outline(value: object) -> Hashable:
+    """Plain values without their sizes: what decides which functions are compiled, and a little more.
+
+    Compiled functions branch on numbers, but whether there is a number, and whether it is 0, can decide
+    which of them are called.
+    """
+    if isinstance(value, Mapping):
+        return tuple((name, outline(item)) for name, item in sorted(value.items()))
+    if isinstance(value, list | tuple):
+        return frozenset(outline(item) for item in value)
+    return value if value is None or isinstance(value, bool | str) else value != 0
+
+
+def _run_all(
+    pool: Executor,
+    arena: Arena,
+    policies: list[Policy],
+    seed: int,
+    chunks: list[Chunk],
+    store: Checkpoint | None,
+) -> Iterator[tuple[Chunk, list[Outcome]]]:
+    """Chunks as they are finished; those of a checkpoint first."""
+    waiting = []
+    for chunk in chunks:
+        kept = {} if store is None else _kept(store, chunk)
+        if kept:
+            yield replace(chunk, policies=tuple(kept)), list(kept.values())
+        lacking = tuple(policy for policy in chunk.policies if policy not in kept)
+        if lacking:
+            waiting.append(replace(chunk, policies=lacking))
+    waiting.reverse()
+    running: dict[Future[list[Outcome]], Chunk] = {}
+    # Executors that reach other machines can send the arena there once, not with every chunk.
+    shared = pool.share(arena) if waiting and hasattr(pool, "share") else arena
+    try:
+        while waiting or running:
+            while waiting and len(running) < _AHEAD:
+                chunk = waiting.pop()
+                chosen = [policies[policy] for policy in chunk.policies]
+                future = pool.submit(run_chunk, shared, chosen, seed, chunk.first, chunk.trials)
+                running[future] = chunk
+            finished, _ = wait(running, return_when=FIRST_COMPLETED)
+            for future in finished:
+                chunk, outcomes = running.pop(future), future.result()
+                if store is not None:
+                    for policy, outcome in zip(chunk.policies, outcomes, strict=True):
+                        store.write(policy, chunk.first, outcome)
+                yield chunk, outcomes
+    finally:
+        for future in running:
+            future.cancel()
+
+
+def _kept(store: Checkpoint, chunk: Chunk) -> dict[int, Outcome]:
+    """What a checkpoint has of a chunk, by policy."""
+    found = {policy: store.read(policy, chunk.first, chunk.trials) for policy in chunk.policies}
+    return {policy: outcome for policy, outcome in found.items() if outcome is not None}
+
+
+@contextmanager
+def worker_pool(executor: Executor | None, workers: int | None) -> Iterator[Executor]:
+    """The executor, or threads where there is none."""
+    if executor is not None:
+        yield executor
+        return
+    with ThreadPoolExecutor(workers or os.cpu_count() or 1) as pool:
+        yield pool
+
+
+def cut_trials(policies: int, trials: int, budget: int) -> Iterator[Chunk]:
+    """Chunks that cover all trials of all policies."""
+    size = max(1, min(trials, _DECISIONS_A_CHUNK // (budget * policies)))
+    for first in range(0, trials, size):
+        yield Chunk(tuple(range(policies)), first, min(size, trials - first))
+
+
+def named_policies(policies: Sequence[Policy | str]) -> dict[str, Policy]:
+    """Policies by the name they were given, which is their text form unless it was typed."""
+    if isinstance(policies, str | Policy):
+        policies = [policies]
+    if not isinstance(policies, Sequence):
+        raise InvalidArgument(f"policies={policies!r} is not a list", hint="e.g. ['uniform', 'trace-ucb']")
+    named: dict[str, Policy] = {}
+    for given in policies:
+        policy = parse_policy(given)
+        name = given if isinstance(given, str) else policy.spec
+        if name in named:
+            raise InvalidArgument(f"policy {name!r} is given twice")
+        named[name] = policy
+    if not named:
+        raise InvalidArgument("no policies to simulate", hint="e.g. ['uniform', 'trace-ucb']")
+    return named
+
+
+def check_policies(
+    arena: Arena, policies: dict[str, Policy], trials: int, seed: int, workers: int | None
+) -> None:
+    """Refuse what cannot be run, before any work."""
+    check_counts(trials=trials, seed=seed, workers=workers)
+    problem = arena.problem()
+    for policy in policies.values():
+        policy.informed(arena.noise).check(problem)
+
+
+def check_counts(*, trials: int, seed: int, workers: int | None) -> None:
+    """Refuse numbers of trials and workers, and seeds, that there cannot be."""
+    for name, value, least in (("trials", trials, 1), ("seed", seed, 0), ("workers", workers, 1)):
+        if name == "workers" and value is None:
+            continue
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+            raise InvalidArgument(f"{name}={value!r} is not a whole number of at least {least}")
+    if seed >= 2**63:
+        raise InvalidArgument(f"seed={seed!r} is not below 2^63")

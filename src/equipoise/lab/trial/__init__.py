@@ -1,0 +1,14 @@
+"""Simulated trials: the functions that an experiment calls, in compiled loops.
+
+============  ===========================================================================================
+``world``     what is drawn for a block of trials, and outcomes from it
+``rule``      how arms are chosen in a stage, as compiled trials read it
+``run``       the loop over units: context, arm, outcome
+``arrivals``  outcomes that come late or never
+``ending``    the estimates that a trial ends with
+``judge``     errors of the estimates, coverage of the intervals
+``ledger``    what trials end with
+``blocks``    a block of trials for all policies in turn
+``bench``     trials of several policies on the same draws
+============  ===========================================================================================
+"""

@@ -1,0 +1,64 @@
+"""When outcomes arrive that come late or never."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+from equipoise.core.arms.least_squares import lose, observe
+from equipoise.core.arms.state import State
+from equipoise.core.jit.decorators import compiled, inlined
+from equipoise.core.jit.handles import Handle
+from equipoise.core.jit.kernel import Kernel
+from equipoise.lab.trial.world import World
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def if_late(function: F) -> F:
+    """A compiled ``function(world, state)`` that is left out where all outcomes arrive at once."""
+    kernel: Any = function
+    assert isinstance(kernel, Kernel)
+    return cast(F, kernel.under(_is_late))
+
+
+def _is_late(world: Handle) -> bool:
+    return bool(world.field("delays").ndim == 2)
+
+
+@if_late
+@compiled
+def receive(world: World, state: State) -> None:
+    """Let outcomes arrive, or be lost, that are due since the clock moved on by one unit.
+
+    After the last unit all that will come are waited for: the clock goes to the next arrival.
+    """
+    clock = world.clock[0]
+    now = clock.unit - 1
+    if now < clock.units:
+        clock.last = max(clock.last, _due(world, now) + 1)
+    asked = min(now + 1, clock.units)
+    oldest = asked
+    for row in range(asked - 1, clock.oldest - 1, -1):
+        if _due(world, row) > now:
+            oldest = row
+    for row in range(clock.oldest, asked):
+        if _due(world, row) == now:
+            if world.delays[clock.place, row] < 0:
+                lose(state, row)
+            else:
+                observe(state, row, state.outcomes[row])
+    clock.oldest = oldest
+    if clock.unit >= clock.units:
+        soonest = clock.last
+        for row in range(oldest, clock.units):
+            if _due(world, row) >= clock.unit:
+                soonest = min(soonest, _due(world, row))
+        clock.unit = soonest
+
+
+@inlined
+def _due(world: World, row: int) -> int:
+    """Time at which the outcome of a unit arrives, or is given up."""
+    delay = world.delays[world.clock[0].place, row]
+    return row + delay if delay >= 0 else row - 1 - delay

@@ -1,0 +1,122 @@
+"""Trials of several policies in one scenario, on the same draws."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from equipoise.core.arrays import Counts, Matrix, Vector
+from equipoise.core.choice.ties import new_ties
+from equipoise.core.estimates.estimators import RIDGE
+from equipoise.core.policies.base.policy import Policy
+from equipoise.core.policies.base.staged import StagedPolicy
+from equipoise.core.stages.fresh import number_trial
+from equipoise.core.stages.stage import Stage, first_stage, next_stage
+from equipoise.lab.trial.blocks import run_in_blocks
+from equipoise.lab.trial.ending import Ending
+from equipoise.lab.trial.judge import Judge, judge_coefs, judge_trial, new_judge
+from equipoise.lab.trial.ledger import Ledger
+from equipoise.lab.trial.rule import rule_of
+from equipoise.lab.trial.run import open_trial, run_stage, run_trials, start_trial
+from equipoise.lab.trial.world import Draws, World
+
+if TYPE_CHECKING:
+    from equipoise.lab.scenario import Scenario
+
+
+class ScenarioBench:
+    """Everything one worker needs to run trials of some policies; nothing is shared between two of them."""
+
+    def __init__(self, scenario: Scenario, policies: Sequence[Policy], seed: int) -> None:
+        self.draws = Draws(scenario, seed)
+        self.seats = [ScenarioSeat(scenario, policy, seed, self.draws.world) for policy in policies]
+
+    def __call__(self, first: int, ledgers: Sequence[Ledger]) -> Vector:
+        """Run trials ``first``, … of every policy until its ledger is full; seconds of each."""
+        draws = self.draws
+        return run_in_blocks(self.seats, first, ledgers, block=draws.block, draw=draws.draw)
+
+
+class ScenarioSeat:
+    """One policy in a scenario, ready for any trial."""
+
+    def __init__(self, scenario: Scenario, policy: Policy, seed: int, world: World) -> None:
+        self._problem, self._seed, self._world = scenario.problem(), seed, world
+        self._policy = policy.informed(scenario.noise)
+        self._moment = scenario.true_moment()
+        self._ending = Ending(
+            self._problem, self._policy, seed, estimator=scenario.estimator, ridge=scenario.ridge
+        )
+        self._judge = self._judge_of(self._moment)
+        self._ties = new_ties(self._problem.arms)
+        staged = isinstance(self._policy, StagedPolicy)
+        self._in_one_loop = scenario.estimator == RIDGE and not staged
+        if not staged:
+            self.stage = self._first_stage(self._policy)
+            """The last one of the last trial."""
+
+    def run(self, numbers: range, ledger: Ledger, row: int) -> None:
+        """Run trials that the world has drawn; fill the ledger from ``row`` on."""
+        if self._in_one_loop:
+            state, rule, trials = self.stage.state, rule_of(self.stage), slice(numbers.start, numbers.stop)
+            run_trials(state, rule, self._ties, self._world, self._judge, ledger, trials, row)
+            return
+        for place, number in enumerate(numbers):
+            self.run_one(place, number)
+            self._judge_trial(place, ledger, row + place)
+
+    def run_one(self, place: int, number: int) -> None:
+        """Run the trial at some place of the block, from its first stage to its last."""
+        policy, world = self._policy, self._world
+        if not isinstance(policy, StagedPolicy):
+            start_trial(self.stage.state, self._ties, world, place, number)
+            run_stage(self.stage.state, rule_of(self.stage), world)
+            return
+        policy = policy.shown(np.flatnonzero(np.any(world.coefs[place] != 0.0, axis=0)))
+        self.stage = self._first_stage(policy)
+        number_trial(self.stage.state, self._problem, number)
+        open_trial(world, place, number)
+        while run_stage(self.stage.state, rule_of(self.stage), world):
+            contexts = world.contexts[place]
+            self.stage = next_stage(
+                self.stage, contexts, self._problem, policy, self._seed, reuse=policy.reuse
+            )
+
+    def _judge_trial(self, place: int, ledger: Ledger, row: int) -> None:
+        """Write a row of the ledger, from the estimates that an experiment would give."""
+        contexts, truth = self._world.contexts[place], self._world.coefs[place]
+        counts = self.stage.state.arms["count"] + self.stage.state.arms["set_aside"]
+        coefs = self._ending.own_coefs(self.stage, contexts)
+        if coefs is None:
+            last = self._ending.last_stage(self.stage, contexts)
+            self._judge_intervals(last, truth, ledger, row)
+            coefs = self._ending.coefs(last)
+            if not last.whole:
+                _judge_support(last.columns, truth, ledger.support[row])
+        ledger.counts[row] = counts
+        judge_coefs(self._judge, coefs, truth, ledger.errors[row])
+
+    def _judge_intervals(self, stage: Stage, truth: Matrix, ledger: Ledger, row: int) -> None:
+        """Coverage of the intervals of the features that the models have."""
+        if stage.whole:
+            judge_trial(stage.state, rule_of(stage), self._judge, truth, ledger, row)
+        elif stage.problem.dim > 0:
+            judge = self._judge_of(self._moment[np.ix_(stage.columns, stage.columns)])
+            part = np.ascontiguousarray(truth[:, stage.columns])
+            judge_trial(stage.state, rule_of(stage), judge, part, ledger, row)
+
+    def _first_stage(self, policy: Policy) -> Stage:
+        return first_stage(self._problem, policy, self._seed, capacity=self._problem.units)
+
+    def _judge_of(self, moment: Matrix) -> Judge:
+        return new_judge(len(self._problem.arms), self._problem.units, self._ending.ridge, moment)
+
+
+def _judge_support(columns: Counts, truth: Matrix, found: Counts) -> None:
+    """Features that matter and were missed, and features that do not and were chosen."""
+    matters = np.any(truth != 0.0, axis=0)
+    chosen = np.zeros(len(matters), bool)
+    chosen[columns] = True
+    found[0], found[1] = np.count_nonzero(matters & ~chosen), np.count_nonzero(chosen & ~matters)

@@ -1,0 +1,83 @@
+"""Simulated trials as compiled loops over the very functions that :class:`equipoise.Experiment` calls."""
+
+from __future__ import annotations
+
+from equipoise.core.arms.least_squares import is_settled, observe_at_once, settle
+from equipoise.core.arms.rebuild import clear
+from equipoise.core.arms.state import State
+from equipoise.core.arrays import Counts, Vector
+from equipoise.core.choice.ties import Ties, order_arms
+from equipoise.core.jit.decorators import compiled, inlined
+from equipoise.lab.trial.arrivals import receive
+from equipoise.lab.trial.judge import Judge, judge_trial
+from equipoise.lab.trial.ledger import Ledger
+from equipoise.lab.trial.rule import Rule, choose_arm, next_is_due
+from equipoise.lab.trial.world import World, draw_outcome, start_clock
+
+
+@inlined
+def run_stage(state: State, rule: Rule, world: World) -> bool:
+    """Run until the next stage is due, or nothing is left to wait for: then the answer is False."""
+    clock = world.clock[0]
+    while clock.unit < clock.last:
+        if clock.unit < clock.units:
+            if next_is_due(state, rule):
+                return True
+            _assign_unit(state, rule, world, clock.unit)
+        clock.unit += 1
+        receive(world, state)
+    if not is_settled(state):
+        settle(state)
+    return False
+
+
+@inlined
+def _assign_unit(state: State, rule: Rule, world: World, t: int) -> None:
+    """The arm of unit t, and its outcome, which may arrive later."""
+    clock = world.clock[0]
+    for c in range(rule.columns.shape[0]):
+        state.contexts[t, c] = world.contexts[clock.place, t, rule.columns[c]]
+    arm = choose_arm(state, rule)
+    if arm < 0:
+        # No further units; outcomes may still arrive.
+        clock.units = t
+        return
+    state.outcomes[t] = draw_outcome(world, t, arm)
+    if not world.setting[0].late:
+        observe_at_once(state, t, state.outcomes[t])
+
+
+@compiled
+def run_trials(
+    state: State, rule: Rule, ties: Ties, world: World, judge: Judge, ledger: Ledger, numbers: slice, row: int
+) -> None:
+    """Trials ``numbers`` of one stage, which the world's block holds, judged by ridge estimates.
+
+    They fill the ledger from ``row`` on. Policies with several stages and other estimates go back to Python
+    after every trial; here that would cost more than it does.
+    """
+    for place in range(numbers.stop - numbers.start):
+        start_trial(state, ties, world, place, numbers.start + place)
+        run_stage(state, rule, world)
+        judge_trial(state, rule, judge, world.coefs[place], ledger, row + place)
+
+
+@compiled
+def start_trial(state: State, ties: Ties, world: World, place: int, number: int) -> None:
+    """Begin a trial on arrays that have served another."""
+    clear(state, number)
+    order_arms(state, ties, world.stream)
+    start_clock(world, place, number)
+
+
+@compiled
+def draw_outcomes(world: World, arms: Counts, outcomes: Vector) -> None:
+    """Outcomes of a trial in which unit t goes to ``arms[t]``, whoever chose so."""
+    for t in range(outcomes.shape[0]):
+        outcomes[t] = draw_outcome(world, t, arms[t])
+
+
+@compiled
+def open_trial(world: World, place: int, number: int) -> None:
+    """Point the world at a trial of its block."""
+    start_clock(world, place, number)

@@ -1,0 +1,244 @@
+"""The world of a scenario in compiled form: what is drawn for a block of trials, and outcomes from it.
+
+Policies are compared on common random numbers, so a block is drawn once for all of them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from equipoise.core.arithmetic.exponential import exp
+from equipoise.core.arithmetic.linear import root_of
+from equipoise.core.arrays import Counts, Matrix, Vector
+from equipoise.core.draws.streams import (
+    BLOCK,
+    LOSS,
+    NOISE,
+    TRUTH,
+    Stream,
+    fill_normals,
+    new_stream,
+    start,
+    uniform,
+)
+from equipoise.core.jit.decorators import compiled, inlined
+from equipoise.core.jit.handles import handled
+from equipoise.lab.pieces.piece import Block
+
+if TYPE_CHECKING:
+    from equipoise.lab.scenario import Scenario
+
+# Contexts of this many bytes stay near the processor while all policies run on them.
+_BLOCK_BYTES = 2**18
+
+SETTING = np.dtype(
+    [
+        ("seed", "i8"),
+        ("units", "i8"),
+        ("intercept", "i8"),
+        ("late", "i8"),  # whether outcomes may come late or never
+        ("heteroscedasticity", "f8"),
+        ("curvature", "f8"),
+        ("coef_drift", "f8"),
+        ("noise_drift", "f8"),
+        ("feature_variance", "f8"),  # of the first varying feature
+    ],
+    align=True,
+)
+
+# Where a trial stands. All of it is kept when a stage ends, for the next one to go on from.
+CLOCK = np.dtype(
+    [
+        ("place", "i8"),  # of the trial in the block
+        ("number", "i8"),  # of the trial
+        ("unit", "i8"),  # the next one
+        ("units", "i8"),  # that will be asked for
+        ("last", "i8"),  # time at which nothing is left to wait for
+        ("oldest", "i8"),  # every unit before it is closed
+    ],
+    align=True,
+)
+
+
+@handled
+class World(NamedTuple):
+    """A block of trials as drawn, and the trial at hand."""
+
+    setting: npt.NDArray[Any]  # SETTING[1]
+    deviations: Vector  # [m] √σ²
+    contexts: Block  # [block, n, d]
+    coefs: Block  # [block, m, d] the truth
+    drifts: Block  # [block, m, d] how far it moves during the trial; empty without drift
+    shocks: Block  # [block, m, n] noise of unit variance; empty where it is normal, and drawn when needed
+    normals: Matrix  # [m, 4] some of each arm's normal noise
+    at_hand: Counts  # [m, 2] of which trial that is, and which block of its pulls
+    delays: Counts  # [block, n] units until an outcome arrives, −1: never; [0] if all arrive at once
+    clock: npt.NDArray[Any]  # CLOCK[1]
+    pulls: Counts  # [m] noise values used up
+    stream: Stream
+
+
+class Draws:
+    """Draws blocks of trials of a scenario."""
+
+    def __init__(self, scenario: Scenario, seed: int) -> None:
+        self.scenario, self.seed = scenario, seed
+        varying = scenario.dim - scenario.intercept
+        covariance = scenario.contexts.covariance_matrix(varying)
+        mixes = scenario.contexts.mixes and not np.array_equal(covariance, np.eye(varying))
+        self._root = root_of(covariance) if mixes else None
+        self.world = _new_world(scenario, seed, float(covariance[0, 0]))
+
+    @property
+    def block(self) -> int:
+        """How many trials are drawn at once, at most."""
+        return len(self.world.contexts)
+
+    def draw(self, first: int, count: int) -> None:
+        """Draw trials ``first``, …."""
+        scenario, seed, world = self.scenario, self.seed, self.world
+        contexts, coefs = world.contexts[:count], world.coefs[:count]
+        scenario.contexts.fill(contexts, int(scenario.intercept), seed, first)
+        if self._root is not None:
+            _mix(contexts, self._root)
+        if scenario.truth is not None:
+            scenario.truth.fill(coefs, seed, first)
+        elif scenario.coef is None:
+            _draw_normal_truth(coefs, seed, first)
+        if scenario.coef_drift > 0.0:
+            _draw_drifts(world.drifts[:count], seed, first, scenario.coef_drift)
+        if scenario.noise_shape.at_hand:
+            scenario.noise_shape.fill(world.shocks[:count], seed, first)
+        if world.setting["late"][0]:
+            delays = world.delays[:count]
+            delays[:] = 0
+            if scenario.delay is not None:
+                scenario.delay.fill(delays, seed, first)
+            if scenario.lost > 0.0:
+                _draw_losses(world.stream, delays, seed, first, scenario.lost)
+
+
+def _new_world(scenario: Scenario, seed: int, feature_variance: float) -> World:
+    m, units, dim = len(scenario.noise), scenario.units, scenario.dim
+    block = max(1, min(64, _BLOCK_BYTES // (8 * units * dim)))
+    late = scenario.delay is not None or scenario.lost > 0.0
+    setting = np.zeros(1, SETTING)
+    setting["seed"], setting["units"], setting["late"] = seed, units, late
+    setting["feature_variance"] = feature_variance
+    for name in ("intercept", "heteroscedasticity", "curvature", "coef_drift", "noise_drift"):
+        setting[name] = getattr(scenario, name)
+    coefs = np.zeros((block, m, dim))
+    if scenario.coef is not None:
+        coefs[:] = scenario.coef
+    return World(
+        setting=setting,
+        deviations=np.sqrt(scenario.noise),
+        contexts=np.ones((block, units, dim)),  # the intercept stays
+        coefs=coefs,
+        drifts=np.zeros((block, m, dim) if scenario.coef_drift > 0.0 else (0, 0, 0)),
+        shocks=np.zeros((block, m, units) if scenario.noise_shape.at_hand else (0, 0, 0)),
+        normals=np.zeros((m, BLOCK)),
+        at_hand=np.full((m, 2), -1),
+        delays=np.zeros((block, units) if late else 0, np.int64),
+        clock=np.zeros(1, CLOCK),
+        pulls=np.zeros(m, np.int64),
+        stream=new_stream(),
+    )
+
+
+@inlined
+def start_clock(world: World, place: int, number: int) -> None:
+    """Begin the trial at some place of the block."""
+    clock, units = world.clock[0], world.setting[0].units
+    clock.place, clock.number = place, number
+    clock.unit = clock.oldest = 0
+    clock.units = clock.last = units
+    for i in range(world.pulls.shape[0]):
+        world.pulls[i] = 0
+
+
+@inlined
+def draw_outcome(world: World, t: int, i: int) -> float:
+    """The outcome of unit t at arm i, which uses up one of the arm's noise values."""
+    setting, clock = world.setting[0], world.clock[0]
+    context, coef = world.contexts[clock.place, t], world.coefs[clock.place, i]
+    pull = world.pulls[i]
+    world.pulls[i] += 1
+    if world.shocks.shape[0] == 0:
+        _keep_at_hand(world, i, pull // BLOCK)
+        shock = world.normals[i, pull % BLOCK]
+    else:
+        shock = world.shocks[clock.place, i, pull]
+    y = 0.0
+    for c in range(context.shape[0]):
+        y += context[c] * coef[c]
+    if setting.heteroscedasticity > 0.0 or setting.curvature != 0.0:
+        feature = context[setting.intercept]
+        square = feature * feature / setting.feature_variance
+        strength = setting.heteroscedasticity
+        shock *= np.sqrt((1.0 + strength * square) / (1.0 + strength))
+        y += setting.curvature * (square - 1.0)
+    if setting.coef_drift > 0.0 or setting.noise_drift != 0.0:
+        # The truth at the end of the trial is the one that counts.
+        age = (t + 1.0) / setting.units
+        shock *= exp(0.5 * setting.noise_drift * (age - 0.5))
+        if setting.coef_drift > 0.0:
+            for c in range(context.shape[0]):
+                y += (age - 1.0) * world.drifts[clock.place, i, c] * context[c]
+    return y + world.deviations[i] * shock
+
+
+@inlined
+def _keep_at_hand(world: World, i: int, block: int) -> None:
+    """Draw the normal noise of a block of pulls of arm i, unless it stands there already."""
+    number = world.clock[0].number
+    if world.at_hand[i, 0] != number or world.at_hand[i, 1] != block:
+        world.at_hand[i, 0], world.at_hand[i, 1] = number, block
+        fill_normals((world.setting[0].seed, number, NOISE, i, 0), block, world.normals, i, 0)
+
+
+@compiled
+def _mix(contexts: Block, root: Matrix) -> None:
+    """Features with covariance LLᵀ of uncorrelated ones, from the last to the first, in place."""
+    varying = root.shape[0]
+    first = contexts.shape[2] - varying
+    for b in range(contexts.shape[0]):
+        for t in range(contexts.shape[1]):
+            for r in range(varying - 1, -1, -1):
+                entry = 0.0
+                for c in range(r + 1):
+                    entry += root[r, c] * contexts[b, t, first + c]
+                contexts[b, t, first + r] = entry
+
+
+@compiled
+def _draw_normal_truth(coefs: Block, seed: int, trial: int) -> None:
+    for b in range(coefs.shape[0]):
+        for i in range(coefs.shape[1]):
+            fill_normals((seed, trial + b, TRUTH, i, 0), 0, coefs[b], i, 0)
+
+
+@compiled
+def _draw_drifts(drifts: Block, seed: int, trial: int, size: float) -> None:
+    """Directions of that length."""
+    for b in range(drifts.shape[0]):
+        for i in range(drifts.shape[1]):
+            fill_normals((seed, trial + b, TRUTH, i, 1), 0, drifts[b], i, 0)
+            length = 0.0
+            for c in range(drifts.shape[2]):
+                length += drifts[b, i, c] * drifts[b, i, c]
+            for c in range(drifts.shape[2]):
+                drifts[b, i, c] *= size / np.sqrt(length)
+
+
+@compiled
+def _draw_losses(stream: Stream, delays: Counts, seed: int, trial: int, lost: float) -> None:
+    """Mark what never arrives: −1 − delay, since it is awaited until then."""
+    for b in range(delays.shape[0]):
+        for t in range(delays.shape[1]):
+            start(stream, seed, trial + b, LOSS, t, 0)
+            if uniform(stream) < lost:
+                delays[b, t] = -1 - delays[b, t]

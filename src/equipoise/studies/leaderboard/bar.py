@@ -1,0 +1,90 @@
+"""The bar: what Trace-Gain has to reach, ratio by ratio, and whether it does.
+
+On the paper's settings against the oracle, which is told the noise; everywhere against Trace-UCB.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from equipoise.core.arithmetic.numerics import NUMERICS
+from equipoise.studies.leaderboard.record import Leaderboard, Row
+from equipoise.studies.leaderboard.suite import PAPER, Entry
+from equipoise.studies.noise import EQUAL
+
+POLICY, ORACLE, PUBLISHED = "trace-gain", "oracle", "trace-ucb"
+BAR_POLICIES = (ORACLE, PUBLISHED, POLICY)
+BAR_TRIALS = 30_000
+
+_MEDIAN_LIMIT = 0.95
+_AMPLE_LIMIT, _SCARCE_LIMIT = 1.00, 1.05
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A ratio of losses that must not be larger than a number."""
+
+    loss: str
+    reference: str
+    most: float
+    ratio: float
+    stderr: float
+
+    @property
+    def met(self) -> bool:
+        """Whether the measured ratio is within the limit."""
+        return self.ratio <= self.most
+
+    def record(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            "loss": self.loss,
+            "reference": self.reference,
+            "most": self.most,
+            "ratio": {"value": self.ratio, "stderr": self.stderr},
+            "met": self.met,
+        }
+
+
+def check_bar(board: Leaderboard) -> dict[str, list[Limit]]:
+    """All limits of every entry, by its name."""
+    return {row.entry.name: _limits(row) for row in board.rows}
+
+
+def bar_record(board: Leaderboard) -> dict[str, Any]:
+    """The object that ``--bar --json`` prints."""
+    checked = check_bar(board)
+    return {
+        "version": board.version,
+        "numerics": NUMERICS,
+        "seed": board.seed,
+        "trials": board.trials,
+        "units": f"losses of {POLICY} over losses of the reference",
+        "met": all(limit.met for limits in checked.values() for limit in limits),
+        "scenarios": {
+            row.entry.name: {
+                "seed": row.seed,
+                "scenario": row.entry.scenario.to_dict(),
+                "limits": [limit.record() for limit in checked[row.entry.name]],
+            }
+            for row in board.rows
+        },
+    }
+
+
+def _limits(row: Row) -> list[Limit]:
+    limits = []
+    for kind, loss in enumerate(row.entry.losses):
+        if row.entry.group == PAPER:
+            most = _MEDIAN_LIMIT if kind else _expected_limit(row.entry)
+            limits.append(Limit(loss, ORACLE, most, *row.ratio(POLICY, ORACLE, kind)))
+        limits.append(Limit(loss, PUBLISHED, 1.0, *row.ratio(POLICY, PUBLISHED, kind)))
+    return limits
+
+
+def _expected_limit(entry: Entry) -> float:
+    """With less than twice the units that a start takes, unequal noise is hard to learn."""
+    scenario = entry.scenario
+    ample = scenario.budget >= 2 * len(scenario.noise) * (scenario.dim + 1)
+    return _AMPLE_LIMIT if ample or scenario.noise == EQUAL else _SCARCE_LIMIT

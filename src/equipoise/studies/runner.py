@@ -1,0 +1,117 @@
+"""Running points: a simulation or a replay each, kept as soon as it is finished."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from typing import Any
+
+from equipoise.core.arithmetic.numerics import NUMERICS
+from equipoise.lab.arena import Arena, Setting
+from equipoise.lab.results.simulation import SimulationResult
+from equipoise.lab.running.checkpoint import policy_fingerprint
+from equipoise.lab.running.simulate import run_policies
+from equipoise.studies.losses import Point, summarise
+from equipoise.studies.store import Store
+from equipoise.version import __version__
+
+Progress = Callable[[str, float, float], None]
+
+
+@dataclass
+class Meter:
+    """Work done out of all work, so that the time left can be told."""
+
+    total: float
+    report: Progress | None
+    done: float = 0.0
+
+    def show(self, label: str, within: float = 0.0) -> None:
+        """Say how far it is, ``within`` being the work done on the task at hand."""
+        if self.report is not None:
+            self.report(label, min(self.done + within, self.total), self.total)
+
+    def finish(self, label: str, work: float) -> None:
+        """A task is done."""
+        self.done += work
+        self.show(label)
+
+
+@dataclass(frozen=True)
+class Runner:
+    """Everything that all simulations of a study have in common."""
+
+    seed: int
+    workers: int | None
+    store: Store
+    meter: Meter
+    executor: Executor | None = None
+
+    def point(
+        self,
+        scenario: Arena,
+        policies: Sequence[str],
+        trials: int,
+        *,
+        name: str,
+        work: float | None = None,
+    ) -> Point:
+        """One point, simulated unless it is in the store; ``work`` where policies have other costs."""
+        work = simulation_work(scenario, len(policies), trials) if work is None else work
+        label = f"{name}: d = {scenario.dim}, n = {scenario.budget}"
+        identity = self.identity(name, scenario, policies, trials)
+
+        def simulate() -> dict[str, Any]:
+            found = run_policies(
+                scenario,
+                policies,
+                trials=trials,
+                seed=self.seed,
+                workers=self.workers,
+                executor=self.executor,
+                checkpoint=self.store.chunks(identity),
+                progress=lambda done, total: self.meter.show(label, work * done / total),
+            )
+            return summarise(SimulationResult(scenario, self.seed, identity["version"], found)).record()
+
+        return Point.from_record(self.kept(identity, simulate, label=label, work=work))
+
+    def kept(
+        self,
+        identity: Mapping[str, Any],
+        measure: Callable[[], dict[str, Any]],
+        *,
+        label: str,
+        work: float,
+    ) -> dict[str, Any]:
+        """A record from the store, or measured and stored; its work counts as done either way."""
+        record = self.store.read(identity)
+        if record is None:
+            self.meter.show(label)
+            record = measure()
+            self.store.write(identity, record)
+        self.meter.finish(label, work)
+        return record
+
+    def identity(self, name: str, scenario: Setting, policies: Sequence[str], trials: int) -> dict[str, Any]:
+        """Everything that the numbers of a simulation depend on."""
+        return {
+            "name": name,
+            "version": __version__,
+            "numerics": NUMERICS,
+            "seed": self.seed,
+            "trials": trials,
+            "scenario": scenario.to_dict(),
+            "policies": [[policy, policy_fingerprint(policy)] for policy in policies],
+        }
+
+
+def simulation_work(scenario: Setting, policies: int, trials: int) -> float:
+    """Seconds on one core, roughly; only ratios matter, for the time left."""
+    return trials * policies * scenario.units * (250.0 + 1.4 * scenario.dim**2) * 1e-9
+
+
+def scaled(trials: int, scale: float) -> int:
+    """A number of trials times ``scale``; at least two, without which nothing has an error."""
+    return max(2, round(trials * scale))

@@ -1,0 +1,217 @@
+"""Every method in any order, against plain lists, and against a fresh experiment with the same history."""
+
+from __future__ import annotations
+
+import copy
+import math
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from inner_state import fingerprint
+
+import equipoise as eq
+
+DIM, BUDGET = 2, 60
+SPECS = ["uniform", "trace-ucb", "trace-gain", "trace-gain:chance=0.3", "sparse-trace-ucb:screen=5"]
+SPECS += ["sparse-trace-ucb:screen=4:reuse=true:refresh=1.5", "var-ucb", "gafs-max"]
+TERMS = [{}, {"floors": {"a": 7}, "caps": {"b": 45}}, {"costs": {"a": 1.5, "b": 0.5}}]
+PENDING, TOLD, LOST, WITHDRAWN = "pending", "told", "lost", "withdrawn"
+
+numbers = st.floats(-5, 5).map(lambda value: round(value, 2))
+contexts = st.lists(st.tuples(numbers, numbers), min_size=0, max_size=7)
+ids = st.integers(-1, BUDGET + 2)
+names = st.sampled_from(["a", "b", "c", "d", "nobody"])
+
+
+class AllMethods(RuleBasedStateMachine):
+    """The model: a list of units, each [status, arm, context, outcome], and a set of closed arms."""
+
+    @initialize(
+        spec=st.sampled_from(SPECS), terms=st.sampled_from(TERMS), learned=st.booleans(), seed=ids.map(abs)
+    )
+    def begin(self, spec, terms, learned, seed):
+        self.problem = eq.Problem(
+            ["a", "b"], DIM, budget=BUDGET, moment=None if learned else np.diag([1.0, 4.0]), **terms
+        )
+        self.start = lambda: eq.Experiment(self.problem, spec, seed=seed)
+        self.experiment = self.start()
+        self.costs = {"a": 1.0, "b": 1.0, **terms.get("costs", {})}
+        self.units, self.closed, self.history = [], set(), []
+
+    def does(self, method, *arguments, **options):
+        """Call a method that should work, and remember it with its answer."""
+        answer = getattr(self.experiment, method)(*arguments, **options)
+        self.history.append((method, arguments, options, answer))
+        return answer
+
+    def refuses(self, method, *arguments, **options):
+        before = fingerprint(self.experiment)
+        with pytest.raises(eq.EquipoiseError):
+            getattr(self.experiment, method)(*arguments, **options)
+        assert fingerprint(self.experiment) == before
+
+    def status(self, id):
+        return self.units[id - 1][0] if 1 <= id <= len(self.units) else None
+
+    @rule(x=st.tuples(numbers, numbers))
+    def ask(self, x):
+        if not self.experiment.remaining:
+            return self.refuses("ask", x)
+        unit = self.does("ask", x)
+        assert unit.id == len(self.units) + 1
+        assert unit.arm not in self.closed
+        assert sum(unit.propensities.values()) == pytest.approx(1.0)
+        self.units.append([PENDING, unit.arm, x, None])
+
+    @rule(batch=contexts)
+    def ask_many(self, batch):
+        if len(batch) > self.experiment.remaining:
+            return self.refuses("ask_many", batch)
+        try:
+            units = self.does("ask_many", batch)
+        except eq.errors.BudgetExhausted:
+            assert len({*self.costs.values()}) > 1  # how far money goes shows on the way
+            return None
+        assert sorted(unit.id for unit in units) == [len(self.units) + 1 + k for k in range(len(batch))]
+        for unit, x in sorted(zip(units, batch, strict=True), key=lambda pair: pair[0].id):
+            assert unit.arm not in self.closed
+            self.units.append([PENDING, unit.arm, x, None])
+
+    @rule(id=ids, y=numbers)
+    def tell(self, id, y):
+        if self.status(id) == PENDING or (self.status(id) == TOLD and self.units[id - 1][3] == y):
+            self.does("tell", id, y)
+            self.units[id - 1][0::3] = TOLD, y
+        else:
+            self.refuses("tell", id, y)
+
+    @precondition(lambda self: any(unit[0] == PENDING for unit in self.units))
+    @rule(y=numbers, last=st.booleans())
+    def tell_somebody(self, y, last):
+        waiting = [k for k, unit in enumerate(self.units) if unit[0] == PENDING]
+        self.tell(waiting[-1 if last else 0] + 1, y)
+
+    @rule(id=ids, y=numbers)
+    def correct(self, id, y):
+        if self.status(id) in (PENDING, TOLD, LOST):
+            self.does("correct", id, y)
+            self.units[id - 1][0::3] = TOLD, y
+        else:
+            self.refuses("correct", id, y)
+
+    @rule(id=ids)
+    def lose(self, id):
+        if self.status(id) in (PENDING, LOST):
+            self.does("lose", id)
+            self.units[id - 1][0] = LOST
+        else:
+            self.refuses("lose", id)
+
+    @rule(id=ids)
+    def withdraw(self, id):
+        if self.status(id) is None:
+            return self.refuses("withdraw", id)
+        self.does("withdraw", id)
+        self.units[id - 1][0] = WITHDRAWN
+
+    @rule(arm=names, close=st.booleans())
+    def close_or_reopen(self, arm, close):
+        if arm not in self.costs:
+            return self.refuses("close_arm" if close else "reopen_arm", arm)
+        self.does("close_arm" if close else "reopen_arm", arm)
+        (self.closed.add if close else self.closed.discard)(arm)
+
+    @rule(
+        arm=st.sampled_from(["c", "d", "a"]), cost=st.sampled_from([1.0, 0.5, 2.0]), floor=st.integers(0, 6)
+    )
+    def add(self, arm, cost, floor):
+        if arm in self.costs:
+            return self.refuses("add_arm", arm, cost=cost, floor=floor)
+        before = fingerprint(self.experiment)
+        try:
+            self.does("add_arm", arm, cost=cost, floor=floor)
+        except eq.errors.BudgetTooSmall:
+            assert fingerprint(self.experiment) == before
+        else:
+            self.costs[arm] = cost
+
+    @rule(x=st.sampled_from([[1.0], [math.nan, 0.0], None, "xy"]))
+    def ask_for_nonsense(self, x):
+        self.refuses("ask", x)
+        self.refuses("ask_many", [[1.0, 2.0], x])
+        self.refuses("tell", 1, x)
+
+    @rule(way=st.sampled_from([copy.copy, copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))]))
+    def go_on_with_a_copy(self, way):
+        twin = way(self.experiment)
+        assert fingerprint(twin) == fingerprint(self.experiment)
+        self.experiment = twin
+
+    @rule(estimator=st.sampled_from(["pooled", "empirical-bayes", "leave-one-out", "ridge"]))
+    def estimates(self, estimator):
+        before = fingerprint(self.experiment)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = self.experiment.estimates(estimator=estimator)
+        assert [arm.arm for arm in found] == list(self.costs)
+        assert fingerprint(self.experiment) == before
+
+    @invariant()
+    def reads_agree(self):
+        if not hasattr(self, "units"):
+            return
+        experiment, before = self.experiment, fingerprint(self.experiment)
+        assert experiment.asked == len(self.units)
+        assert experiment.problem.arms == tuple(self.costs)
+        assert experiment.closed_arms == tuple(arm for arm in self.costs if arm in self.closed)
+        assert experiment.pending == [k + 1 for k, unit in enumerate(self.units) if unit[0] == PENDING]
+        assert experiment.spent == pytest.approx(sum(self.costs[unit[1]] for unit in self.units))
+        if self.closed == set(self.costs):
+            assert experiment.remaining == 0
+        assert 0 <= experiment.remaining <= experiment.problem.units - len(self.units)
+        told = sum(unit[0] == TOLD for unit in self.units)
+        assert f"asked={len(self.units)}, told={told}," in repr(experiment)
+        for arm in self.costs:
+            mine = [unit for unit in self.units if unit[1] == arm]
+            assert experiment.counts[arm] == sum(unit[0] in (PENDING, TOLD) for unit in mine)
+            known, outcomes = experiment.data(arm)
+            assert known.tolist() == [list(unit[2]) for unit in mine if unit[0] == TOLD]
+            assert outcomes.tolist() == [unit[3] for unit in mine if unit[0] == TOLD]
+        assert experiment.support is None or set(experiment.support) <= set(range(DIM))
+        assert fingerprint(experiment) == before
+
+    def teardown(self):
+        if not hasattr(self, "units"):
+            return
+        fresh = self.start()
+        for method, arguments, options, answer in self.history:
+            again = getattr(fresh, method)(*arguments, **options)
+            assert _decisions(again) == _decisions(answer)
+        assert fingerprint(fresh) == fingerprint(self.experiment)
+
+
+def _decisions(answer):
+    units = [] if answer is None else answer if isinstance(answer, list) else [answer]
+    return [(unit.id, unit.arm, unit.top, unit.chance, unit.score_values.tobytes()) for unit in units]
+
+
+TestAllMethods = AllMethods.TestCase
+TestAllMethods.settings = settings(
+    max_examples=25,
+    stateful_step_count=50,
+    derandomize=True,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+
+
+@pytest.mark.slow
+class TestAllMethodsLong(AllMethods.TestCase):
+    settings = settings(
+        max_examples=600, stateful_step_count=120, deadline=None, suppress_health_check=list(HealthCheck)
+    )

@@ -1,0 +1,21 @@
+from equipoise.studies.paper.figure1 import PANELS
+from equipoise.studies.paper.measure import PaperStudy
+
+
+def study(names, *, width_trials=0):
+    return PaperStudy(tuple(PANELS[name] for name in names), (), ("uniform",), 1.0, width_trials)
+
+
+def test_panels_that_show_the_same_trials_share_a_sweep():
+    assert len(study("abcdef").sweeps) == 4
+    assert len(study("ce").sweeps) == len(study("df").sweeps) == 1
+    assert study("").sweeps == []
+
+
+def test_without_panels_nothing_is_done():
+    nothing = study("", width_trials=2_000)
+    assert (nothing.work(), nothing.trials, nothing.tried) == (0, {}, 0)
+
+
+def test_the_comparison_of_widths_is_work_too():
+    assert study("a", width_trials=2_000).work() > study("a").work() > 0
