@@ -29,11 +29,13 @@ class GaussianContexts(CorrelatedContexts):
 @compiled
 def fill_normal_contexts(contexts: Block, first: int, seed: int, trial: int) -> None:
     """Normal features from ``first`` on, of all units."""
-    _, units, dim = contexts.shape
+    units, dim = contexts.shape[1:]
     for b in range(contexts.shape[0]):
+        rows = contexts[b]
         for t in range(units):
-            fill_words((seed, trial + b, CONTEXT, t, 0), 0, contexts[b], t, first)
-        turn_into_normals(contexts[b], 0, units * dim)
-        for t in range(units):
-            for c in range(first):
-                contexts[b, t, c] = 1.0  # the intercept
+            fill_words((seed, trial + b, CONTEXT, t, 0), 0, rows, t, first)
+        if first == 0:
+            turn_into_normals(rows, 0, units * dim)
+        else:
+            for t in range(units):
+                turn_into_normals(rows, t * dim + first, dim - first)

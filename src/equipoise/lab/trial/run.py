@@ -35,8 +35,9 @@ def run_stage(state: State, rule: Rule, world: World) -> bool:
 def _assign_unit(state: State, rule: Rule, world: World, t: int) -> None:
     """The arm of unit t, and its outcome, which may arrive later."""
     clock = world.clock[0]
+    context, seen = world.contexts[clock.place, t], state.contexts[t]
     for c in range(rule.columns.shape[0]):
-        state.contexts[t, c] = world.contexts[clock.place, t, rule.columns[c]]
+        seen[c] = context[rule.columns[c]]
     arm = choose_arm(state, rule)
     if arm < 0:
         # No further units; outcomes may still arrive.
