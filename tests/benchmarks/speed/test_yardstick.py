@@ -43,7 +43,7 @@ def program(tmp_path_factory):
     ],
 )
 def test_decides_like_the_package(program, noise, dim, budget, trials, seed):
-    scenario = eq.GaussianScenario(noise=noise, dim=dim, budget=budget)
+    scenario = eq.GaussianScenario(noise=noise, dim=dim, budget=budget, estimator="ridge")
     simulated = eq.simulate(scenario, ["trace-ucb"], trials=trials, seed=seed, workers=1)
     package = simulated.policies["trace-ucb"]
     keys = new_ties(scenario.arms)[:, 0].tolist()

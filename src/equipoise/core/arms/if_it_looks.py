@@ -8,22 +8,14 @@ did not exist.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar, cast
-
+from equipoise.core.jit.decorators import only_where
 from equipoise.core.jit.handles import Handle
-from equipoise.core.jit.kernel import Kernel
-
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def if_it_looks(function: F) -> F:
-    """A compiled ``function(state, argument)`` that blind kernels skip."""
-    kernel: Any = function
-    assert isinstance(kernel, Kernel)
-    return cast(F, kernel.under(_looks))
 
 
 def _looks(state: Handle) -> bool:
     """Whether states of this type belong to policies that look."""
     return bool(state.field("lots").ndim == 1)
+
+
+if_it_looks = only_where(_looks)
+"""For a compiled ``function(state, argument)`` that blind kernels skip."""

@@ -1,4 +1,4 @@
-"""The two decorators by which functions become machine code."""
+"""The decorators by which functions become machine code."""
 
 from __future__ import annotations
 
@@ -18,3 +18,17 @@ def compiled(function: F) -> F:
 def inlined(function: F) -> F:
     """The same for the steps of every decision, which callers take in whole: most cost less than a call."""
     return cast(F, Kernel(function, inline=True))
+
+
+def only_where(condition: Callable[[Any], bool]) -> Callable[[F], F]:
+    """Leave a compiled ``function(first, second)`` out of kernels whose ``first`` is of another kind.
+
+    Numba compiles a kernel for every type, so what some do not need costs them nothing.
+    """
+
+    def decorate(function: F) -> F:
+        kernel: Any = function
+        assert isinstance(kernel, Kernel)
+        return cast(F, kernel.under(condition))
+
+    return decorate

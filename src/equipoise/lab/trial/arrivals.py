@@ -2,31 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar, cast
-
 from equipoise.core.arms.least_squares import lose, observe
 from equipoise.core.arms.state import State
-from equipoise.core.jit.decorators import compiled, inlined
+from equipoise.core.jit.decorators import compiled, inlined, only_where
 from equipoise.core.jit.handles import Handle
-from equipoise.core.jit.kernel import Kernel
 from equipoise.lab.trial.world import World
-
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def if_late(function: F) -> F:
-    """A compiled ``function(world, state)`` that is left out where all outcomes arrive at once."""
-    kernel: Any = function
-    assert isinstance(kernel, Kernel)
-    return cast(F, kernel.under(_is_late))
 
 
 def _is_late(world: Handle) -> bool:
+    """Whether worlds of this type have outcomes that come late or never."""
     return bool(world.field("delays").ndim == 2)
 
 
-@if_late
+@only_where(_is_late)
 @compiled
 def receive(world: World, state: State) -> None:
     """Let outcomes arrive, or be lost, that are due since the clock moved on by one unit.
