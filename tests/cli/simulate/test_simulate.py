@@ -333,7 +333,7 @@ def files(tmp_path):
         (["--covariance", "ar1:1.5"], "'ar1:1.5'", "between -1 and 1"),
         (["--scenario", "none.toml"], "cannot read the scenario none.toml", "--save-scenario"),
         (["--scenario", "half.toml"], "half.toml: this is not a TOML document", None),
-        (["--scenario", "few.toml"], "few.toml: the scenario does not say", None),
+        (["--scenario", "few.toml"], "few.toml: a scenario does not say", None),
         (["--scenario", "odd.toml"], "odd.toml: ", None),
         (["--scenario", "strange.toml"], "strange.toml: a scenario has no 'noises'", "noise"),
         (["--scenario", "small.npy"], "small.npy is not a text file", "TOML"),

@@ -69,6 +69,14 @@ def test_policies_of_a_file(tmp_path):
     eq.simulate(SCENARIO, ["mine-least", share], trials=2)
 
 
+def test_a_class_without_a_module_is_listed_all_the_same(tmp_path):
+    scope = {"eq": eq}
+    exec("@eq.register('mine-nowhere')\ndef nowhere(arm, trial, settings): return 0.0", scope)
+    scope["nowhere"].__module__ = None
+    assert plugins.origin(eq.registered_policies()["mine-nowhere"]) == "nowhere"
+    assert eq.import_policies(write(tmp_path, MINE)) == ["mine-least", "mine-share"]
+
+
 def test_a_file_that_has_changed_is_run_again(tmp_path):
     path = write(tmp_path, MINE)
     eq.import_policies(path)

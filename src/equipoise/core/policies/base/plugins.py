@@ -80,7 +80,7 @@ def import_policies(where: str | os.PathLike[str]) -> list[str]:
     names = [
         name
         for name, kind in kinds.items()
-        if name not in before or kind.__module__ == module or kind.__module__.startswith(f"{module}.")
+        if name not in before or f"{kind.__module__}.".startswith(f"{module}.")
     ]
     if not names:
         raise ImportFailed(
@@ -112,7 +112,7 @@ def check_claims(name: str) -> None:
 
 def origin(kind: type[registry.Policy]) -> str:
     """Where a registered policy comes from: this package, another one, a file, or a module."""
-    module = kind.__module__
+    module = kind.__module__ or "nowhere"  # a class that was made without a module
     if module.partition(".")[0] == "equipoise":
         return "equipoise"
     if module in _SOURCES:
