@@ -77,13 +77,13 @@ def compare(
     scenario: eq.Scenario, trials: int, seed: int
 ) -> dict[str, tuple[str, dict[str, dict[str, Difference]]]]:
     """By policy: its expected_max with λ = 1/n, and by method and loss the difference to it."""
-    usual = eq.simulate(scenario, POLICIES, trials=trials, seed=seed)
+    usual = eq.simulate(scenario, POLICIES, trials=trials, seed=seed, estimator="ridge")
     found: dict[str, tuple[str, dict[str, dict[str, Difference]]]] = {}
     for policy in POLICIES:
         own = usual[policy].expected_max()
         found[policy] = (f"{own.value:.4g} ± {own.stderr:.1g}", {})
     for method in METHODS:
-        other = eq.simulate(scenario.replace(ridge=method), POLICIES, trials=trials, seed=seed)
+        other = eq.simulate(scenario, POLICIES, trials=trials, seed=seed, estimator=method)
         for policy in POLICIES:
             pair = eq.SimulationResult(
                 scenario, seed, eq.__version__, {"usual": usual[policy], method: other[policy]}

@@ -28,7 +28,14 @@ def main() -> None:
     table = eq.as_table(eq.load_jester(chosen.file, users=JESTER_USERS), name="Jester")
     policies = [f"{name}:width={width}" for width in WIDTHS for name in ("var-ucb", "trace-ucb")]
     results = replay_budgets(
-        table, policies, budgets=BUDGETS, center="table", trials=chosen.trials, seed=SEED, saved=False
+        table,
+        policies,
+        budgets=BUDGETS,
+        center="table",
+        estimator="ridge",
+        trials=chosen.trials,
+        seed=SEED,
+        saved=False,
     )
     lines = [
         "| n | " + " | ".join(f"`width={width}`" for width in WIDTHS) + " |",

@@ -21,7 +21,7 @@ def simulate_all(
     """Policies on both scenarios at both budgets, each with the cells that name it."""
     for budget in BUDGETS:
         for name, noise in SCENARIOS.items():
-            scenario = eq.GaussianScenario(noise=noise, dim=DIM, budget=budget)
+            scenario = eq.GaussianScenario(noise=noise, dim=DIM, budget=budget, estimator="ridge")
             result = eq.simulate(scenario, specs, trials=options.trials, seed=options.seed)
             for spec, policy in result.policies.items():
                 yield [name, str(budget), f"`{spec}`"], policy

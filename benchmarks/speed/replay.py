@@ -26,7 +26,15 @@ def main() -> None:
     contexts = rng.normal(size=(ROWS, DIM))
     targets = contexts @ rng.normal(size=(DIM, ARMS)) + rng.normal(size=(ROWS, ARMS))
     table = np.hstack([contexts, targets])
-    replay = partial(eq.replay, table, POLICIES, targets=range(DIM, DIM + ARMS), budget=BUDGET, saved=False)
+    replay = partial(
+        eq.replay,
+        table,
+        POLICIES,
+        targets=range(DIM, DIM + ARMS),
+        budget=BUDGET,
+        estimator="ridge",
+        saved=False,
+    )
     replay(trials=2)  # compiles
     begin = time.perf_counter()
     result = replay(trials=trials)

@@ -1,6 +1,17 @@
 """Scenarios and simulated trials, compiled: the same functions that an experiment calls.
 
-============  ========================================================"""
+============  =================================================================
+``scenario``  the world that trials happen in, as plain data
+``plain``     scenarios as dictionaries and TOML
+``pieces``    what it is made of: contexts, noise, delays, truths, one a file
+``trial``     one trial: draws, the loop over units, the judgement
+``arena``     anything that trials can be run in, a scenario or a table
+``running``   trials by the thousand: threads, clusters, checkpoints, budgets
+``results``   what they found: losses with their errors, and tables of them
+``replay``    trials on the rows of a real table
+``data``      public ratings, fetched, read and cut to complete tables
+============  =================================================================
+"""
 
 from equipoise.lab.pieces import (
     Delay,

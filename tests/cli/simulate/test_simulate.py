@@ -216,7 +216,7 @@ def test_a_cluster_s_executor_is_used(run, monkeypatch):
 )
 def test_ctrl_c_says_what_is_kept(run, monkeypatch, options, words):
     def interrupted(*_, progress, trials, **__):
-        progress(7, 3 * trials)
+        progress(7, 4 * trials)  # four policies unless some are named
         raise KeyboardInterrupt
 
     monkeypatch.setattr(eq, "simulate", interrupted)

@@ -277,12 +277,26 @@ def test_a_broken_package_is_a_warning_that_names_it(tmp_path, entry, text, mess
     assert "Traceback" not in found.stderr
 
 
-@pytest.mark.parametrize("entries", [["mine-least = {}"] * 2, ["first = {}", "second = {}"]])
-def test_two_packages_with_one_name_get_it_both_refused(tmp_path, entries):
-    for name, entry in zip(("one", "two"), entries, strict=True):
-        install(
-            tmp_path, f"policies-{name}", [entry.format(name)], **{name: MINE.replace("-share", f"-{name}")}
-        )
+def test_keys_of_modules_are_no_names_of_policies(tmp_path):
+    for name in ("one", "two"):
+        install(tmp_path, f"policies-{name}", [f"all = {name}"], **{name: MINE.replace("mine", name)})
+    found = see(tmp_path, "print(*[name for name in eq.registered_policies() if name.endswith('-least')])")
+    assert (found.stdout, found.stderr) == ("one-least two-least\n", "")
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [
+        ["mine-least = {}:least"] * 2,
+        ["mine-least = {}"] * 3,
+        ["first = {}", "second = {}", "mine-least = {}:least"],
+    ],
+)
+def test_packages_that_want_one_name_do_not_get_it(tmp_path, entries):
+    modules = ("a", "b", "c")[: len(entries)]
+    for module, entry in zip(modules, entries, strict=True):
+        text = MINE.replace("-share", f"-{module}")
+        install(tmp_path, f"policies-{module}", [entry.format(f"of_{module}")], **{f"of_{module}": text})
     code = """
         for name in ("mine-least", "uniform"):
             try:
@@ -291,11 +305,10 @@ def test_two_packages_with_one_name_get_it_both_refused(tmp_path, entries):
                 print(error)
         """
     found = see(tmp_path, code)
-    assert "the policy name 'mine-least' is claimed by policies-one 1.0" in found.stdout
-    assert "policies-two 1.0" in found.stdout
-    assert "uninstall one of them" in found.stdout
-    assert "Uniform()" in found.stdout
-    assert "PluginWarning" in found.stderr
+    owners = " and ".join(f"policies-{module} 1.0" for module in modules)
+    claim = f"the policy name 'mine-least' is claimed by {owners}"
+    assert found.stdout == f"{claim} (uninstall all but one of them)\nUniform()\n", found.stderr
+    assert f"PluginWarning: {claim}; none of them has it" in found.stderr
 
 
 def test_a_name_of_one_s_own_is_not_taken_over(tmp_path):

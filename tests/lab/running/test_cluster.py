@@ -254,7 +254,7 @@ def test_a_cluster_that_goes_away(monkeypatch):
         def shutdown(self, wait):
             assert not wait
 
-    monkeypatch.setattr(cluster, "_client_type", lambda: Client)
+    monkeypatch.setattr("distributed.Client", Client)
     monkeypatch.setattr(cluster, "_check_scheduler", lambda address, timeout: None)
     monkeypatch.setattr(cluster, "_check_workers", lambda client, address, timeout: None)
     # This is what waiting futures end with when Dask's client loses its scheduler.

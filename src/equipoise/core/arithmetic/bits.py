@@ -29,5 +29,5 @@ def _float_of(typing_context, word):
 # Typed as the functions they are inside compiled code, not as the code generators above.
 bits_of: Callable[[float], int] = cast(Any, _bits_of)
 """Sign, exponent and fraction of a number, as an int64."""
-float_of: Callable[[int], float] = cast(Any, _float_of)
+float_of: Callable[[Any], float] = cast(Any, _float_of)
 """The number that has these bits."""

@@ -7,7 +7,7 @@
 ``ellipsoid``     the self-normalised confidence ellipsoid
 ``ridge``         ridge fits and their traces, compiled
 ``ridge_fit``     one arm's ridge fit, and what it is expected to cost
-``shrinkage/``    estimates that shrink as far as the data justify
+``estimators``    from a trial's state to coefficients, one way a file
 ``support``       the features that were chosen, and what speaks for those left out
 ================  ============================================================================================
 """

@@ -1,4 +1,21 @@
-"""The policies, one a file. Importing this package registers them."""
+"""The policies, one a file. Importing this package registers them.
+
+====================  =======================================================================
+``uniform``           round robin, the baseline that learns nothing
+``oracle``            the optimal static allocation; knows the noise (Prop. 1)
+``var_ucb``           a noise bound, blind to the contexts (Remark 2)
+``trace_ucb``         the arm whose error bound is largest (Algorithm 1)
+``trace_gain``        the arm that learns most from the context at hand; ours
+``sparse_trace_ucb``  finds the features that matter, then Trace-UCB among them (Algorithm 2)
+``sparse_oracle``     knows the noise, and which features matter
+``lasso``             static allocations, then a lasso
+``ch_as``             a Chernoff–Hoeffding bound on the variance (Carpentier et al. 2011)
+``b_as``              a Bernstein bound on the standard deviation (Carpentier et al. 2011)
+``gafs_max``          greedy with forced selections (Antos et al. 2008)
+``gfsp_max``          the same in phases (Antos et al. 2008)
+``base``              what policies have in common
+====================  =======================================================================
+"""
 
 from equipoise.core.policies.b_as import BAS
 from equipoise.core.policies.ch_as import CHAS

@@ -1,4 +1,17 @@
-"""The paper's results as functions: allocation and loss, concentration, regret, ridge loss, sparse arms."""
+"""The paper's results as functions, and planning by them.
+
+=================  =============================================================
+``static``         static allocation: shares, units, losses (Prop. 1)
+``concentration``  how far σ̂² and Tr(ΣΣ̂⁻¹) can stray (Props. 2 and 3)
+``regret``         what is proved about Trace-UCB (Theorems 1, 2 and 3)
+``ridge``          expected error of ridge regression
+``sparse``         what is proved about sparse arms
+``recovery``       how many rows it takes to find the features that matter
+``conditions``     what finding them asks of Σ, coefficients and rows: C1 to C5
+``support``        what Σ says about features that some arm uses, and the others
+``planning``       how many units a target error needs
+=================  =============================================================
+"""
 
 from equipoise.core.theory.concentration import (
     mean_square_norm_bound,

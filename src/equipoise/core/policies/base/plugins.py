@@ -17,7 +17,6 @@ import sys
 import tokenize
 import traceback
 import warnings
-from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -42,7 +41,7 @@ _SOURCES: dict[str, Source] = {}
 _ORIGINS: dict[str, str] = {}
 """Packages that policies came from, by the name of the policy."""
 _CLAIMED: dict[str, str] = {}
-"""Names that nobody has, as two packages want them, and what to say about it."""
+"""Names that nobody has, as several packages want them, and who they are."""
 _loaded = False
 
 
@@ -99,20 +98,16 @@ def load_plugins() -> None:
         _loaded = True
         from importlib.metadata import entry_points
 
-        by_name = defaultdict(list)
         for entry in sorted(entry_points(group=GROUP), key=lambda one: (_owner(one), one.name)):
-            by_name[entry.name].append(entry)
-        for name, entries in by_name.items():
-            if len({(_owner(entry), entry.value) for entry in entries}) > 1:
-                _refuse(name, " and ".join(f"{_owner(entry)} ({entry.value})" for entry in entries))
-            else:
-                _load(entries[0])
+            _load(entry)
 
 
 def check_claims(name: str) -> None:
     """Refuse a name that two packages want."""
     if name in _CLAIMED:
-        raise InvalidPolicy(_CLAIMED[name], hint="uninstall one of them, or ask for another name")
+        raise InvalidPolicy(
+            f"the policy name {name!r} is claimed by {_CLAIMED[name]}", hint="uninstall all but one of them"
+        )
 
 
 def origin(kind: type[registry.Policy]) -> str:
@@ -263,12 +258,14 @@ def _load(entry: EntryPoint) -> None:
         if other is None:
             _warn(entry, f"the name {error.policy!r} is taken already")
         else:
-            registry.restore_policies({name: kind for name, kind in before.items() if name != error.policy})
             _refuse(error.policy, f"{other} and {owner}")
     except (Exception, SystemExit) as error:
         _warn(entry, _explained(entry.module, error).message)
     else:
-        _ORIGINS.update({name: owner for name in registry.known_policies() if name not in before})
+        new = [name for name in registry.known_policies() if name not in before]
+        _ORIGINS.update(dict.fromkeys(new, owner))
+        for name in _CLAIMED.keys() & new:
+            _refuse(name, f"{_CLAIMED[name]} and {owner}")
 
 
 def _name(found: Any, entry: EntryPoint) -> None:
@@ -286,8 +283,13 @@ def _owner(entry: EntryPoint) -> str:
 
 
 def _refuse(name: str, owners: str) -> None:
-    _CLAIMED[name] = f"the policy name {name!r} is claimed by {owners}"
-    warnings.warn(f"{_CLAIMED[name]}; neither is used", PluginWarning, stacklevel=2)
+    """Nobody has a name that several packages want: which of them is meant cannot be known."""
+    _CLAIMED[name] = owners
+    registry.restore_policies(
+        {other: kind for other, kind in registry.known_policies().items() if other != name}
+    )
+    text = f"the policy name {name!r} is claimed by {owners}; none of them has it"
+    warnings.warn(text, PluginWarning, stacklevel=2)
 
 
 def _warn(entry: EntryPoint, what: str) -> None:
