@@ -96,4 +96,4 @@ def normals_of(words: Any) -> Any:
 @inlined
 def normal_of(word: Any) -> float:
     """The standard normal of one word."""
-    return lane(normals_of(spread(float_of(np.int64(word)))), 0)
+    return lane(normals_of(spread(float_of(word))), 0)

@@ -141,13 +141,13 @@ def fill_words(address: Address, block: int, target: Matrix, row: int, column: i
     place, end = row * target.shape[1] + column, (row + 1) * target.shape[1]
     while place < end:
         c0, c1, c2, c3 = _words(address, block)
-        store_one(target, place, float_of(np.int64(c0)))
+        store_one(target, place, float_of(c0))
         if place + 1 < end:
-            store_one(target, place + 1, float_of(np.int64(c1)))
+            store_one(target, place + 1, float_of(c1))
         if place + 2 < end:
-            store_one(target, place + 2, float_of(np.int64(c2)))
+            store_one(target, place + 2, float_of(c2))
         if place + 3 < end:
-            store_one(target, place + 3, float_of(np.int64(c3)))
+            store_one(target, place + 3, float_of(c3))
         block += 1
         place += BLOCK
 

@@ -16,7 +16,7 @@ from equipoise.core.stages.fresh import number_trial
 from equipoise.core.stages.stage import Stage, first_stage, next_stage
 from equipoise.lab.trial.blocks import run_in_blocks
 from equipoise.lab.trial.ending import Ending
-from equipoise.lab.trial.judge import Judge, judge_coefs, judge_trial, new_judge
+from equipoise.lab.trial.judge import Judge, judge_coefs, judge_intervals, new_judge
 from equipoise.lab.trial.ledger import Ledger
 from equipoise.lab.trial.rule import rule_of
 from equipoise.lab.trial.run import open_trial, run_stage, run_trials, start_trial
@@ -100,12 +100,14 @@ class ScenarioSeat:
 
     def _judge_intervals(self, stage: Stage, truth: Matrix, ledger: Ledger, row: int) -> None:
         """Coverage of the intervals of the features that the models have."""
-        if stage.whole:
-            judge_trial(stage.state, rule_of(stage), self._judge, truth, ledger, row)
-        elif stage.problem.dim > 0:
+        if stage.problem.dim == 0:
+            return
+        judge = self._judge
+        if not stage.whole:
             judge = self._judge_of(self._moment[np.ix_(stage.columns, stage.columns)])
-            part = np.ascontiguousarray(truth[:, stage.columns])
-            judge_trial(stage.state, rule_of(stage), judge, part, ledger, row)
+            truth = np.ascontiguousarray(truth[:, stage.columns])
+        coverage, plain_coverage = ledger.coverage[row], ledger.plain_coverage[row]
+        judge_intervals(stage.state, rule_of(stage), judge, truth, coverage, plain_coverage)
 
     def _first_stage(self, policy: Policy) -> Stage:
         return first_stage(self._problem, policy, self._seed, capacity=self._problem.units)

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from equipoise.core.arithmetic.linear import root_of
+from equipoise.core.arms.coordinates import to_user_coordinates
 from equipoise.core.arms.least_squares import is_settled
 from equipoise.core.arms.state import ARM, State
 from equipoise.core.arrays import Counts, Matrix, Vector
@@ -65,18 +66,29 @@ def new_judge(arms: int, units: int, ridge: float, moment: Matrix) -> Judge:
 @inlined
 def judge_trial(state: State, rule: Rule, judge: Judge, truth: Matrix, ledger: Ledger, k: int) -> None:
     """Write row k of the ledger, by ridge estimates."""
-    if judge.intervals[0]:
-        _measure(state, rule, judge)
+    _measure(state, rule, judge)
     for i in range(ledger.counts.shape[1]):
         ledger.counts[k, i] = state.arms[i].count
         ledger.errors[k, i] = ridge_error(state, judge, i, truth)
-        if judge.intervals[0]:
-            _judge_intervals(state, judge, i, truth, ledger.coverage[k], ledger.plain_coverage[k])
+        _judge_arm(state, judge, i, truth, ledger.coverage[k], ledger.plain_coverage[k])
+
+
+@compiled
+def judge_intervals(
+    state: State, rule: Rule, judge: Judge, truth: Matrix, coverage: Vector, plain_coverage: Vector
+) -> None:
+    """Write what the arms' intervals cover: of trials whose coefficients are judged by themselves."""
+    _measure(state, rule, judge)
+    for i in range(truth.shape[0]):
+        to_user_coordinates(state, i, judge.root, judge.least_squares)
+        _judge_arm(state, judge, i, truth, coverage, plain_coverage)
 
 
 @compiled
 def _measure(state: State, rule: Rule, judge: Judge) -> None:
-    """Write the arms' elasticities."""
+    """Write the arms' elasticities, if their intervals are judged."""
+    if not judge.intervals[0]:
+        return
     is_settled(state)
     step = state.trial[0].step
     for i in range(judge.probe.shape[0]):
@@ -104,7 +116,7 @@ def ridge_error(state: State, judge: Judge, i: int, truth: Matrix) -> float:
 
 
 @compiled
-def _judge_intervals(
+def _judge_arm(
     state: State,
     judge: Judge,
     i: int,
@@ -112,7 +124,12 @@ def _judge_intervals(
     coverage: Vector,
     plain_coverage: Vector,
 ) -> None:
-    """Shares of arm i's coefficients inside their intervals, corrected for its elasticity and plain."""
+    """Shares of arm i's coefficients inside their intervals, corrected for its elasticity and plain.
+
+    The judge's scratch holds the coefficients and their root.
+    """
+    if not judge.intervals[0]:
+        return
     if not state.arms[i].data_ready:
         coverage[i] = plain_coverage[i] = 1.0
         return
