@@ -79,7 +79,7 @@ def history(spec, moment, seed, *, look_on):
                     experiment.correct(id, float(rng.normal()))
             look_on(experiment)
         if t in (30, 50):
-            (experiment.close if t == 30 else experiment.reopen)("b")
+            (experiment.close_arm if t == 30 else experiment.reopen_arm)("b")
             look_on(experiment)
     return decisions, fingerprint(experiment)
 

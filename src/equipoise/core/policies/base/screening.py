@@ -24,9 +24,9 @@ _PER_LOG_DIM = 8.0
 def default_screening(problem: Problem, sparsity: int | None) -> int:
     """L from the budget; ``sparsity`` is s, None if it is not known.
 
-    >>> default_screening(Problem(10, 500, 3000, allow_small_budget=True), None)
+    >>> default_screening(Problem(10, 500, budget=3000, allow_small_budget=True), None)
     75
-    >>> default_screening(Problem(10, 500, 600, allow_small_budget=True), None)
+    >>> default_screening(Problem(10, 500, budget=600, allow_small_budget=True), None)
     30
     """
     share = problem.budget / exact_sum(problem.costs)
