@@ -12,14 +12,13 @@ from equipoise.core.choice.ties import new_ties
 from equipoise.core.estimates.estimators import RIDGE
 from equipoise.core.policies.base.policy import Policy
 from equipoise.core.policies.base.staged import StagedPolicy
-from equipoise.core.stages.fresh import number_trial
 from equipoise.core.stages.stage import Stage, first_stage, next_stage
 from equipoise.lab.trial.blocks import run_in_blocks
 from equipoise.lab.trial.ending import Ending
 from equipoise.lab.trial.judge import Judge, judge_coefs, judge_intervals, new_judge
 from equipoise.lab.trial.ledger import Ledger
 from equipoise.lab.trial.rule import rule_of
-from equipoise.lab.trial.run import open_trial, run_stage, run_trials, start_trial
+from equipoise.lab.trial.run import run_stage, run_trials, start_trial
 from equipoise.lab.trial.world import Draws, World
 
 if TYPE_CHECKING:
@@ -70,15 +69,12 @@ class ScenarioSeat:
     def run_one(self, place: int, number: int) -> None:
         """Run the trial at some place of the block, from its first stage to its last."""
         policy, world = self._policy, self._world
-        if not isinstance(policy, StagedPolicy):
-            start_trial(self.stage.state, self._ties, world, place, number)
-            run_stage(self.stage.state, rule_of(self.stage), world)
-            return
-        policy = policy.shown(np.flatnonzero(np.any(world.coefs[place] != 0.0, axis=0)))
-        self.stage = self._first_stage(policy)
-        number_trial(self.stage.state, self._problem, number)
-        open_trial(world, place, number)
+        if isinstance(policy, StagedPolicy):
+            policy = policy.shown(np.flatnonzero(np.any(world.coefs[place] != 0.0, axis=0)))
+            self.stage = self._first_stage(policy)
+        start_trial(self.stage.state, self._ties, world, place, number)
         while run_stage(self.stage.state, rule_of(self.stage), world):
+            assert isinstance(policy, StagedPolicy)
             contexts = world.contexts[place]
             self.stage = next_stage(
                 self.stage, contexts, self._problem, policy, self._seed, reuse=policy.reuse

@@ -75,7 +75,7 @@ def test_a_ridge_estimate_around_the_center(method, apart, moment):
     experiment = run(moment=MOMENTS[moment], apart=apart)
     sigma = moment_of(experiment)
     for arm in experiment.estimates(estimator=method):
-        assert arm.method == method
+        assert arm.estimator == method
         contexts, outcomes = experiment.data(arm.arm)
         if math.isinf(arm.ridge):
             np.testing.assert_array_equal(arm.coef, arm.center)
@@ -344,7 +344,7 @@ def test_intervals_and_ellipsoids_do_not_depend_on_the_method(method):
         one, other = (estimate.ellipsoid(deviation=1.0, norm=3.0) for estimate in (arm, usual))
         np.testing.assert_array_equal(one.center, other.center)
         assert one.radius == other.radius
-        assert arm.record()["method"] == method
+        assert arm.record()["estimator"] == method
         assert arm.record()["center"] == arm.center.tolist()
 
 
