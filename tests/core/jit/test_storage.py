@@ -100,6 +100,13 @@ def test_a_change_in_a_helper_alone_is_noticed(package):
     assert _run(package) == FOUND
 
 
+def test_a_change_in_a_table_is_noticed(package):
+    assert [_run(package), _run(package)] == [COMPILED, FOUND]
+    table = package / "equipoise/core/draws/normal_table.npy"
+    table.write_bytes(table.read_bytes()[:-1] + b"\0")
+    assert _run(package) == COMPILED
+
+
 def test_nothing_is_written_if_sources_change_after_the_import(package):
     factor = package / "equipoise/core/arms/factor.py"
     change = f"import equipoise.core.jit.sources\nopen({str(factor)!r}, 'a').write('# changed')\n"

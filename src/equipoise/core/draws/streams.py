@@ -128,7 +128,7 @@ def normal(stream: Stream) -> float:
     return normal_of(word(stream))
 
 
-@inlined
+@compiled
 def fill_normals(address: Address, block: int, target: Matrix, row: int, column: int) -> None:
     """Standard normals into ``target[row, column:]``, from a block of an address on."""
     fill_words(address, block, target, row, column)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from equipoise.core.arms.state import State, new_state
-from equipoise.core.choice.ties import new_ties, order_arms
-from equipoise.core.draws.streams import new_stream
+from equipoise.core.choice.ties import tie_order
 from equipoise.core.policies.base.policy import Policy
 from equipoise.core.problem.objective import cost_discounts, variance_exponent
 from equipoise.core.problem.problem import Problem
@@ -40,4 +39,4 @@ def trial_state(problem: Problem, policy: Policy, seed: int, *, capacity: int) -
 def number_trial(state: State, problem: Problem, number: int) -> None:
     """Make it trial ``number`` of the lab, with its own order of ties and its own lots; experiments are 0."""
     state.trial["number"] = number
-    order_arms(state, new_ties(problem.arms), new_stream())
+    state.arms["order"] = tie_order(problem.arms, int(state.trial["seed"][0]), number)
