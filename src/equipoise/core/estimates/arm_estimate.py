@@ -17,7 +17,7 @@ from equipoise.core.text_tables import html_table, text_table
 from equipoise.errors import InvalidArgument, InvalidContext
 
 LASSO = "lasso"
-"""The method of policies that bring lasso fits, which tell nothing of their errors."""
+"""The estimator of policies that bring lasso fits, which tell nothing of their errors."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +30,7 @@ class ArmEstimate:
 
     arm: str
     coef: Vector
-    """The estimate: ridge coefficients, or what another ``method`` makes of the data."""
+    """The estimate: ridge coefficients, or what another ``estimator`` makes of the data."""
     count: int
     """Units assigned and not lost, pending ones included, without those that only chose features."""
     observed: int
@@ -49,7 +49,7 @@ class ArmEstimate:
     """The part of the expected error that λ causes; the rest is noise."""
     least_squares_error: float
     """σ̂²Tr(ΣS⁻¹), the expected error of least squares; infinite while S is singular."""
-    method: str
+    estimator: str
     """The word that ``estimates(estimator=…)`` was given; ``"lasso"`` where the policy brings its own."""
     ridge: float
     """λ: of the penalty λ‖β‖² with ``"ridge"`` and ``"leave-one-out"``, else of λ‖β − center‖²_Σ.
@@ -106,7 +106,7 @@ class ArmEstimate:
             return self.expected_error
         bound = variance_upper_bound(self.noise_variance * self.inflation, self.dof, self.confidence)
         ratio = bound / self.noise_variance
-        if self.method == RIDGE:
+        if self.estimator == RIDGE:
             fixed = self.bias + self.omitted
             return fixed + (self.expected_error - fixed) * ratio
         return max(self.least_squares_error * ratio + self.omitted, self.expected_error)
@@ -118,7 +118,7 @@ class ArmEstimate:
         ``deviation`` bounds the noise's standard deviation, ``norm`` bounds ‖β‖; ``delta`` is one
         minus the confidence unless given.
         """
-        if self.method == LASSO:
+        if self.estimator == LASSO:
             raise InvalidArgument("a lasso fit has no ellipsoid", hint="use a policy with least squares")
         return self_normalised_ellipsoid(
             self.gram,
@@ -179,7 +179,7 @@ class ArmEstimate:
             "noise_interval": list(self.noise_interval),
             "expected_error": self.expected_error,
             "error_bound": self.error_bound,
-            "method": self.method,
+            "estimator": self.estimator,
             "ridge": self.ridge,
             "center": self.center.tolist(),
             "confidence": self.confidence,

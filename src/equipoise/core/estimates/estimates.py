@@ -129,13 +129,15 @@ def estimate_arms(
         chosen.expect(state, room, root)
     inflation = variance_inflation(state.arms["dof"], elasticities(state, stage.score, stage.settings))
     return [
-        _arm_estimate(stage, i, room, root, method=estimator, inflation=float(factor), confidence=confidence)
+        _arm_estimate(
+            stage, i, room, root, estimator=estimator, inflation=float(factor), confidence=confidence
+        )
         for i, factor in enumerate(inflation)
     ]
 
 
 def _arm_estimate(
-    stage: Stage, i: int, room: Room, root: Matrix, *, method: str, inflation: float, confidence: float
+    stage: Stage, i: int, room: Room, root: Matrix, *, estimator: str, inflation: float, confidence: float
 ) -> ArmEstimate:
     """One arm, from what its estimator has left in the room."""
     arm, penalty = stage.state.arms[i], float(room.usual_ridge[0])
@@ -154,7 +156,7 @@ def _arm_estimate(
         expected_error=float(room.noise_errors[i]) + bias,
         bias=bias,
         least_squares_error=variance * fit.least_squares_trace(root) if fit.ready else math.inf,
-        method=method,
+        estimator=estimator,
         ridge=float(room.ridges[i]),
         center=room.centers[i].copy(),
         least_squares=fit.least_squares if fit.ready else None,

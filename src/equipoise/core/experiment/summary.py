@@ -71,7 +71,7 @@ def _with_coef(arm: ArmEstimate, coef: Vector, data: tuple[Matrix, Vector]) -> A
         expected_error=math.inf,
         least_squares_error=math.inf,
         bias=math.inf,
-        method=LASSO,
+        estimator=LASSO,
         ridge=math.nan,
         columns=columns,
     )
