@@ -28,7 +28,7 @@ from equipoise.lab.pieces import (
     OneHotContexts,
     Truth,
 )
-from equipoise.lab.pieces.covariance import Covariance
+from equipoise.lab.pieces.covariance import CorrelatedContexts, Covariance
 from equipoise.lab.pieces.numbers import Rows, as_count, as_counts, as_number, as_numbers, as_rows
 
 if TYPE_CHECKING:
@@ -328,9 +328,9 @@ class GaussianScenario(Scenario):
         **pieces: Any,
     ) -> None:
         if covariance is not None:
-            if not isinstance(contexts, GaussianContexts):
+            if not isinstance(contexts, CorrelatedContexts):
                 raise InvalidScenario(
-                    f"{contexts!r} have no covariance", hint="leave covariance or contexts out"
+                    f"contexts={contexts!r} take no covariance", hint="leave covariance or contexts out"
                 )
             contexts = dataclasses.replace(contexts, covariance=covariance)  # type: ignore[arg-type]
         super().__init__(
