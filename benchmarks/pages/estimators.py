@@ -137,7 +137,7 @@ def main() -> None:
     titles = [f"`{method}`" for method in METHODS]
     tables = [
         markdown(
-            ["method", "loss", "worse", "by at most", "median change", "best change"],
+            ["estimator", "loss", "worse", "by at most", "median change", "best change"],
             [summary(method, loss, everything) for method in METHODS for loss in LOSSES],
             f"Changes against λ = 1/n over all rows of the two tables below. Worse means by more than "
             f"{CLEARLY:g} standard errors of the paired difference; {run}. {printed}",

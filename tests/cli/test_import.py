@@ -85,6 +85,8 @@ def test_errors_name_the_file_and_the_line(fail, tmp_path):
     assert (message, hint) == ("there is no module 'my_policies'", "did you mean my_policies.py?")
     message, _ = fail("simulate", *WORLD, "--policy", "mine-imports", "--import", "my_policies.py")
     assert message == "no policy 'mine-imports'"
+    _, hint = fail("simulate", *WORLD, "--policy", "qqqqq")
+    assert hint.endswith("one of your own: --import FILE.py, or eq.import_policies")
 
 
 PROJECT = """

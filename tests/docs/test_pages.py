@@ -9,7 +9,10 @@ import numpy as np
 import pytest
 
 import equipoise as eq
+from equipoise.cli.options import ESTIMATOR_HELP
 from equipoise.core.arms.state import ARM, TRIAL
+from equipoise.core.estimates.estimators import ESTIMATORS
+from equipoise.lab.pieces import KINDS
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -36,6 +39,17 @@ def test_every_error_is_explained(name):
 @pytest.mark.parametrize("name", POLICIES)
 def test_every_policy_has_a_section(name):
     assert f"\n## `{name}`\n" in read("policies/policies.md")
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_every_estimator_is_on_its_page_and_in_the_help(name):
+    assert f'| `"{name}"`' in read("estimates/estimates.md")
+    assert name in ESTIMATOR_HELP
+
+
+@pytest.mark.parametrize("kind", [kind for kinds in KINDS.values() for kind in kinds.values()])
+def test_every_piece_is_on_the_page_of_scenarios(kind):
+    assert kind.__name__ in read("lab/simulate.md")
 
 
 @pytest.mark.parametrize(

@@ -40,8 +40,8 @@ class SimulatedTrials:
         return self._seat._policy
 
     @property
-    def room(self):
-        return self._seat._ending._room
+    def workspace(self):
+        return self._seat._ending._workspace
 
     @property
     def truth(self):

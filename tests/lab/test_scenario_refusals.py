@@ -218,3 +218,30 @@ def test_unknown_pieces_are_refused():
 def test_no_toml_brings_it_down(text):
     with pytest.raises(InvalidScenario):
         eq.Scenario.from_toml(text)
+
+
+@pytest.mark.parametrize("name", ["pooled", "leave-one-out", "empirical-bayes", "ridge"])
+def test_an_estimator_in_the_place_of_its_penalty(name):
+    with pytest.raises(InvalidScenario) as caught:
+        eq.Scenario.from_toml(f'noise = [1.0, 2.0]\ndim = 2\nbudget = 60\nridge = "{name}"')
+    assert caught.value.hint == f"say estimator={name!r} instead"
+
+
+@pytest.mark.parametrize("estimator", ["", 0, False])
+def test_an_empty_estimator_is_not_the_scenario_s(estimator):
+    with pytest.raises(InvalidScenario, match="no estimator is called"):
+        eq.simulate(PLAIN, ["uniform"], trials=1, estimator=estimator)
+
+
+def test_a_truth_value_is_no_penalty():
+    with pytest.raises(InvalidScenario, match="not a number of at least 0"):
+        PLAIN.replace(estimator="ridge", ridge=np.True_)
+
+
+def test_covariances_of_a_short_scenario_go_with_contexts_that_have_one():
+    student = eq.GaussianScenario(
+        noise=[1.0], dim=2, budget=9, contexts=StudentContexts(dof=7), covariance="ar1:0.5"
+    )
+    assert student.contexts == StudentContexts(dof=7, covariance="ar1:0.5")
+    with pytest.raises(InvalidScenario, match="take no covariance"):
+        eq.GaussianScenario(noise=[1.0], dim=2, budget=9, contexts=OneHotContexts(), covariance="identity")

@@ -330,7 +330,7 @@ class GaussianScenario(Scenario):
         if covariance is not None:
             if not isinstance(contexts, CorrelatedContexts):
                 raise InvalidScenario(
-                    f"{contexts!r} have no covariance", hint="leave covariance or contexts out"
+                    f"contexts={contexts!r} take no covariance", hint="leave covariance or contexts out"
                 )
             contexts = dataclasses.replace(contexts, covariance=covariance)  # type: ignore[arg-type]
         super().__init__(

@@ -107,6 +107,14 @@ def test_a_covariance_from_a_file(run, tmp_path):
     assert found == expected(["trace-ucb"], covariance=matrix)
 
 
+def test_a_typed_estimator_leaves_the_penalty_of_the_file(run):
+    run(*BASE, "--estimator", "ridge", "--ridge", 0.5, "--save-scenario", "ridge.toml")
+    result = run("simulate", "--scenario", "ridge.toml", "--estimator", "pooled", "--trials", 5, "--json")
+    assert "ridge" not in record(result)["scenario"]
+    result = run("simulate", "--scenario", "ridge.toml", "--ridge", 0.1, "--trials", 5, "--json")
+    assert record(result)["scenario"]["ridge"] == 0.1
+
+
 def test_a_scenario_is_saved_and_loaded(run, tmp_path):
     first = record(run(*BASE, "--lost", 0.1, "--save-scenario", "mine.toml", "--json"))
     saved = eq.Scenario.from_toml((tmp_path / "mine.toml").read_text())

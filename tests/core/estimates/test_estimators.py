@@ -15,7 +15,7 @@ import equipoise as eq
 from equipoise.core.estimates.estimators.stein import signal_variance
 
 STEIN = ["empirical-bayes", "pooled"]
-METHODS = ("leave-one-out", "empirical-bayes", "pooled")
+ESTIMATORS = ("leave-one-out", "empirical-bayes", "pooled")
 SKEWED = np.array([[2.0, 0.3, 0.0, 0.1], [0.3, 1.0, -0.2, 0.0], [0.0, -0.2, 0.5, 0.0], [0.1, 0.0, 0.0, 1.0]])
 MOMENTS = {"white": np.eye(4), "skewed": SKEWED, "learned": None}
 NAMES = ("a", "b", "c")
@@ -70,12 +70,12 @@ def whitened(experiment, arm):
 
 @pytest.mark.parametrize("moment", MOMENTS)
 @pytest.mark.parametrize("apart", [0.0, 0.3, 3.0])
-@pytest.mark.parametrize("method", STEIN)
-def test_a_ridge_estimate_around_the_center(method, apart, moment):
+@pytest.mark.parametrize("estimator", STEIN)
+def test_a_ridge_estimate_around_the_center(estimator, apart, moment):
     experiment = run(moment=MOMENTS[moment], apart=apart)
     sigma = moment_of(experiment)
-    for arm in experiment.estimates(estimator=method):
-        assert arm.estimator == method
+    for arm in experiment.estimates(estimator=estimator):
+        assert arm.estimator == estimator
         contexts, outcomes = experiment.data(arm.arm)
         if math.isinf(arm.ridge):
             np.testing.assert_array_equal(arm.coef, arm.center)
@@ -84,15 +84,15 @@ def test_a_ridge_estimate_around_the_center(method, apart, moment):
             contexts.T @ contexts + arm.ridge * sigma, contexts.T @ outcomes + arm.ridge * sigma @ arm.center
         )
         np.testing.assert_allclose(arm.coef, expected, rtol=1e-10, atol=1e-13)
-        assert np.any(arm.center != 0.0) <= (method == "pooled")
+        assert np.any(arm.center != 0.0) <= (estimator == "pooled")
 
 
 @pytest.mark.parametrize("moment", MOMENTS)
-@pytest.mark.parametrize("method", STEIN)
-def test_the_penalty_solves_its_equation(method, moment):
+@pytest.mark.parametrize("estimator", STEIN)
+def test_the_penalty_solves_its_equation(estimator, moment):
     experiment = run(moment=MOMENTS[moment], size=0.5)
     solved = 0
-    for arm in experiment.estimates(estimator=method):
+    for arm in experiment.estimates(estimator=estimator):
         fit, inverse, rss, dof, lower = whitened(experiment, arm.arm)
         assert arm.ridge > 1 / 60
         if math.isinf(arm.ridge):
@@ -176,17 +176,17 @@ def test_signal_variance_solves_or_is_zero(squares, noise, seed):
 # Invariances, at settings that are not the default
 
 
-def compared(method, one, other, back=lambda arm, coef: coef, rtol=1e-6):
+def compared(estimator, one, other, back=lambda arm, coef: coef, rtol=1e-6):
     """Estimates of two experiments, arm by arm; ``back`` undoes what was done to the other."""
-    first, second = one.estimates(estimator=method), other.estimates(estimator=method)
+    first, second = one.estimates(estimator=estimator), other.estimates(estimator=estimator)
     # The errors that leaving out one compares can be flat: its λ is found less closely.
-    rtol = max(rtol, 1e-3) if method == "leave-one-out" else rtol
+    rtol = max(rtol, 1e-3) if estimator == "leave-one-out" else rtol
     for arm in first:
         twin = second[arm.arm]
         size = np.abs(arm.coef).max() + 1e-9
         np.testing.assert_allclose(back(arm, twin.coef), arm.coef, rtol=rtol, atol=rtol * size)
         # Where small penalties do nothing, leaving out one cannot tell them apart.
-        if method != "leave-one-out":
+        if estimator != "leave-one-out":
             assert twin.ridge == pytest.approx(arm.ridge, rel=1e-5)
         yield arm, twin
 
@@ -203,30 +203,30 @@ cases = st.fixed_dictionaries(
 )
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("estimator", ESTIMATORS)
 @given(cases, st.permutations(NAMES))
-def test_relabelling_arms_permutes_the_estimates(method, case, names):
-    for arm, twin in compared(method, run(**case), run(**case, names=names)):
+def test_relabelling_arms_permutes_the_estimates(estimator, case, names):
+    for arm, twin in compared(estimator, run(**case), run(**case, names=names)):
         np.testing.assert_allclose(twin.center, arm.center, rtol=1e-5, atol=1e-7)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("estimator", ESTIMATORS)
 @given(cases, st.sampled_from([1e-3, 0.3, 8.0, 1e5]))
-def test_rescaling_outcomes_rescales_the_estimates(method, case, scale):
+def test_rescaling_outcomes_rescales_the_estimates(estimator, case, scale):
     one, other = run(**case), run(**case, scale=scale)
-    for arm, twin in compared(method, one, other, back=lambda arm, coef: coef / scale):
+    for arm, twin in compared(estimator, one, other, back=lambda arm, coef: coef / scale):
         np.testing.assert_allclose(twin.center, scale * arm.center, rtol=1e-5, atol=1e-7 * scale)
         assert twin.expected_error == pytest.approx(scale**2 * arm.expected_error, rel=1e-5)
 
 
-@pytest.mark.parametrize("method", STEIN)
+@pytest.mark.parametrize("estimator", STEIN)
 @given(cases, st.integers(0, 2**32 - 1))
-def test_other_coordinates_of_contexts_change_nothing(method, case, seed):
+def test_other_coordinates_of_contexts_change_nothing(estimator, case, seed):
     mix = np.random.default_rng(seed).normal(size=(4, 4)) + 3.0 * np.eye(4)
     one, other = run(**case), run(**case, mix=mix)
     if not all(state.arms["data_ready"].all() for state in (one._state, other._state)):
         return  # what is not determined has no coordinates of its own
-    for arm, twin in compared(method, one, other, back=lambda arm, coef: mix.T @ coef):
+    for arm, twin in compared(estimator, one, other, back=lambda arm, coef: mix.T @ coef):
         assert twin.expected_error == pytest.approx(arm.expected_error, rel=1e-5)
 
 
@@ -235,9 +235,9 @@ def test_other_coordinates_of_contexts_change_nothing(method, case, seed):
 
 @pytest.mark.parametrize("moment", MOMENTS)
 @pytest.mark.parametrize("units", [0, 1, 2, 7, 13])
-@pytest.mark.parametrize("method", METHODS)
-def test_estimates_before_anything_is_determined(method, units, moment):
-    for arm in run(units=units, moment=MOMENTS[moment], budget=40).estimates(estimator=method):
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_estimates_before_anything_is_determined(estimator, units, moment):
+    for arm in run(units=units, moment=MOMENTS[moment], budget=40).estimates(estimator=estimator):
         assert np.all(np.isfinite(arm.coef))
         assert np.all(np.isfinite(arm.center))
         assert arm.ridge > 0
@@ -260,15 +260,15 @@ def test_an_arm_without_data_borrows_from_arms_that_are_alike(moment):
     assert np.linalg.norm(estimates["b"].coef) > 1.5
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_a_feature_that_never_varies(method):
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_a_feature_that_never_varies(estimator):
     rng = np.random.default_rng(0)
     problem = eq.Problem(list(NAMES), 4, budget=60)
     experiment = eq.Experiment(problem, "uniform")
     for _ in range(60):
         x = np.append(rng.normal(size=3), 0.0)
         experiment.tell(experiment.ask(x).id, float(x.sum() + rng.normal()))
-    for arm in experiment.estimates(estimator=method):
+    for arm in experiment.estimates(estimator=estimator):
         assert np.all(np.isfinite(arm.coef))
         assert arm.coef[3] == 0.0
         assert arm.expected_error == math.inf
@@ -276,31 +276,31 @@ def test_a_feature_that_never_varies(method):
 
 
 @pytest.mark.parametrize("value", [0.0, 5.0])
-@pytest.mark.parametrize("method", METHODS)
-def test_constant_outcomes(method, value):
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_constant_outcomes(estimator, value):
     problem = eq.Problem(list(NAMES), 4, budget=60, moment=np.eye(4))
     experiment = eq.Experiment(problem, "uniform")
     rng = np.random.default_rng(0)
     for _ in range(60):
         experiment.tell(experiment.ask(np.append(1.0, rng.normal(size=3))).id, value)
-    for arm in experiment.estimates(estimator=method):
+    for arm in experiment.estimates(estimator=estimator):
         np.testing.assert_allclose(arm.coef, [value, 0.0, 0.0, 0.0], atol=0.02)
         assert np.isfinite(arm.expected_error)
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_huge_and_tiny_outcomes(method):
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_huge_and_tiny_outcomes(estimator):
     for scale in (1e130, 1e-130):
-        for arm in run(scale=scale).estimates(estimator=method):
+        for arm in run(scale=scale).estimates(estimator=estimator):
             assert np.all(np.isfinite(arm.coef))
 
 
 @pytest.mark.parametrize("dim", [1, 2])
-@pytest.mark.parametrize("method", STEIN)
-def test_two_features_leave_nothing_to_gain(method, dim):
+@pytest.mark.parametrize("estimator", STEIN)
+def test_two_features_leave_nothing_to_gain(estimator, dim):
     experiment = run(moment=np.eye(dim))
     for arm, usual in zip(
-        experiment.estimates(estimator=method), experiment.estimates(estimator="ridge"), strict=True
+        experiment.estimates(estimator=estimator), experiment.estimates(estimator="ridge"), strict=True
     ):
         assert arm.ridge == usual.ridge == 1 / 60
         np.testing.assert_allclose(arm.coef, usual.coef, rtol=1e-12)
@@ -309,7 +309,7 @@ def test_two_features_leave_nothing_to_gain(method, dim):
 
 def test_one_arm_has_nothing_to_be_pooled_with():
     experiment = run(names=("only",))
-    alone, pooled = (experiment.estimates(estimator=method)["only"] for method in STEIN)
+    alone, pooled = (experiment.estimates(estimator=estimator)["only"] for estimator in STEIN)
     np.testing.assert_array_equal(alone.coef, pooled.coef)
 
 
@@ -333,25 +333,25 @@ def test_large_coefficients_are_left_at_least_squares():
 # What surrounds the coefficients
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_intervals_and_ellipsoids_do_not_depend_on_the_method(method):
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_intervals_and_ellipsoids_do_not_depend_on_the_method(estimator):
     experiment = run()
     for arm, usual in zip(
-        experiment.estimates(estimator=method), experiment.estimates(estimator="ridge"), strict=True
+        experiment.estimates(estimator=estimator), experiment.estimates(estimator="ridge"), strict=True
     ):
         np.testing.assert_array_equal(arm.intervals, usual.intervals)
         np.testing.assert_array_equal(arm.noise_interval, usual.noise_interval)
         one, other = (estimate.ellipsoid(deviation=1.0, norm=3.0) for estimate in (arm, usual))
         np.testing.assert_array_equal(one.center, other.center)
         assert one.radius == other.radius
-        assert arm.record()["estimator"] == method
+        assert arm.record()["estimator"] == estimator
         assert arm.record()["center"] == arm.center.tolist()
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_the_error_is_bounded_by_that_of_least_squares(method):
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_the_error_is_bounded_by_that_of_least_squares(estimator):
     for size in (0.0, 0.3, 3.0):
-        for arm in run(size=size).estimates(estimator=method):
+        for arm in run(size=size).estimates(estimator=estimator):
             trace = np.trace(SKEWED @ np.linalg.inv(arm.gram))
             assert arm.least_squares_error == pytest.approx(arm.noise_variance * trace)
             upper = arm.dof * arm.noise_variance / stats.chi2.ppf(0.05, arm.dof)
@@ -368,5 +368,5 @@ def test_expected_errors_are_those_that_happen():
         actual = expected = 0.0
         for trial in range(400):
             actual += bench.run(trial).errors.sum()
-            expected += bench.room.noise_errors.sum() + bench.room.biases.sum()
+            expected += bench.workspace.noise_errors.sum() + bench.workspace.biases.sum()
         assert low < expected / actual < high

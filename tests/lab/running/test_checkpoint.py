@@ -203,24 +203,24 @@ def test_an_archive_without_the_arrays_runs_again(tmp_path, expected, ran):
 
 
 @pytest.mark.parametrize(
-    ("change", "field"),
+    ("change", "message"),
     [
-        ({"seed": 4}, "seed"),
-        ({"trials": 601}, "trials"),
-        ({"scenario": SCENARIO.replace(noise=(0.5, 2.1))}, "scenario"),
-        ({"policies": ["uniform", "trace-ucb:width=2"]}, "policies"),
-        ({"policies": ["uniform"]}, "policies"),
+        ({"seed": 4}, "another seed: 3 instead of 4"),
+        ({"trials": 601}, "another number of trials: 600 instead of 601"),
+        ({"scenario": SCENARIO.replace(noise=(0.5, 2.1))}, "another scenario: .* instead of "),
+        ({"policies": ["uniform", "trace-ucb:width=2"]}, "instead of uniform, trace-ucb:width=2"),
+        ({"policies": ["uniform"]}, "other policies: uniform, trace-ucb instead of uniform"),
         # The same policies in another order would swap their results.
-        ({"policies": ["trace-ucb", "uniform"]}, "policies"),
+        ({"policies": ["trace-ucb", "uniform"]}, "uniform, trace-ucb instead of trace-ucb, uniform"),
     ],
     ids=lambda value: value if isinstance(value, str) else next(iter(value)),
 )
-def test_a_checkpoint_of_something_else_is_refused(change, field, tmp_path, ran):
+def test_a_checkpoint_of_something_else_is_refused(change, message, tmp_path, ran):
     eq.simulate(SCENARIO, POLICIES, **RUN, checkpoint=tmp_path)
     before = {path: path.read_bytes() for path in tmp_path.iterdir()}
     ran.clear()
     run = {"scenario": SCENARIO, "policies": POLICIES, **RUN, **change}
-    with pytest.raises(CheckpointMismatch, match=f"another {field}: .* instead of .*use another folder"):
+    with pytest.raises(CheckpointMismatch, match=f"{message}.*use another folder"):
         eq.simulate(run.pop("scenario"), run.pop("policies"), **run, checkpoint=tmp_path)
     assert ran == []
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
@@ -252,7 +252,7 @@ def test_a_policy_whose_code_changed_is_refused(tmp_path):
     run = {"trials": 5, "seed": 1, "checkpoint": tmp_path}
     eq.simulate(SCENARIO, [define(1)()], **run)
     eq.simulate(SCENARIO, [define(1)()], **run)
-    with pytest.raises(CheckpointMismatch, match="another policies"):
+    with pytest.raises(CheckpointMismatch, match="the code of test-checkpoint-edited has changed"):
         eq.simulate(SCENARIO, [define(-1)()], **run)
 
 

@@ -102,13 +102,13 @@ def test_the_same_bits_as_experiment(spec, variation):
         assert ledger.support[0].tolist() == [-1, -1]
 
 
-@pytest.mark.parametrize("method", ["pooled", "leave-one-out"])
-def test_methods_of_estimation(method):
-    scenario = sparse_scenario(estimator=method)
+@pytest.mark.parametrize("estimator", ["pooled", "leave-one-out"])
+def test_methods_of_estimation(estimator):
+    scenario = sparse_scenario(estimator=estimator)
     bench = SimulatedTrials(scenario, eq.SparseTraceUCB(screen=15), 11)
     ledger = bench.run(5)
     _, experiment = repeated(scenario, bench, 5)
-    for i, arm in enumerate(experiment.estimates(estimator=method)):
+    for i, arm in enumerate(experiment.estimates(estimator=estimator)):
         gap = arm.coef - bench.truth[i]
         assert ledger.errors[0, i] == pytest.approx(gap @ gap, rel=1e-9)
 

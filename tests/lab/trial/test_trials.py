@@ -81,16 +81,16 @@ def test_the_same_bits_as_experiment(spec, variation):
 
 
 @pytest.mark.parametrize("variation", VARIATIONS)
-@pytest.mark.parametrize("method", ESTIMATORS)
-def test_errors_are_those_of_the_experiment_s_estimates(method, variation):
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_errors_are_those_of_the_experiment_s_estimates(estimator, variation):
     scenario = eq.GaussianScenario(
-        noise=UNEQUAL, dim=4, budget=120, estimator=method, **VARIATIONS[variation]
+        noise=UNEQUAL, dim=4, budget=120, estimator=estimator, **VARIATIONS[variation]
     )
     bench, ledger = one_trial(scenario, eq.TraceUCB(), seed=11, trial=5)
     experiment = repeated(scenario, eq.TraceUCB(), 11, bench)
-    estimates = experiment.estimates(estimator=method)
-    if method != "ridge":  # whose trials are judged inside of the compiled loop
-        np.testing.assert_array_equal(bench.room.coefs, [arm.coef for arm in estimates])
+    estimates = experiment.estimates(estimator=estimator)
+    if estimator != "ridge":  # whose trials are judged inside of the compiled loop
+        np.testing.assert_array_equal(bench.workspace.coefs, [arm.coef for arm in estimates])
     for i, arm in enumerate(estimates):
         gap = arm.coef - bench.truth[i]
         assert ledger.errors[0, i] == pytest.approx(gap @ scenario.true_moment() @ gap, rel=1e-10)
@@ -99,28 +99,28 @@ def test_errors_are_those_of_the_experiment_s_estimates(method, variation):
         assert ledger.coverage[0, i] == pytest.approx(inside)
 
 
-@pytest.mark.parametrize("method", ESTIMATORS)
-def test_methods_in_unusual_worlds(method):
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_estimators_in_unusual_worlds(estimator):
     pieces = {"delay": Delay(mean=5), "lost": 0.2, "contexts": OneHotContexts(), "moment": "learned"}
-    scenario = eq.Scenario(noise=(1.0, 2.0, 0.5), dim=5, budget=90, estimator=method, **pieces)
+    scenario = eq.Scenario(noise=(1.0, 2.0, 0.5), dim=5, budget=90, estimator=estimator, **pieces)
     result = eq.simulate(scenario, ["uniform", "trace-ucb"], trials=20, seed=1)
     usual = eq.simulate(scenario, ["uniform", "trace-ucb"], trials=20, seed=1, estimator="ridge")
     for name, policy in result.policies.items():
         assert np.all(np.isfinite(policy.errors))
         np.testing.assert_array_equal(policy.ledger.counts, usual[name].ledger.counts)
         np.testing.assert_array_equal(policy.ledger.coverage, usual[name].ledger.coverage)
-        assert np.any(policy.errors != usual[name].errors) == (method != "ridge")
+        assert np.any(policy.errors != usual[name].errors) == (estimator != "ridge")
 
 
-@pytest.mark.parametrize("method", ["empirical-bayes", "pooled"])
+@pytest.mark.parametrize("estimator", ["empirical-bayes", "pooled"])
 @pytest.mark.parametrize("size", [0.0, 1.0, 10.0, 100.0])
-def test_shrinking_is_not_worse_than_the_usual_penalty(size, method):
+def test_shrinking_is_not_worse_than_the_usual_penalty(size, estimator):
     # 4 standard errors of the paired difference; 16 comparisons: fails by chance once in 2,000 seeds.
     coef = size * np.random.default_rng(1).normal(size=(7, 10))
     scenario = eq.GaussianScenario(noise=UNEQUAL, dim=10, budget=115, coef=coef)
     for policy in ("uniform", "trace-ucb"):
         usual = eq.simulate(scenario, [policy], trials=500, seed=3, estimator="ridge")[policy]
-        shrunk = eq.simulate(scenario, [policy], trials=500, seed=3, estimator=method)[policy]
+        shrunk = eq.simulate(scenario, [policy], trials=500, seed=3, estimator=estimator)[policy]
         gap = shrunk.errors.mean(axis=1) - usual.errors.mean(axis=1)
         assert gap.mean() <= 4 * gap.std() / np.sqrt(500) + 1e-9 * usual.errors.mean()
         if size <= 1.0:
@@ -131,8 +131,8 @@ def test_pooling_pays_where_arms_are_alike():
     coef = np.tile(np.random.default_rng(1).normal(size=10), (7, 1))
     scenario = eq.GaussianScenario(noise=UNEQUAL, dim=10, budget=115, coef=coef)
     alone, pooled = (
-        eq.simulate(scenario, ["uniform"], trials=200, seed=3, estimator=method)["uniform"].errors.mean()
-        for method in ("empirical-bayes", "pooled")
+        eq.simulate(scenario, ["uniform"], trials=200, seed=3, estimator=estimator)["uniform"].errors.mean()
+        for estimator in ("empirical-bayes", "pooled")
     )
     assert pooled < 0.6 * alone
 

@@ -95,6 +95,8 @@ def _override(scenario: Scenario, given: Mapping[str, Any]) -> Scenario:
     from equipoise.lab.pieces.covariance import CorrelatedContexts
 
     changes = {name: given[name] for name in (*_NEEDED, *_FIELDS) if name in given}
+    if "estimator" in given:
+        changes.setdefault("ridge", None)  # the λ in a file belongs to the estimator in that file
     if "covariance" in given:
         if not isinstance(scenario.contexts, CorrelatedContexts):
             raise InvalidArgument(

@@ -1,4 +1,4 @@
-"""Code that only policies with sight need is left out of the kernels of all others.
+"""Code that only policies which look at the context need is left out of the kernels of all others.
 
 Whether a policy looks is written in the type of its state: ``lots`` has one dimension if it does, and
 two if it does not. Numba compiles a kernel anew for every type, so a decorated function is compiled

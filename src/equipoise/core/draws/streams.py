@@ -9,7 +9,7 @@ place of the next one, and the counter and key that made them. Philox has 10 rou
 
 Normals in bulk need no stream. :func:`fill_normals` takes an address: its j-th normal is made of word j % 4
 of block j // 4, whatever else is drawn. Philox has 7 rounds there, the fewest that pass BigCrush in that
-paper. A normal is one word (arithmetic/normal.py). Only :func:`gamma` rejects, and so uses up more words or
+paper. A normal is one word (normal.py). Only :func:`gamma` rejects, and so uses up more words or
 fewer: it has streams of its own, under ``SHAPE``.
 """
 

@@ -30,7 +30,7 @@ class ArmEstimate:
 
     arm: str
     coef: Vector
-    """The estimate: ridge coefficients, or what another estimator makes of the data."""
+    """The estimate: ridge coefficients, or what another ``estimator`` makes of the data."""
     count: int
     """Units assigned and not lost, pending ones included, without those that only chose features."""
     observed: int

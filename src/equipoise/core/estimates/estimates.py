@@ -11,7 +11,7 @@ import numpy as np
 from equipoise.core.arithmetic.sums import exact_sum
 from equipoise.core.arrays import Matrix
 from equipoise.core.estimates.arm_estimate import ArmEstimate
-from equipoise.core.estimates.estimators import ESTIMATORS, Room, check_estimator, new_room
+from equipoise.core.estimates.estimators import ESTIMATORS, Workspace, check_estimator, new_workspace
 from equipoise.core.estimates.intervals import elasticities, variance_inflation
 from equipoise.core.estimates.ridge_fit import RidgeFit
 from equipoise.core.problem.objective import combine
@@ -123,42 +123,49 @@ def estimate_arms(
     check_estimator(estimator, ridge)
     problem, state = stage.problem, stage.state
     penalty = 1.0 / problem.units if ridge is None else float(ridge)
-    room, root, chosen = new_room(state, penalty), moment_root(stage), ESTIMATORS[estimator]
-    chosen.fit(state, room)
+    work, root, chosen = new_workspace(state, penalty), moment_root(stage), ESTIMATORS[estimator]
+    chosen.fit(state, work)
     if chosen.expect is not None:
-        chosen.expect(state, room, root)
+        chosen.expect(state, work, root)
     inflation = variance_inflation(state.arms["dof"], elasticities(state, stage.score, stage.settings))
     return [
         _arm_estimate(
-            stage, i, room, root, estimator=estimator, inflation=float(factor), confidence=confidence
+            stage, i, work, root, estimator=estimator, inflation=float(factor), confidence=confidence
         )
         for i, factor in enumerate(inflation)
     ]
 
 
 def _arm_estimate(
-    stage: Stage, i: int, room: Room, root: Matrix, *, estimator: str, inflation: float, confidence: float
+    stage: Stage,
+    i: int,
+    work: Workspace,
+    root: Matrix,
+    *,
+    estimator: str,
+    inflation: float,
+    confidence: float,
 ) -> ArmEstimate:
-    """One arm, from what its estimator has left in the room."""
-    arm, penalty = stage.state.arms[i], float(room.usual_ridge[0])
+    """One arm, from what its estimator has left in the workspace."""
+    arm, penalty = stage.state.arms[i], float(work.usual_ridge[0])
     fit = RidgeFit(stage.state, i, penalty)
     variance = float(arm["noise_variance"]) if arm["dof"] > 0 else math.nan
-    bias = float(room.biases[i])
+    bias = float(work.biases[i])
     return ArmEstimate(
         arm=stage.problem.arms[i],
-        coef=room.coefs[i].copy(),
+        coef=work.coefs[i].copy(),
         count=int(arm["count"]),
         observed=int(arm["observed"]),
         dof=int(arm["dof"]),
         noise_variance=variance,
         inflation=inflation,
         confidence=confidence,
-        expected_error=float(room.noise_errors[i]) + bias,
+        expected_error=float(work.noise_errors[i]) + bias,
         bias=bias,
         least_squares_error=variance * fit.least_squares_trace(root) if fit.ready else math.inf,
         estimator=estimator,
-        ridge=float(room.ridges[i]),
-        center=room.centers[i].copy(),
+        ridge=float(work.ridges[i]),
+        center=work.centers[i].copy(),
         least_squares=fit.least_squares if fit.ready else None,
         inverse_root=fit.root if fit.ready else None,
         gram=fit.gram(),

@@ -1,4 +1,4 @@
-"""Ridge regression with a λ that is given; shrinkage/ holds those that the data choose.
+"""Ridge regression with a λ that is given; ``estimators`` holds those that choose it by the data.
 
 With S⁻¹ = VVᵀ everything follows from M = (I + λVᵀV)⁻¹, and neither S nor its inverse is formed:
 

@@ -113,10 +113,25 @@ def _compare(path: Path, manifest: Mapping[str, Any]) -> None:
     for name, expected in json.loads(json.dumps(manifest)).items():
         if values.get(name) != expected:
             raise CheckpointMismatch(
-                f"the checkpoint in {path.parent} belongs to another {name}: "
-                f"{_shown(values.get(name))} instead of {_shown(expected)}",
+                f"the checkpoint in {path.parent} belongs to {_difference(name, values.get(name), expected)}",
                 hint="use another folder, or delete that one",
             )
+
+
+def _difference(name: str, kept: Any, expected: Any) -> str:
+    """What the manifest says otherwise, for people."""
+    if name == "policies":
+        # Each is its name, its text form and a stamp of its code, which tells people nothing.
+        given = ", ".join(policy for policy, *_ in expected)
+        try:
+            found = ", ".join(policy for policy, *_ in kept)
+        except (TypeError, ValueError):
+            found = _shown(kept)
+        if found == given:
+            return f"other policies: the code of {given} has changed"
+        return f"other policies: {found} instead of {given}"
+    word = {"trials": "another number of trials", "numerics": "other numerics"}.get(name, f"another {name}")
+    return f"{word}: {_shown(kept)} instead of {_shown(expected)}"
 
 
 def _shown(value: Any) -> str:

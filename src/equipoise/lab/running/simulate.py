@@ -91,7 +91,8 @@ def simulate(
     if not isinstance(scenario, Scenario):
         raise InvalidArgument(f"{scenario!r} is not a scenario", hint="e.g. eq.GaussianScenario(...)")
     if estimator is not None or ridge is not None:
-        scenario = scenario.replace(estimator=estimator or scenario.estimator, ridge=ridge)
+        chosen = scenario.estimator if estimator is None else estimator
+        scenario = scenario.replace(estimator=chosen, ridge=ridge)
     results = run_policies(
         scenario,
         policies,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from equipoise.core.arrays import Matrix
-from equipoise.core.estimates.estimators import ESTIMATORS, Room, new_room
+from equipoise.core.estimates.estimators import ESTIMATORS, Workspace, new_workspace
 from equipoise.core.policies.base.policy import Policy
 from equipoise.core.policies.base.staged import StagedPolicy
 from equipoise.core.problem.problem import Problem
@@ -19,7 +19,7 @@ class Ending:
         self.problem, self.policy, self.seed = problem, policy, seed
         self.ridge = 1.0 / problem.units if ridge is None else float(ridge)
         self._fit = ESTIMATORS[estimator].fit
-        self._room: Room | None = None
+        self._workspace: Workspace | None = None
 
     def last_stage(self, stage: Stage, contexts: Matrix) -> Stage:
         """The stage that the estimates rest on; ``contexts`` are those of all units in all features."""
@@ -34,11 +34,11 @@ class Ending:
 
     def coefs(self, stage: Stage) -> Matrix:
         """Coefficients of every arm, 0 for features that the last stage does not have."""
-        if self._room is None or self._room.coefs.shape != stage.state.coefs.shape:
-            self._room = new_room(stage.state, self.ridge)
-        self._fit(stage.state, self._room)
+        if self._workspace is None or self._workspace.coefs.shape != stage.state.coefs.shape:
+            self._workspace = new_workspace(stage.state, self.ridge)
+        self._fit(stage.state, self._workspace)
         if stage.whole:
-            return self._room.coefs
+            return self._workspace.coefs
         coefs = np.zeros((len(self.problem.arms), self.problem.dim))
-        coefs[:, stage.columns] = self._room.coefs
+        coefs[:, stage.columns] = self._workspace.coefs
         return coefs

@@ -8,7 +8,7 @@
 ``estimator``        what an estimator is, and which there are
 ``stein``            how far an arm moves towards a center
 ``spectrum``         eigenvalues and eigenvectors of S
-``room``             where estimators work, and where they leave what they found
+``workspace``             where estimators work, and where they leave what they found
 ===================  =====================================================================================
 """
 
@@ -21,19 +21,19 @@ from equipoise.core.estimates.estimators.estimator import (
     check_estimator,
     estimator_words,
 )
-from equipoise.core.estimates.estimators.room import Room, new_room
+from equipoise.core.estimates.estimators.workspace import Workspace, new_workspace
 
 __all__ = [
     "DEFAULT",
     "ESTIMATORS",
     "RIDGE",
     "Estimator",
-    "Room",
+    "Workspace",
     "check_estimator",
     "empirical_bayes",
     "estimator_words",
     "leave_one_out",
-    "new_room",
+    "new_workspace",
     "pooled",
     "ridge",
 ]

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from equipoise.core.arms.state import State
 from equipoise.core.estimates.estimators.estimator import Estimator, register
-from equipoise.core.estimates.estimators.room import Room
 from equipoise.core.estimates.estimators.stein import prepare, shrink_arm
+from equipoise.core.estimates.estimators.workspace import Workspace
 from equipoise.core.jit.decorators import compiled
 
 
 @compiled
-def shrink_to_zero(state: State, room: Room) -> None:
+def shrink_to_zero(state: State, work: Workspace) -> None:
     """Write every arm's coefficients, λ and errors."""
-    prepare(state, room)
-    for i in range(room.ridges.shape[0]):
-        for c in range(room.centers.shape[1]):
-            room.centers[i, c] = 0.0
-        shrink_arm(state, room, i, room.usual_ridge[0])
+    prepare(state, work)
+    for i in range(work.ridges.shape[0]):
+        for c in range(work.centers.shape[1]):
+            work.centers[i, c] = 0.0
+        shrink_arm(state, work, i, work.usual_ridge[0])
 
 
 register(Estimator("empirical-bayes", shrink_to_zero))

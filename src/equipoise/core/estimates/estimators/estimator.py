@@ -12,9 +12,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from equipoise.core.arms.state import State
 from equipoise.core.arrays import Matrix
-from equipoise.core.estimates.estimators.room import Room
+from equipoise.core.estimates.estimators.workspace import Workspace
 from equipoise.core.problem.real import real_number
 from equipoise.errors import InvalidArgument
 
@@ -27,9 +29,9 @@ class Estimator:
     """How coefficients are made of the data, once for all layers; compiled when first used."""
 
     name: str
-    fit: Callable[[State, Room], None]
+    fit: Callable[[State, Workspace], None]
     """Writes ``coefs``, ``centers`` and ``ridges`` of all arms of a settled state."""
-    expect: Callable[[State, Room, Matrix], None] | None = None
+    expect: Callable[[State, Workspace, Matrix], None] | None = None
     """Writes ``noise_errors`` and ``biases`` afterwards, given R with Σ = RᵀR; None: ``fit`` has."""
 
 
@@ -64,11 +66,13 @@ def check_estimator(name: Any, ridge: Any) -> None:
     if ridge is None:
         return
     try:
-        penalty = math.nan if isinstance(ridge, bool) else real_number(ridge)
+        penalty = math.nan if isinstance(ridge, bool | np.bool_) else real_number(ridge)
     except (TypeError, ValueError, OverflowError):
         penalty = math.nan
     if not 0.0 <= penalty < math.inf:
-        raise InvalidArgument(f"ridge={ridge!r} is not a number of at least 0", hint="None means 1/n")
+        known = isinstance(ridge, str) and ridge in ESTIMATORS
+        hint = f"say estimator={ridge!r} instead" if known else "leave ridge out for 1/n"
+        raise InvalidArgument(f"ridge={ridge!r} is not a number of at least 0", hint=hint)
     if name != RIDGE:
         raise InvalidArgument(
             f"ridge={ridge!r} is the λ of estimator='ridge', and the estimator is {name!r}",

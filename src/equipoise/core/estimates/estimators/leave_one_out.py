@@ -16,8 +16,8 @@ from equipoise.core.arms.factor import squared_length_through
 from equipoise.core.arms.state import TOLD, State
 from equipoise.core.arrays import Matrix
 from equipoise.core.estimates.estimators.estimator import Estimator, register
-from equipoise.core.estimates.estimators.room import Room
 from equipoise.core.estimates.estimators.spectrum import decompose
+from equipoise.core.estimates.estimators.workspace import Workspace
 from equipoise.core.estimates.ridge import fit_ridge, ridge_traces
 from equipoise.core.jit.decorators import compiled
 
@@ -29,69 +29,69 @@ _GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 
 
 @compiled
-def shrink_by_leaving_out(state: State, room: Room) -> None:
+def shrink_by_leaving_out(state: State, work: Workspace) -> None:
     """Write every arm's coefficients and λ."""
-    m, dim = room.centers.shape
+    m, dim = work.centers.shape
     for i in range(m):
-        _decompose_arm(state, room, i)
-        rows = _collect_rows(state, room, i)
-        ridge = _best_ridge(room, i, rows)
-        room.ridges[i] = ridge
+        _decompose_arm(state, work, i)
+        rows = _collect_rows(state, work, i)
+        ridge = _best_ridge(work, i, rows)
+        work.ridges[i] = ridge
         for r in range(dim):
-            room.centers[i, r] = 0.0
-            room.coefs[i, r] = 0.0
+            work.centers[i, r] = 0.0
+            work.coefs[i, r] = 0.0
             for c in range(dim):
-                room.coefs[i, r] += room.bases[i, c, r] * room.pull[c] / (room.spectra[i, c] + ridge)
+                work.coefs[i, r] += work.bases[i, c, r] * work.pull[c] / (work.spectra[i, c] + ridge)
 
 
 @compiled
-def _decompose_arm(state: State, room: Room, i: int) -> None:
+def _decompose_arm(state: State, work: Workspace, i: int) -> None:
     """Spectrum and basis of S in the user's coordinates, and XᵀY in that basis."""
-    dim = room.centers.shape[1]
-    root, fit = room.roots[i], room.fits[i]
+    dim = work.centers.shape[1]
+    root, fit = work.roots[i], work.fits[i]
     ready = state.arms[i].data_ready
     to_user_coordinates(state, i, root, fit)
     if not ready:
         for r in range(dim):
             for c in range(r):
                 root[r, c], root[c, r] = root[c, r], root[r, c]
-    decompose(root, room.bases[i], room.spectra[i])
+    decompose(root, work.bases[i], work.spectra[i])
     for c in range(dim):
         pull = 0.0
         for r in range(dim):
-            pull += (room.bases[i, c, r] if ready else root[c, r]) * fit[r]
+            pull += (work.bases[i, c, r] if ready else root[c, r]) * fit[r]
         if ready:
-            room.spectra[i, c] = 1.0 / room.spectra[i, c]
-            pull *= room.spectra[i, c]
-        room.pull[c] = pull
+            work.spectra[i, c] = 1.0 / work.spectra[i, c]
+            pull *= work.spectra[i, c]
+        work.pull[c] = pull
 
 
 @compiled
-def _collect_rows(state: State, room: Room, i: int) -> int:
+def _collect_rows(state: State, work: Workspace, i: int) -> int:
     """Contexts of arm i in the basis of its S, and outcomes; return how many."""
-    dim = room.centers.shape[1]
+    dim = work.centers.shape[1]
     count = 0
     row = state.arms[i].last_row
     while row >= 0:
         if state.rows[row].status == TOLD:
-            room.told[count] = state.outcomes[row]
+            work.told[count] = state.outcomes[row]
             for c in range(dim):
                 entry = 0.0
                 for r in range(dim):
-                    entry += room.bases[i, c, r] * state.contexts[row, r]
-                room.rotated[c, count] = entry
+                    entry += work.bases[i, c, r] * state.contexts[row, r]
+                work.rotated[c, count] = entry
             count += 1
         row = state.rows[row].previous
     return count
 
 
 @compiled
-def _best_ridge(room: Room, i: int, rows: int) -> float:
+def _best_ridge(work: Workspace, i: int, rows: int) -> float:
     """The λ with the smallest leave-one-out error; the largest searched one without two outcomes."""
-    dim = room.centers.shape[1]
+    dim = work.centers.shape[1]
     scale = 0.0
     for c in range(dim):
-        scale += room.spectra[i, c] / dim
+        scale += work.spectra[i, c] / dim
     if not scale > 0.0:
         scale = 1.0
     low = log(_SMALLEST * scale)
@@ -99,40 +99,40 @@ def _best_ridge(room: Room, i: int, rows: int) -> float:
     best, least = _GRID - 1, np.inf
     if rows >= 2:
         for j in range(_GRID):
-            error = _left_out_error(room, i, rows, exp(low + j * width))
+            error = _left_out_error(work, i, rows, exp(low + j * width))
             if error < least:
                 best, least = j, error
     if best == 0 or best == _GRID - 1:
         return exp(low + best * width)
     left, right = low + (best - 1) * width, low + (best + 1) * width
     one, other = right - _GOLDEN * (right - left), left + _GOLDEN * (right - left)
-    one_error = _left_out_error(room, i, rows, exp(one))
-    other_error = _left_out_error(room, i, rows, exp(other))
+    one_error = _left_out_error(work, i, rows, exp(one))
+    other_error = _left_out_error(work, i, rows, exp(other))
     for _ in range(_SECTIONS):
         if one_error <= other_error:
             right, other, other_error = other, one, one_error
             one = right - _GOLDEN * (right - left)
-            one_error = _left_out_error(room, i, rows, exp(one))
+            one_error = _left_out_error(work, i, rows, exp(one))
         else:
             left, one, one_error = one, other, other_error
             other = left + _GOLDEN * (right - left)
-            other_error = _left_out_error(room, i, rows, exp(other))
+            other_error = _left_out_error(work, i, rows, exp(other))
     if min(one_error, other_error) < least:
         return exp(one if one_error <= other_error else other)
     return exp(low + best * width)
 
 
 @compiled
-def _left_out_error(room: Room, i: int, rows: int, ridge: float) -> float:
+def _left_out_error(work: Workspace, i: int, rows: int, ridge: float) -> float:
     """Mean squared leave-one-out residual; infinite where a row determines a direction alone."""
-    residuals, slacks, rotated = room.residuals, room.slacks, room.rotated
+    residuals, slacks, rotated = work.residuals, work.slacks, work.rotated
     for row in range(rows):
-        residuals[row] = room.told[row]
+        residuals[row] = work.told[row]
         slacks[row] = 1.0
     # Row by row of the transposed contexts: independent sums run side by side.
-    for c in range(room.centers.shape[1]):
-        kept = 1.0 / (room.spectra[i, c] + ridge)
-        coef = room.pull[c] * kept
+    for c in range(work.centers.shape[1]):
+        kept = 1.0 / (work.spectra[i, c] + ridge)
+        coef = work.pull[c] * kept
         for row in range(rows):
             entry = rotated[c, row]
             residuals[row] -= entry * coef
@@ -145,26 +145,26 @@ def _left_out_error(room: Room, i: int, rows: int, ridge: float) -> float:
 
 
 @compiled
-def expect_errors(state: State, room: Room, moment_root: Matrix) -> None:
+def expect_errors(state: State, work: Workspace, moment_root: Matrix) -> None:
     """Write noise and bias of every arm for a λ that the same outcomes chose.
 
     The posterior variance σ²Tr(ΣW), and for the uncertain λ 2/(d−2) of the squared shift from least
     squares (Morris 1983). The appendix lemma with the shrunk coefficients would promise an error of 0 as λ
     grows.
     """
-    dim = room.centers.shape[1]
-    for i in range(room.ridges.shape[0]):
+    dim = work.centers.shape[1]
+    for i in range(work.ridges.shape[0]):
         arm = state.arms[i]
         if not arm.data_ready:
-            room.noise_errors[i] = room.biases[i] = np.inf
+            work.noise_errors[i] = work.biases[i] = np.inf
             continue
-        root, fit, coef, line = room.roots[i], room.fits[i], room.solution, room.middle
-        fit_ridge(state, i, room.ridges[i], root, fit, room.system, coef, line)
-        trace, _ = ridge_traces(root, room.system, moment_root, room.bases[i], line)
+        root, fit, coef, line = work.roots[i], work.fits[i], work.solution, work.middle
+        fit_ridge(state, i, work.ridges[i], root, fit, work.system, coef, line)
+        trace, _ = ridge_traces(root, work.system, moment_root, work.bases[i], line)
         for r in range(dim):
             coef[r] = fit[r] - coef[r]
-        room.noise_errors[i] = arm.noise_variance * trace
-        room.biases[i] = squared_length_through(moment_root, coef) * min(2.0 / max(dim - 2, 1), 2.0)
+        work.noise_errors[i] = arm.noise_variance * trace
+        work.biases[i] = squared_length_through(moment_root, coef) * min(2.0 / max(dim - 2, 1), 2.0)
 
 
 register(Estimator("leave-one-out", shrink_by_leaving_out, expect_errors))

@@ -16,8 +16,8 @@ from equipoise.core.arithmetic.solving import cholesky_solve
 from equipoise.core.arms.state import State
 from equipoise.core.arrays import Matrix, Vector
 from equipoise.core.estimates.estimators.estimator import Estimator, register
-from equipoise.core.estimates.estimators.room import Room
 from equipoise.core.estimates.estimators.stein import newton_step, prepare, shrink_arm
+from equipoise.core.estimates.estimators.workspace import Workspace
 from equipoise.core.jit.decorators import compiled
 
 _STEPS = 100
@@ -25,46 +25,46 @@ _CONVERGED = 1e-15
 
 
 @compiled
-def shrink_to_common(state: State, room: Room) -> None:
+def shrink_to_common(state: State, work: Workspace) -> None:
     """Write every arm's coefficients, λ and errors."""
-    prepare(state, room)
-    m, dim = room.centers.shape
+    prepare(state, work)
+    m, dim = work.centers.shape
     ready, spread = 0, 0.0
     for i in range(m):
         ready += state.arms[i].data_ready
         for c in range(dim):
-            room.centers[i, c] = 0.0
-    pools = dim > 2 and ready > 1 and room.noise[0] > 0.0
+            work.centers[i, c] = 0.0
+    pools = dim > 2 and ready > 1 and work.noise[0] > 0.0
     if pools:
-        spread = _spread(state, room, (ready - 1) * dim - 2.0)
+        spread = _spread(state, work, (ready - 1) * dim - 2.0)
         for i in range(m):
-            _find_center(state, room, i)
+            _find_center(state, work, i)
     for i in range(m):
-        shrink_arm(state, room, i, room.noise[i] / spread if pools else room.usual_ridge[0])
+        shrink_arm(state, work, i, work.noise[i] / spread if pools else work.usual_ridge[0])
 
 
 @compiled
-def _spread(state: State, room: Room, target: float) -> float:
-    """τ² of the arms around μ; leaves their weights (τ²I + σ²S⁻¹)⁻¹ in the room."""
+def _spread(state: State, work: Workspace, target: float) -> float:
+    """τ² of the arms around μ; leaves their weights (τ²I + σ²S⁻¹)⁻¹ in the work."""
     variance = 0.0
-    dim = room.centers.shape[1]
+    dim = work.centers.shape[1]
     for _ in range(_STEPS):
-        for i in range(room.noise.shape[0]):
+        for i in range(work.noise.shape[0]):
             if state.arms[i].data_ready:
-                _weigh(room, i, variance)
-        _add_up(state, room, -1)
-        _copy(room.precision, room.system)
+                _weigh(work, i, variance)
+        _add_up(state, work, -1)
+        _copy(work.precision, work.system)
         for r in range(dim):
-            room.middle[r] = room.pull[r]
-        cholesky_solve(room.system, room.middle)
+            work.middle[r] = work.pull[r]
+        cholesky_solve(work.system, work.middle)
         total = slope = 0.0
-        for i in range(room.noise.shape[0]):
+        for i in range(work.noise.shape[0]):
             if state.arms[i].data_ready:
                 for r in range(dim):
                     weighted = 0.0
                     for c in range(dim):
-                        weighted += room.weights[i, r, c] * (room.fits[i, c] - room.middle[c])
-                    total += weighted * (room.fits[i, r] - room.middle[r])
+                        weighted += work.weights[i, r, c] * (work.fits[i, c] - work.middle[c])
+                    total += weighted * (work.fits[i, r] - work.middle[r])
                     slope += weighted * weighted
         step = newton_step(total, slope, target)
         if not step > _CONVERGED * variance:
@@ -74,70 +74,70 @@ def _spread(state: State, room: Room, target: float) -> float:
 
 
 @compiled
-def _find_center(state: State, room: Room, i: int) -> None:
+def _find_center(state: State, work: Workspace, i: int) -> None:
     """Posterior mean of μ given the arms other than i."""
-    dim = room.centers.shape[1]
-    _add_up(state, room, i)
-    _copy(room.precision, room.system)
+    dim = work.centers.shape[1]
+    _add_up(state, work, i)
+    _copy(work.precision, work.system)
     for r in range(dim):
-        room.middle[r] = room.pull[r]
-    cholesky_solve(room.system, room.middle)
+        work.middle[r] = work.pull[r]
+    cholesky_solve(work.system, work.middle)
     variance = 0.0
     for _ in range(_STEPS):
         # With P = (cov μ̂)⁻¹: (ω²I + P⁻¹)⁻¹μ̂ = (ω²P + I)⁻¹Pμ̂, and ω² times that is the center.
         for r in range(dim):
-            room.solution[r] = room.pull[r]
+            work.solution[r] = work.pull[r]
             for c in range(r + 1):
-                room.system[r, c] = variance * room.precision[r, c]
-            room.system[r, r] += 1.0
-        cholesky_solve(room.system, room.solution)
+                work.system[r, c] = variance * work.precision[r, c]
+            work.system[r, r] += 1.0
+        cholesky_solve(work.system, work.solution)
         total = slope = 0.0
         for r in range(dim):
-            total += room.middle[r] * room.solution[r]
-            slope += room.solution[r] * room.solution[r]
+            total += work.middle[r] * work.solution[r]
+            slope += work.solution[r] * work.solution[r]
         step = newton_step(total, slope, dim - 2.0)
         if not step > _CONVERGED * variance:
             break
         variance += step
     for r in range(dim):
-        room.centers[i, r] = variance * room.solution[r]
+        work.centers[i, r] = variance * work.solution[r]
 
 
 @compiled
-def _weigh(room: Room, i: int, variance: float) -> None:
+def _weigh(work: Workspace, i: int, variance: float) -> None:
     """(τ²I + σ²S⁻¹)⁻¹ of arm i."""
-    dim = room.centers.shape[1]
-    weight = room.weights[i]
+    dim = work.centers.shape[1]
+    weight = work.weights[i]
     for r in range(dim):
         for c in range(r + 1):
             weight[r, c] = 0.0
     for k in range(dim):
-        scale = 1.0 / (variance + room.noise[i] / room.spectra[i, k])
+        scale = 1.0 / (variance + work.noise[i] / work.spectra[i, k])
         for r in range(dim):
-            entry = scale * room.bases[i, k, r]
+            entry = scale * work.bases[i, k, r]
             for c in range(r + 1):
-                weight[r, c] += entry * room.bases[i, k, c]
+                weight[r, c] += entry * work.bases[i, k, c]
     for r in range(dim):
         for c in range(r):
             weight[c, r] = weight[r, c]
 
 
 @compiled
-def _add_up(state: State, room: Room, without: int) -> None:
+def _add_up(state: State, work: Workspace, without: int) -> None:
     """Sum of the arms' weights, and of weights times least squares, but for one arm."""
-    dim = room.centers.shape[1]
-    precision: Matrix = room.precision
-    pull: Vector = room.pull
+    dim = work.centers.shape[1]
+    precision: Matrix = work.precision
+    pull: Vector = work.pull
     for r in range(dim):
         pull[r] = 0.0
         for c in range(dim):
             precision[r, c] = 0.0
-    for i in range(room.noise.shape[0]):
+    for i in range(work.noise.shape[0]):
         if i != without and state.arms[i].data_ready:
             for r in range(dim):
                 for c in range(dim):
-                    precision[r, c] += room.weights[i, r, c]
-                    pull[r] += room.weights[i, r, c] * room.fits[i, c]
+                    precision[r, c] += work.weights[i, r, c]
+                    pull[r] += work.weights[i, r, c] * work.fits[i, c]
 
 
 @compiled

@@ -8,41 +8,41 @@ from equipoise.core.arms.factor import squared_length_through
 from equipoise.core.arms.state import State
 from equipoise.core.arrays import Matrix
 from equipoise.core.estimates.estimators.estimator import Estimator, register
-from equipoise.core.estimates.estimators.room import Room
+from equipoise.core.estimates.estimators.workspace import Workspace
 from equipoise.core.estimates.ridge import fit_ridge, ridge_shift, ridge_traces
 from equipoise.core.jit.decorators import compiled
 
 
 @compiled
-def fit_arms(state: State, room: Room) -> None:
+def fit_arms(state: State, work: Workspace) -> None:
     """Write every arm's coefficients and λ."""
-    for i in range(room.ridges.shape[0]):
-        room.ridges[i] = room.usual_ridge[0]
-        for c in range(room.centers.shape[1]):
-            room.centers[i, c] = 0.0
-        _fit(state, room, i)
+    for i in range(work.ridges.shape[0]):
+        work.ridges[i] = work.usual_ridge[0]
+        for c in range(work.centers.shape[1]):
+            work.centers[i, c] = 0.0
+        _fit(state, work, i)
 
 
 @compiled
-def expect_errors(state: State, room: Room, moment_root: Matrix) -> None:
+def expect_errors(state: State, work: Workspace, moment_root: Matrix) -> None:
     """Write noise σ²Tr(ΣWSW) and bias λ²‖Wβ̂^λ‖²_Σ of every arm, the appendix lemma on the ridge loss."""
-    for i in range(room.ridges.shape[0]):
+    for i in range(work.ridges.shape[0]):
         arm = state.arms[i]
         if not arm.data_ready:
-            room.noise_errors[i] = room.biases[i] = np.inf
+            work.noise_errors[i] = work.biases[i] = np.inf
             continue
-        _fit(state, room, i)
-        root, rows, shift, line = room.roots[i], room.bases[i], room.solution, room.middle
-        _, trace = ridge_traces(root, room.system, moment_root, rows, line)
-        ridge_shift(root, rows, room.ridges[i], room.coefs[i], line, shift)
-        room.noise_errors[i] = arm.noise_variance * trace
-        room.biases[i] = squared_length_through(moment_root, shift)
+        _fit(state, work, i)
+        root, rows, shift, line = work.roots[i], work.bases[i], work.solution, work.middle
+        _, trace = ridge_traces(root, work.system, moment_root, rows, line)
+        ridge_shift(root, rows, work.ridges[i], work.coefs[i], line, shift)
+        work.noise_errors[i] = arm.noise_variance * trace
+        work.biases[i] = squared_length_through(moment_root, shift)
 
 
 @compiled
-def _fit(state: State, room: Room, i: int) -> None:
-    root, fit, coef = room.roots[i], room.fits[i], room.coefs[i]
-    fit_ridge(state, i, room.ridges[i], root, fit, room.system, coef, room.middle)
+def _fit(state: State, work: Workspace, i: int) -> None:
+    root, fit, coef = work.roots[i], work.fits[i], work.coefs[i]
+    fit_ridge(state, i, work.ridges[i], root, fit, work.system, coef, work.middle)
 
 
 register(Estimator("ridge", fit_arms, expect_errors))

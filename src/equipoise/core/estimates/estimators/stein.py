@@ -24,8 +24,8 @@ import numpy as np
 from equipoise.core.arithmetic.solving import cholesky_solve
 from equipoise.core.arms.state import State
 from equipoise.core.arrays import Matrix, Vector
-from equipoise.core.estimates.estimators.room import Room
 from equipoise.core.estimates.estimators.spectrum import decompose
+from equipoise.core.estimates.estimators.workspace import Workspace
 from equipoise.core.jit.decorators import compiled
 
 # How many times more, or less, than 1/n is clearly so.
@@ -35,61 +35,61 @@ _CONVERGED = 1e-15
 
 
 @compiled
-def prepare(state: State, room: Room) -> None:
+def prepare(state: State, work: Workspace) -> None:
     """Least squares and the spectrum of S, where Σ = I, of all arms that are determined."""
-    dim = room.centers.shape[1]
-    _steady_noise(state, room)
-    for i in range(room.ridges.shape[0]):
+    dim = work.centers.shape[1]
+    _steady_noise(state, work)
+    for i in range(work.ridges.shape[0]):
         if not state.arms[i].data_ready:
             continue
-        root, data = room.roots[i], state.arms[i].buffer
+        root, data = work.roots[i], state.arms[i].buffer
         for r in range(dim):
-            room.fits[i, r] = state.coefs[i, r]
+            work.fits[i, r] = state.coefs[i, r]
             for c in range(dim):
                 root[r, c] = state.factors[i, data, r, c]
         if state.trial[0].learns_moment:
             # S⁻¹ = VVᵀ becomes (RV)(RV)ᵀ/t with Σ = RᵀR/t; rows from the top, so it works in place.
             scale = 1.0 / np.sqrt(state.trial[0].seen)
             for r in range(dim):
-                room.fits[i, r] = scale * _times(state.seen_factor, r, room.fits[i])
+                work.fits[i, r] = scale * _times(state.seen_factor, r, work.fits[i])
                 for c in range(dim):
                     entry = 0.0
                     for k in range(r, dim):
                         entry += state.seen_factor[r, k] * root[k, c]
                     root[r, c] = scale * entry
-        decompose(root, room.bases[i], room.spectra[i])
+        decompose(root, work.bases[i], work.spectra[i])
         for c in range(dim):
-            room.spectra[i, c] = 1.0 / room.spectra[i, c]
+            work.spectra[i, c] = 1.0 / work.spectra[i, c]
 
 
 @compiled
-def _steady_noise(state: State, room: Room) -> None:
+def _steady_noise(state: State, work: Workspace) -> None:
     """Noise variances (RSS + mean)/(dof + 1); the arms' mean where there is no degree of freedom."""
     total, known = 0.0, 0
-    for i in range(room.noise.shape[0]):
+    for i in range(work.noise.shape[0]):
         if state.arms[i].data_ready:
             total += state.arms[i].rss / state.arms[i].dof
             known += 1
     mean = total / known if known > 0 else 0.0
-    room.mean_noise[0] = mean
-    for i in range(room.noise.shape[0]):
-        room.noise[i] = mean
+    work.mean_noise[0] = mean
+    for i in range(work.noise.shape[0]):
+        work.noise[i] = mean
         if state.arms[i].data_ready:
-            room.noise[i] = (state.arms[i].rss + mean) / (state.arms[i].dof + 1.0)
+            work.noise[i] = (state.arms[i].rss + mean) / (state.arms[i].dof + 1.0)
 
 
 @compiled
-def shrink_arm(state: State, room: Room, i: int, ridge_unless_ready: float) -> None:
-    """Write λ, coefficients and errors of one arm whose center stands in the room, where Σ = I."""
+def shrink_arm(state: State, work: Workspace, i: int, ridge_unless_ready: float) -> None:
+    """Write λ, coefficients and errors of one arm whose center stands in the work, where Σ = I."""
     arm = state.arms[i]
     if arm.data_ready:
-        _shrink_ready(room, i, arm.rss, arm.dof)
-        _to_user(state, room.coefs[i])
+        _shrink_ready(work, i, arm.rss, arm.dof)
+        _to_user(state, work.coefs[i])
     else:
-        room.ridges[i] = ridge_unless_ready
-        room.noise_errors[i] = room.biases[i] = np.inf
-        _penalise(state, room, i)
-    _to_user(state, room.centers[i])
+        work.ridges[i] = ridge_unless_ready
+        work.noise_errors[i] = work.biases[i] = np.inf
+        _penalise(state, work, i)
+    _to_user(state, work.centers[i])
 
 
 @compiled
@@ -121,28 +121,28 @@ def newton_step(total: float, slope: float, target: float) -> float:
 
 
 @compiled
-def _shrink_ready(room: Room, i: int, rss: float, dof: int) -> None:
-    dim = room.centers.shape[1]
-    gaps, spectrum = room.pull, room.spectra[i]
-    squares, kept = room.middle, room.solution
-    nearer, ridge, usual = False, 0.0, room.usual_ridge[0]
+def _shrink_ready(work: Workspace, i: int, rss: float, dof: int) -> None:
+    dim = work.centers.shape[1]
+    gaps, spectrum = work.pull, work.spectra[i]
+    squares, kept = work.middle, work.solution
+    nearer, ridge, usual = False, 0.0, work.usual_ridge[0]
     if dim > 2:
         noise = rss / (dof + 2.0)
-        _measure_gaps(room, i, False)
+        _measure_gaps(work, i, False)
         to_zero = _ridge(squares, spectrum, noise, dim - 2.0)
-        cautious = _ridge(squares, spectrum, max(room.noise[i], room.mean_noise[0]), dim - 2.0)
+        cautious = _ridge(squares, spectrum, max(work.noise[i], work.mean_noise[0]), dim - 2.0)
         usual = min(usual, _CLEARLY * cautious)
-        _measure_gaps(room, i, True)
+        _measure_gaps(work, i, True)
         ridge = _ridge(squares, spectrum, noise, dim - 2.0)
         nearer = ridge > to_zero
-        ridge = max(ridge, to_zero) - (_CLEARLY - 1.0) * room.usual_ridge[0]
+        ridge = max(ridge, to_zero) - (_CLEARLY - 1.0) * work.usual_ridge[0]
     chosen = ridge > usual
     ridge = max(ridge, usual)
     if not (chosen and nearer):
         for r in range(dim):
-            room.centers[i, r] = 0.0
-        _measure_gaps(room, i, False)
-    room.ridges[i] = ridge
+            work.centers[i, r] = 0.0
+        _measure_gaps(work, i, False)
+    work.ridges[i] = ridge
     # Morris (1983): τ² is an estimate itself, which adds 2/(d−2) of the squared shift. Summed over
     # coordinates with equal s this is Stein's unbiased estimate of the error.
     noise_error = bias = 0.0
@@ -152,25 +152,25 @@ def _shrink_ready(room: Room, i: int, rss: float, dof: int) -> None:
         variance = rss / dof / spectrum[c]
         noise_error += variance * kept[c] * (1.0 if chosen else kept[c])
         bias += lost * lost * squares[c]
-    room.noise_errors[i] = noise_error
-    room.biases[i] = bias * 2.0 / (dim - 2.0) if chosen else bias
+    work.noise_errors[i] = noise_error
+    work.biases[i] = bias * 2.0 / (dim - 2.0) if chosen else bias
     for r in range(dim):
-        room.coefs[i, r] = room.centers[i, r]
+        work.coefs[i, r] = work.centers[i, r]
         for c in range(dim):
-            room.coefs[i, r] += room.bases[i, c, r] * kept[c] * gaps[c]
+            work.coefs[i, r] += work.bases[i, c, r] * kept[c] * gaps[c]
 
 
 @compiled
-def _measure_gaps(room: Room, i: int, to_center: bool) -> None:
+def _measure_gaps(work: Workspace, i: int, to_center: bool) -> None:
     """Least squares less the center, or less 0, along the eigenvectors of S; and their squares."""
-    dim = room.centers.shape[1]
+    dim = work.centers.shape[1]
     for c in range(dim):
         gap = 0.0
         for r in range(dim):
-            center = room.centers[i, r] if to_center else 0.0
-            gap += room.bases[i, c, r] * (room.fits[i, r] - center)
-        room.pull[c] = gap
-        room.middle[c] = gap * gap
+            center = work.centers[i, r] if to_center else 0.0
+            gap += work.bases[i, c, r] * (work.fits[i, r] - center)
+        work.pull[c] = gap
+        work.middle[c] = gap * gap
 
 
 @compiled
@@ -180,16 +180,16 @@ def _ridge(squares: Vector, spectrum: Vector, noise: float, target: float) -> fl
 
 
 @compiled
-def _penalise(state: State, room: Room, i: int) -> None:
+def _penalise(state: State, work: Workspace, i: int) -> None:
     """Arms that are not determined: (S + λΣ)(β − c) = Rᵀ(q − Rc), in the coordinates of the state."""
-    dim = room.centers.shape[1]
-    data, ridge = state.arms[i].buffer, room.ridges[i]
-    _to_state(state, room.centers[i], room.middle)
-    center = room.middle
+    dim = work.centers.shape[1]
+    data, ridge = state.arms[i].buffer, work.ridges[i]
+    _to_state(state, work.centers[i], work.middle)
+    center = work.middle
     for r in range(dim):
-        room.coefs[i, r] = center[r]
+        work.coefs[i, r] = center[r]
     if ridge < np.inf:
-        system, solution = room.system, room.solution
+        system, solution = work.system, work.solution
         for r in range(dim):
             solution[r] = 0.0
             for c in range(r + 1):
@@ -205,9 +205,9 @@ def _penalise(state: State, room: Room, i: int) -> None:
                     system[r, c] += entry * state.factors[i, data, k, c]
         cholesky_solve(system, solution)
         for r in range(dim):
-            room.coefs[i, r] += solution[r]
+            work.coefs[i, r] += solution[r]
     if not state.trial[0].learns_moment:
-        _to_user(state, room.coefs[i])
+        _to_user(state, work.coefs[i])
 
 
 @compiled

@@ -329,7 +329,10 @@ def _find(name: str) -> type[Policy]:
         _plugins().load_plugins()
         _plugins().check_claims(name)
     if name not in _REGISTRY:
-        raise UnknownPolicy(f"no policy {name!r}", hint=suggest(name, _REGISTRY))
+        hint = suggest(name, _REGISTRY)
+        if hint.startswith("known"):  # nothing is spelled like it
+            hint += "; one of your own: --import FILE.py, or eq.import_policies"
+        raise UnknownPolicy(f"no policy {name!r}", hint=hint)
     return _REGISTRY[name]
 
 

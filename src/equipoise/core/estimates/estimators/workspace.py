@@ -16,7 +16,7 @@ Matrices = npt.NDArray[np.float64]
 
 
 @handled
-class Room(NamedTuple):
+class Workspace(NamedTuple):
     """Settings, scratch and results of the estimates of all arms."""
 
     usual_ridge: Vector  # [1] λ where the data do not choose another: 1/n unless given
@@ -45,11 +45,11 @@ class Room(NamedTuple):
     slacks: Vector  # [n] 1 − leverage
 
 
-def new_room(state: State, ridge: float) -> Room:
+def new_workspace(state: State, ridge: float) -> Workspace:
     """Room for estimates of ``state``, with λ where the data choose none; nothing is shared between two."""
     m, dim = state.coefs.shape
     rows = len(state.outcomes)
-    return Room(
+    return Workspace(
         usual_ridge=np.array([ridge]),
         coefs=np.zeros((m, dim)),
         centers=np.zeros((m, dim)),
