@@ -49,6 +49,7 @@ class Record:
 
 def first_record(problem: Problem, policy: Policy, seed: int) -> Record:
     """What an experiment starts with."""
+    policy.check(problem)  # refuses what cannot be
     capacity = min(problem.units, FIRST_CAPACITY)
     stage = first_stage(problem, policy, seed, capacity=capacity)
     contexts = stage.state.contexts if stage.whole else np.zeros((capacity, problem.dim))

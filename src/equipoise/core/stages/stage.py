@@ -113,8 +113,7 @@ def is_due(state: State, needed: npt.NDArray[np.int64], needed_in_all: int, rese
 
 
 def first_stage(problem: Problem, policy: Policy, seed: int, *, capacity: int) -> Stage:
-    """What an experiment starts with."""
-    policy.check(problem)  # refuses what cannot be
+    """What an experiment starts with; ``policy.check(problem)`` has been called before."""
     columns, acting, part, chosen = np.arange(problem.dim), policy, problem, True
     needed, reserve = math.inf, 0
     if isinstance(policy, StagedPolicy):

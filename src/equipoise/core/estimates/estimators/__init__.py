@@ -8,7 +8,7 @@
 ``estimator``        what an estimator is, and which there are
 ``stein``            how far an arm moves towards a center
 ``spectrum``         eigenvalues and eigenvectors of S
-``workspace``             where estimators work, and where they leave what they found
+``workspace``        where estimators work, and where they leave what they found
 ===================  =====================================================================================
 """
 

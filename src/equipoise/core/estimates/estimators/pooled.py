@@ -45,7 +45,7 @@ def shrink_to_common(state: State, work: Workspace) -> None:
 
 @compiled
 def _spread(state: State, work: Workspace, target: float) -> float:
-    """τ² of the arms around μ; leaves their weights (τ²I + σ²S⁻¹)⁻¹ in the work."""
+    """τ² of the arms around μ; leaves their weights (τ²I + σ²S⁻¹)⁻¹ in the workspace."""
     variance = 0.0
     dim = work.centers.shape[1]
     for _ in range(_STEPS):

@@ -80,7 +80,7 @@ def _steady_noise(state: State, work: Workspace) -> None:
 
 @compiled
 def shrink_arm(state: State, work: Workspace, i: int, ridge_unless_ready: float) -> None:
-    """Write λ, coefficients and errors of one arm whose center stands in the work, where Σ = I."""
+    """Write λ, coefficients and errors of one arm whose center stands in the workspace, where Σ = I."""
     arm = state.arms[i]
     if arm.data_ready:
         _shrink_ready(work, i, arm.rss, arm.dof)
