@@ -32,7 +32,13 @@ def main() -> None:
     chosen = parser.parse_args()
     table = eq.as_table(eq.load_jester(chosen.file), name="Jester")
     results = replay_budgets(
-        table, POLICIES, budgets=BUDGETS, trials=chosen.trials, seed=SEED, checkpoint=chosen.checkpoint
+        table,
+        POLICIES,
+        budgets=BUDGETS,
+        estimator="ridge",
+        trials=chosen.trials,
+        seed=SEED,
+        checkpoint=chosen.checkpoint,
     )
     shown = next(result for result in results if result.table.budget == SHOWN)
     settings = f"equipoise {shown.version}, seed {SEED}, {chosen.trials:,} trials, table {table.digest}"
