@@ -18,7 +18,7 @@ run: $(STAMP)  ## environment, install, then the demo
 	@$(BIN)/equipoise demo
 
 test: lint  ## environment, install, lint, types, tests
-	$(BIN)/pytest -n auto -m "not slow"
+	$(BIN)/pytest -n auto --dist worksteal -m "not slow"
 
 test-slow: $(STAMP)  ## long statistical runs
 	$(BIN)/pytest -m slow
