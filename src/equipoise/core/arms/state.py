@@ -25,7 +25,7 @@ ARM = np.dtype(
         ("noise_variance", "f8"),  # σ̂² = RSS/dof; the arms' mean while dof is 0
         ("inverse_root_dof", "f8"),  # 1/√dof, 1 while dof is 0
         ("trace", "f8"),  # Tr(Σ S⁻¹) of the design
-        ("gain", "f8"),  # what the context at hand would take off the trace; kept if the policy looks
+        ("leverage", "f8"),  # xᵀS⁻¹x of the context at hand and the design; kept if the policy looks
         ("weight", "f8"),  # w of the objective, over c^(1/p) where arms have costs, see objective.py
         ("design_ready", "i8"),  # S of the design is invertible
         ("count", "i8"),  # k: units assigned and neither lost nor set aside
@@ -70,7 +70,7 @@ TRIAL = np.dtype(
         ("forced_start", "i8"),  # whether arms without an invertible S go first
         ("learns_moment", "i8"),  # whether Σ is learned from the contexts
         ("seen", "i8"),  # contexts that entered the learned Σ
-        ("looks", "i8"),  # whether the policy reads gain
+        ("looks", "i8"),  # whether the policy reads leverage
         ("pools", "i8"),  # whether the policy reads the two below
         ("pooled_dof", "f8"),  # how much one arm's σ² tells of another's, in degrees of freedom
         ("pooled_variance", "f8"),  # centre of the arms' σ²

@@ -4,7 +4,7 @@
 ``decide``         the whole of it: settle what waits, choose or be told an arm, assign the unit
 ``highest_score``  forced starts, then the highest score
 ``scoring``        compiles a policy's score, and calls it for all arms
-``gain``           what the context would be worth to every arm
+``leverage``       how little every arm knows at the context at hand
 ``ties``           who goes first when scores tie
 ``lots``           assignment by lot
 ``eligible``       which arms may be chosen: costs, floors, caps, closed arms

@@ -11,7 +11,7 @@ from equipoise.core.arms.if_it_looks import if_it_looks
 from equipoise.core.arms.state import State
 from equipoise.core.arrays import Vector
 from equipoise.core.choice.eligible import restrict
-from equipoise.core.choice.gain import look
+from equipoise.core.choice.leverage import look
 from equipoise.core.choice.lots import draw_arm
 from equipoise.core.choice.scoring import call_score
 from equipoise.core.jit.decorators import compiled, inlined

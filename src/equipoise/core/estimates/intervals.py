@@ -28,7 +28,7 @@ from equipoise.core.arms.noise_pool import pool_variances
 from equipoise.core.arms.state import State
 from equipoise.core.arrays import Vector
 from equipoise.core.choice.scoring import call_score
-from equipoise.core.jit.decorators import compiled, inlined
+from equipoise.core.jit.decorators import compiled
 
 FIRST_ORDER, SECOND_ORDER = 2.0, 10.0
 _NUDGE = 1e-4
@@ -108,8 +108,9 @@ def _elasticity(
 ) -> float:
     """ε of arm i; ``scored`` is scratch for one score."""
     arm, probe, one = arms[i], probes[i], probes[i : i + 1]
-    # Looking changes which contexts an arm gets, not how many: all three scores are for typical ones.
-    probe.gain = _typical_gain(arm.trace, trial.dim)
+    # Looking changes which contexts an arm gets, not how many: all three scores are for typical ones,
+    # whose leverage is the trace.
+    probe.leverage = arm.trace
     call_score(score, one, trial, settings, scored)
     here = scored[0]
     probe.noise_variance = arm.noise_variance * (1.0 + _NUDGE)
@@ -131,7 +132,7 @@ def _elasticity(
     probe.dof = arm.dof + 1
     probe.inverse_root_dof = 1.0 / np.sqrt(probe.dof)
     probe.trace = arm.trace * arm.dof / probe.dof
-    probe.gain = _typical_gain(probe.trace, trial.dim)
+    probe.leverage = probe.trace
     call_score(score, one, trial, settings, scored)
     richer = scored[0]
     probe.count, probe.dof = arm.count, arm.dof
@@ -159,15 +160,9 @@ def _others_log_score(
     total, others = 0.0, 0
     for j in range(arms.shape[0]):
         if j != i and arms[j].dof > 0 and arms[j].design_ready:
-            probes[j].gain = _typical_gain(arms[j].trace, trial.dim)
+            probes[j].leverage = arms[j].trace
             call_score(score, probes[j : j + 1], trial, settings, scored)
             if scored[0] > 0.0:
                 total += log(scored[0])
                 others += 1
     return total / max(others, 1)
-
-
-@inlined
-def _typical_gain(trace: float, dim: int) -> float:
-    """What a typical context takes off a trace whose d directions are alike."""
-    return trace * trace / (dim * (1.0 + trace))

@@ -1,4 +1,4 @@
-"""Trace-Gain: send each context to the arm that learns most from it, weighted by how far behind it is."""
+"""Trace-Gain: send each unit to the arm whose prediction for it is the least certain."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ from equipoise.errors import InvalidPolicy
 @register("trace-gain")
 @dataclass(frozen=True, kw_only=True)
 class TraceGain(Policy):
-    """Score u·T·gain/typical gain: the arm's error, times what this context is worth to the arm.
+    """Score u·xᵀS⁻¹x: how uncertain the arm's prediction is at the context at hand.
 
-    T = Tr(ΣS⁻¹), gain is what the context would take off it, and T²/(d(1 + T)) is what a typical
-    context would. u is the arm's σ̂² pooled with those of the other arms as far as they resemble each
-    other, raised by 1 + caution/f where it rests on f degrees of freedom. docs/policies/trace-gain.md derives
-    all of it.
+    On average over the population that is u·Tr(ΣS⁻¹), the error that the arm should expect, so arms are kept
+    level as by Trace-UCB; and each gets the contexts that lie where it knows least. Only the direction of a
+    context decides, not its length: arms are not given longer or shorter contexts than others. u is the
+    arm's σ̂² pooled with those of the other arms as far as they resemble each other, raised by 1 + a + a²,
+    a = caution/f, where it rests on f degrees of freedom. docs/policies/trace-gain.md derives all of it.
 
     Parameters
     ----------
@@ -64,5 +65,6 @@ class TraceGain(Policy):
     def score(arm: Any, trial: Any, settings: Vector) -> float:
         freedom = arm.dof + trial.pooled_dof
         pooled = (arm.dof * arm.noise_variance + trial.pooled_dof * trial.pooled_variance) / freedom
-        variance = pooled * (1.0 + settings[0] / freedom)
-        return need(arm, trial, variance) * arm.gain * (1.0 + arm.trace) / arm.trace
+        doubt = settings[0] / freedom
+        variance = pooled * (1.0 + doubt + doubt * doubt)
+        return need(arm, trial, variance) * arm.leverage

@@ -61,7 +61,7 @@ class Policy:
     """Whether arms whose S is not invertible yet go first."""
 
     looks: ClassVar[bool] = False
-    """Whether the score reads ``arm.gain``, what the context at hand is worth to the arm."""
+    """Whether the score reads ``arm.leverage``, how little the arm knows at the context at hand."""
 
     pools: ClassVar[bool] = False
     """Whether the score reads ``trial.pooled_variance`` and ``trial.pooled_dof``."""

@@ -1,7 +1,8 @@
-"""Look at the next context before choosing: what would it be worth to every arm?
+"""Look at the next context before choosing: how little does every arm know there?
 
-Given to an arm, context x takes gᵀΣg/h off its Tr(ΣS⁻¹), with g = S⁻¹x and h = 1 + xᵀg. That costs
-O(d²) an arm. Arms whose S is not invertible yet are measured by a provisional design.
+The leverage xᵀS⁻¹x is the variance of an arm's prediction at x over its noise variance. Its mean over the
+population is Tr(ΣS⁻¹). It costs O(d²) an arm. Arms whose S is not invertible yet are measured by a
+provisional design.
 """
 
 from __future__ import annotations
@@ -11,13 +12,13 @@ from typing import Any
 from equipoise.core.arms import factor, provisional
 from equipoise.core.arms.least_squares import design_place, per_context
 from equipoise.core.arms.state import State
-from equipoise.core.arms.whitening import weighted_square, whiten
+from equipoise.core.arms.whitening import whiten
 from equipoise.core.jit.decorators import compiled
 
 
 @compiled
 def look(state: State) -> None:
-    """Write the gain of every arm for the context in the next free row, and provisional traces."""
+    """Write every arm's leverage of the context in the next free row, and provisional traces."""
     look_at(state, slice(0, state.arms.shape[0]))
 
 
@@ -33,10 +34,9 @@ def look_at(state: State, which: Any) -> None:
         arm = state.arms[i]
         if not arm.design_ready and not arm.provisional:
             # Nothing is known of any arm's design: all contexts are alike to all arms.
-            arm.gain = arm.trace = 1.0
+            arm.leverage = arm.trace = 1.0
             continue
         place = design_place(arm) if arm.design_ready else 1 - arm.buffer
-        h = factor.gain(state.factors, i, place, state.z, state.f, state.g)
-        arm.gain = per_context(trial, weighted_square(state)) / h
+        arm.leverage = factor.project(state.factors, i, place, state.z, state.f)
         if not arm.design_ready:
             arm.trace = per_context(trial, arm.provisional_sum)

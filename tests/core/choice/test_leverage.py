@@ -1,4 +1,4 @@
-"""Looking at the context: gains, provisional designs, and what Trace-Gain does with them."""
+"""Looking at the context: leverages, provisional designs, and what Trace-Gain does with them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def looked_at(experiment, x):
 
 
 def expected(experiment, x):
-    """Trace and gain of every arm, by dense algebra on the rows that count."""
+    """Trace and leverage of every arm, by dense algebra on the rows that count."""
     state, problem = experiment._state, experiment.problem
     contexts, rows = state.contexts[: experiment.asked], state.rows[: experiment.asked]
     kept = contexts[rows["status"] != 3]
@@ -49,19 +49,18 @@ def expected(experiment, x):
             share = seen / (2 * len(problem.arms))
             gram = gram + (share if problem.moment is None else problem.moment * (problem.dim + 1) / 2)
         inverse = np.linalg.inv(gram)
-        g = inverse @ x
-        found.append((np.trace(moment @ inverse), g @ moment @ g / (1 + x @ g)))
+        found.append((np.trace(moment @ inverse), x @ inverse @ x))
     return np.array(found)
 
 
 @pytest.mark.parametrize("moment", [COVARIANCE, np.eye(3), None], ids=["given", "white", "learned"])
 @pytest.mark.parametrize("units", [6, 11, 12, 40])
 @pytest.mark.parametrize("told", [True, False], ids=["told", "pending"])
-def test_gain_is_what_the_context_takes_off_the_trace(moment, units, told):
+def test_leverage_is_that_of_the_design(moment, units, told):
     experiment = started(moment, units, told=told)
     x = np.array([0.3, -1.2, 0.7])
     arms = looked_at(experiment, x)
-    np.testing.assert_allclose(np.c_[arms["trace"], arms["gain"]], expected(experiment, x), rtol=1e-9)
+    np.testing.assert_allclose(np.c_[arms["trace"], arms["leverage"]], expected(experiment, x), rtol=1e-9)
 
 
 @pytest.mark.parametrize("moment", [COVARIANCE, None], ids=["given", "learned"])
@@ -72,7 +71,7 @@ def test_provisional_designs_forget_lost_and_withdrawn_units(moment):
     experiment.withdraw(1)
     x = np.array([0.3, -1.2, 0.7])
     arms = looked_at(experiment, x)
-    np.testing.assert_allclose(np.c_[arms["trace"], arms["gain"]], expected(experiment, x), rtol=1e-9)
+    np.testing.assert_allclose(np.c_[arms["trace"], arms["leverage"]], expected(experiment, x), rtol=1e-9)
 
 
 @pytest.mark.parametrize("moment", [COVARIANCE, None], ids=["given", "learned"])
@@ -89,15 +88,15 @@ def test_arms_that_are_not_starting_wait():
 
 
 def test_scores_are_those_of_the_page():
-    """u·gain·(1 + T)/T of two arms, by dense algebra."""
+    """u·xᵀS⁻¹x of two arms, by dense algebra."""
     experiment = eq.Experiment(eq.Problem(["a", "b"], 2, budget=100, moment=np.eye(2)), "trace-gain", seed=1)
     rng = np.random.default_rng(3)
     for _ in range(40):
         unit = experiment.ask(rng.normal(size=2))
         experiment.tell(unit.id, rng.normal())
     x = np.array([1.0, -0.5])
-    (trace_a, gain_a), (trace_b, gain_b) = expected(experiment, x)
-    ratio = gain_a * (1 + trace_a) / trace_a / (gain_b * (1 + trace_b) / trace_b)
+    (_, leverage_a), (_, leverage_b) = expected(experiment, x)
+    ratio = leverage_a / leverage_b
     scores = experiment.ask(x).scores
     assert scores["a"] / scores["b"] == pytest.approx(ratio * noise_ratio(experiment), rel=1e-9)
 
@@ -109,7 +108,7 @@ def noise_ratio(experiment):
     for arm in experiment._state.arms:
         f = arm["dof"] + trial["pooled_dof"]
         pooled = (arm["dof"] * arm["noise_variance"] + trial["pooled_dof"] * trial["pooled_variance"]) / f
-        u.append(pooled * (1 + 3.0 / f))
+        u.append(pooled * (1 + 3.0 / f + (3.0 / f) ** 2))
     return u[0] / u[1]
 
 
