@@ -8,6 +8,8 @@ from multiprocessing import get_context
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import equipoise as eq
 from equipoise.errors import BudgetTooSmall, InvalidArgument
@@ -31,6 +33,19 @@ def assert_same(result, expected):
             np.testing.assert_array_equal(
                 getattr(result[name].ledger, field), getattr(expected[name].ledger, field), field
             )
+
+
+@given(st.integers(1, 9), st.integers(1, 40_000), st.integers(1, 3_000_000))
+def test_chunks_cover_all_trials_and_are_neither_too_short_nor_too_long(policies, trials, budget):
+    chunks = list(module.cut_trials(policies, trials, budget))
+    starts = [chunk.first for chunk in chunks]
+    ends = [chunk.first + chunk.trials for chunk in chunks]
+    assert starts == [0, *ends[:-1]] and ends[-1] == trials
+    decisions = [chunk.trials * policies * budget for chunk in chunks]
+    assert max(decisions) <= max(module._DECISIONS_A_CHUNK, policies * budget)
+    worth = module._WORTH_A_CHUNK - policies * budget
+    assert len(chunks) <= module._CHUNKS or min(decisions[:-1]) > worth
+    assert len(chunks) >= min(module._CHUNKS, sum(decisions) // module._WORTH_A_CHUNK, trials) // 2
 
 
 class Inline(Executor):

@@ -25,8 +25,12 @@ from equipoise.version import __version__
 
 Progress = Callable[[int, int], None]
 
-# Long enough that handing out chunks costs nothing, short enough that progress is smooth.
-_DECISIONS_A_CHUNK = 400_000
+# Short enough that progress is smooth and little is lost; fewer files to keep than with shorter ones.
+_DECISIONS_A_CHUNK = 2_000_000
+# Long enough that handing out chunks costs nothing.
+_WORTH_A_CHUNK = 200_000
+# Every core finds work, where there is enough of it.
+_CHUNKS = 16
 # Chunks handed out ahead of those that are done: enough for a large cluster, few enough to cancel.
 _AHEAD = 1_000
 
@@ -243,8 +247,10 @@ def worker_pool(executor: Executor | None, workers: int | None) -> Iterator[Exec
 
 
 def cut_trials(policies: int, trials: int, budget: int) -> Iterator[Chunk]:
-    """Chunks that cover all trials of all policies."""
-    size = max(1, min(trials, _DECISIONS_A_CHUNK // (budget * policies)))
+    """Chunks that cover all trials of all policies: some, unless that makes them too short or too long."""
+    decisions = budget * policies
+    enough = max(-(-trials // _CHUNKS), _WORTH_A_CHUNK // decisions)
+    size = max(1, min(trials, enough, _DECISIONS_A_CHUNK // decisions))
     for first in range(0, trials, size):
         yield Chunk(tuple(range(policies)), first, min(size, trials - first))
 
