@@ -29,6 +29,7 @@ ARM = np.dtype(
         ("weight", "f8"),  # w of the objective, over c^(1/p) where arms have costs, see objective.py
         ("design_ready", "i8"),  # S of the design is invertible
         ("count", "i8"),  # k: units assigned and neither lost nor set aside
+        ("leverage", "f8"),  # xᵀS⁻¹x of the context at hand; kept if the policy looks and weighs
         ("order", "i8"),  # place of the arm when everything else ties
         ("position", "i8"),  # place of the arm in the problem
         ("observed", "i8"),  # of these, outcomes known
@@ -108,7 +109,9 @@ class State(NamedTuple):
     f: Vector  # [padded d] scratch, see factor.py
     g: Vector  # [d] scratch, see factor.py
     scratch: npt.NDArray[np.float64]  # [1, 1, d, padded d] scratch factor
-    lots: npt.NDArray[np.uint64]  # [words] stream for assignment by lot; [0, 0] if the policy does not look
+    lots: npt.NDArray[np.uint64]  # [words] stream for assignment by lot; [0, 0]: neither looks nor weighs
+    memory: npt.NDArray[np.float64]  # what a policy that weighs remembers of assignments; [0] if it does not
+    plan: npt.NDArray[np.int64]  # [1 + m] the address of such a policy's weights, and arms in order; [0]
 
 
 def new_state(
@@ -130,8 +133,10 @@ def new_state(
     chance: float,
     seed: int,
     capacity: int,
+    memory: tuple[int, int] | None = None,
+    weights_address: int = 0,
 ) -> State:
-    """Arrays of a trial that has seen nothing yet."""
+    """Arrays of a trial that has seen nothing yet; a policy that weighs says how much it remembers."""
     m = len(weights)
     arms = np.zeros(m, ARM)
     arms["position"] = np.arange(m)
@@ -168,7 +173,9 @@ def new_state(
         f=aligned_zeros((padded(dim),)),
         g=np.zeros(dim),
         scratch=aligned_zeros((1, 1, dim, padded(dim))),
-        lots=np.zeros(STREAM_WORDS if looks else (0, 0), np.uint64),
+        lots=np.zeros(STREAM_WORDS if looks or memory is not None else (0, 0), np.uint64),
+        memory=np.zeros(0 if memory is None else memory),
+        plan=np.array([] if memory is None else [weights_address, *range(m)], np.int64),
     )
 
 
@@ -198,7 +205,16 @@ def with_another_arm(state: State, fresh: State) -> State:
         # The prior of a design that is not invertible yet is a share 1/(2m) of the contexts seen.
         arms["provisional"] = 0
     set_limits(arms, trial, fresh.arms["cost"], fresh.arms["floor"], fresh.arms["cap"])
-    return state._replace(arms=arms, trial=trial, factors=factors, coefs=coefs, gains=gains)
+    # What a policy that weighs remembers is gone through again afterwards, see stages/stage.py.
+    return state._replace(
+        arms=arms,
+        trial=trial,
+        factors=factors,
+        coefs=coefs,
+        gains=gains,
+        memory=fresh.memory,
+        plan=fresh.plan,
+    )
 
 
 def copied(state: State, capacity: int) -> State:

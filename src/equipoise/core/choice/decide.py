@@ -8,7 +8,7 @@ from __future__ import annotations
 from equipoise.core.arms.least_squares import assign, is_settled, settle
 from equipoise.core.arms.state import State
 from equipoise.core.arrays import Vector
-from equipoise.core.choice.highest_score import choose
+from equipoise.core.choice.by_weights import choose, remember
 from equipoise.core.jit.decorators import inlined
 
 CHOOSE = -1
@@ -32,4 +32,5 @@ def decide(state: State, score: int, settings: Vector, scores: Vector, told: int
         return NO_ARM
     arm = told if told >= 0 else chosen
     assign(state, arm)
+    remember(state, settings)
     return arm

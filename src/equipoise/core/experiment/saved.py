@@ -24,7 +24,7 @@ from equipoise.core.problem.inputs import LARGEST, checked_seed
 from equipoise.core.problem.problem import Problem
 from equipoise.core.sparse import Recovery
 from equipoise.core.stages.fresh import trial_state
-from equipoise.core.stages.stage import Stage, acting_policy
+from equipoise.core.stages.stage import Stage, acting_policy, recall_assignments
 from equipoise.errors import EquipoiseError, StateMismatch
 from equipoise.version import __version__
 
@@ -33,7 +33,8 @@ FORMAT = 1
 
 T = TypeVar("T")
 
-# Scratch is not kept, and the contexts of a stage are columns of the contexts.
+# Scratch is not kept, the contexts of a stage are columns of the contexts, and what a policy remembers of
+# assignments follows from them.
 _KEPT = ("arms", "trial", "factors", "coefs", "gains", "whitener", "seen_factor", "outcomes", "rows")
 _FOLLOWS = ("problem", "policy", "whole", "state", "recovery")
 _PARTS = ("problem", "policy", "seed", "stage", "recovery", "arrays", "contexts")
@@ -80,6 +81,7 @@ def from_data(data: Any) -> Record:
     capacity = max(step, min(units, FIRST_CAPACITY))
     seen = np.ascontiguousarray(record.contexts[:, record.stage.columns])
     state = copied(record.state._replace(contexts=seen), capacity)
+    recall_assignments(state, record.stage.policy, record.stage.settings)
     contexts = state.contexts
     if not record.stage.whole:
         contexts = np.zeros((capacity, record.problem.dim))
