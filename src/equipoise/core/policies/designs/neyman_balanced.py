@@ -40,7 +40,7 @@ class NeymanBalanced(Design):
     'neyman-balanced:gamma=2'
     """
 
-    gamma: float = 8.0
+    gamma: float = 30.0
     caution: float = 3.0
 
     looks = True
