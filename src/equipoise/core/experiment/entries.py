@@ -35,7 +35,7 @@ def correct(state: State, row: int, outcome: float) -> int:
     status: int = state.rows[row].status
     if status != WITHDRAWN:
         state.outcomes[row] = outcome
-        if status == PENDING or status == LOST:
+        if status in (PENDING, LOST):
             state.rows[row].closed_at = state.trial[0].step
         if status != SET_ASIDE:
             state.rows[row].status = TOLD
