@@ -80,12 +80,23 @@ TRIAL = np.dtype(
         ("chance", "f8"),  # share of units whose arm is drawn by lot
         ("top", "i8"),  # the arm with the highest score
         ("chosen", "i8"),  # the same, unless another one was drawn by lot
+        ("propensity", "f8"),  # probability with which it was chosen, known before the draw
         ("moment_ready", "i8"),  # the learned Σ is invertible; kept if the policy looks
     ],
     align=True,
 )
 
-ROW = np.dtype([("arm", "i8"), ("status", "i8"), ("previous", "i8")], align=True)
+# One record per unit: what is kept besides its context and its outcome.
+ROW = np.dtype(
+    [
+        ("arm", "i8"),
+        ("status", "i8"),
+        ("previous", "i8"),  # row of the arm's unit before, −1: none
+        ("propensity", "f8"),  # probability with which it got its arm; not a number if a person overruled
+        ("closed_at", "i8"),  # units assigned when an experiment got its outcome or gave it up; 0: not yet
+    ],
+    align=True,
+)
 
 PENDING, TOLD, LOST, WITHDRAWN, SET_ASIDE = range(5)
 KNOWN = (TOLD, SET_ASIDE)  # rows whose outcome is there

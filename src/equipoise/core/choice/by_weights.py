@@ -53,6 +53,7 @@ def _draw_by_weights(state: State, score: int, settings: Vector, scores: Vector)
         scores[i] = 1.0 if scores[i] > -np.inf else MAY_NOT
     call_design(state, trial.step, WEIGH, settings, scores)
     trial.chosen = _drawn(state, scores)
+    trial.propensity = scores[trial.chosen]
     return trial.chosen
 
 

@@ -48,8 +48,10 @@ class Assignment:
             shares = np.maximum(self.score_values, 0.0)
             return dict(zip(self.arms, shares.tolist(), strict=True))
         candidates = self.score_values > -np.inf
-        shares = np.where(candidates, self.chance / max(int(np.count_nonzero(candidates)), 1), 0.0)
-        shares[self.arms.index(self.top)] += 1.0 - self.chance
+        count = int(np.count_nonzero(candidates))
+        chance = self.chance if count else 0.0
+        shares = np.where(candidates, chance / max(count, 1), 0.0)
+        shares[self.arms.index(self.top)] += 1.0 - chance
         return dict(zip(self.arms, shares.tolist(), strict=True))
 
     @property

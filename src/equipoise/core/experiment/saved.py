@@ -16,10 +16,11 @@ import numpy as np
 import numpy.typing as npt
 
 from equipoise.core.arithmetic.numerics import NUMERICS
-from equipoise.core.arms.state import ARM, PENDING, ROW, SET_ASIDE, TOLD, TRIAL, State, copied
+from equipoise.core.arms.state import ARM, LOST, PENDING, ROW, SET_ASIDE, TOLD, TRIAL, State, copied
 from equipoise.core.experiment.record import FIRST_CAPACITY, Record
 from equipoise.core.policies.base.policy import Policy
 from equipoise.core.policies.base.settings import score_settings
+from equipoise.core.problem.costs import ROUNDING
 from equipoise.core.problem.inputs import LARGEST, checked_seed
 from equipoise.core.problem.problem import Problem
 from equipoise.core.sparse import Recovery
@@ -266,6 +267,7 @@ def _impossible(record: Record) -> Iterator[str]:
         yield "a unit of an arm that is not there"
         return
     yield from _miscounted(arms, rows, m)
+    yield from _mistaken_rows(rows)
     if not np.all(np.abs(record.contexts) < LARGEST) or not np.all(np.abs(state.outcomes) < LARGEST):
         yield "contexts or outcomes that are not finite numbers"
     if state.factors[..., state.coefs.shape[1] :].any():
@@ -278,6 +280,17 @@ _FIXED_IN_TRIAL = (
 )
 _FIXED_IN_ARMS = ("position", "cost", "floor", "cap")
 _FLAGS = ("design_ready", "data_ready", "buffer", "provisional", "open")
+
+
+def _mistaken_rows(rows: npt.NDArray[Any]) -> Iterator[str]:
+    """Probabilities and times that no unit can have."""
+    chosen = rows["propensity"][~np.isnan(rows["propensity"])]
+    if not np.all((chosen > 0.0) & (chosen <= 1.0 + ROUNDING)):
+        yield "a unit whose arm had an impossible probability"
+    closed, closed_at = np.isin(rows["status"], (TOLD, LOST, SET_ASIDE)), rows["closed_at"]
+    before = np.where(closed, closed_at <= np.arange(len(rows)), closed_at < 0)
+    if np.any(before | (closed_at > len(rows)) | ((rows["status"] == PENDING) & (closed_at != 0))):
+        yield "an outcome that came before its unit, or when it was awaited"
 
 
 def _miscounted(arms: npt.NDArray[Any], rows: npt.NDArray[Any], m: int) -> Iterator[str]:
