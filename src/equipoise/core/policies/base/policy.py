@@ -104,7 +104,7 @@ class Policy:
             raise BudgetTooSmall(
                 f"{self.label} needs a budget of at least {formula}{needed:.10g}, "
                 f"not {problem.budget:.10g}: it starts with d + 1 units an arm",
-                hint="below that only uniform, oracle and policies that choose features can run",
+                hint="below that only uniform, oracle, designs and policies that choose features can run",
             )
         if not type(self).staged:
             self.check_score(problem)
