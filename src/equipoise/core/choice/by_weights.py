@@ -52,9 +52,9 @@ def _draw_by_weights(state: State, score: int, settings: Vector, scores: Vector)
     for i in range(m):
         scores[i] = 1.0 if scores[i] > -np.inf else MAY_NOT
     call_design(state, trial.step, WEIGH, settings, scores)
-    trial.chosen = _drawn(state, scores)
-    trial.propensity = scores[trial.chosen]
-    return trial.chosen
+    chosen = _drawn(state, scores)
+    trial.chosen, trial.propensity = chosen, scores[chosen]
+    return chosen
 
 
 @compiled

@@ -118,7 +118,7 @@ def _table_at(typing_context, address, height, width):
     return types.Array(address.dtype, 2, "C")(address, types.intp, types.intp), generate
 
 
-def _array(target, builder, signature, address, shape):
+def _array(target: Any, builder: Any, signature: Any, address: Any, shape: Any) -> Any:
     """The array that lies at an address; nobody counts who uses it."""
     array = target.make_array(signature.return_type)(target, builder)
     size = target.get_abi_sizeof(target.get_data_type(signature.return_type.dtype))
@@ -134,15 +134,14 @@ def _array(target, builder, signature, address, shape):
 @intrinsic
 def _call(typing_context, address, arms, trial, settings, context, memory, turns, lots, weights, row, arm):
     def generate(target, builder, signature, arguments):
-        def array(place):
-            return target.make_array(signature.args[place])(target, builder, arguments[place])
-
-        shape = array(5).shape
-        values = [
-            *(array(1).data, arguments[2], array(3).data, array(4).data, array(5).data),
-            *(builder.extract_value(shape, 0), builder.extract_value(shape, 1)),
-            *(array(6).data, array(7).data, array(8).data, arguments[9], arguments[10]),
+        arrays = [
+            target.make_array(signature.args[place])(target, builder, arguments[place])
+            for place in (1, 3, 4, 5, 6, 7, 8)
         ]
+        arms, settings, context, memory, turns, lots, weights = (array.data for array in arrays)
+        height, width = (builder.extract_value(arrays[3].shape, place) for place in (0, 1))
+        values = [arms, arguments[2], settings, context, memory, height, width, turns, lots, weights]
+        values += arguments[9:]
         function_type = ir.FunctionType(ir.IntType(64), [value.type for value in values])
         return builder.call(builder.inttoptr(arguments[0], function_type.as_pointer()), values)
 

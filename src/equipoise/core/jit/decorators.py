@@ -20,7 +20,7 @@ def inlined(function: F) -> F:
     return cast(F, Kernel(function, inline=True))
 
 
-def only_where(condition: Callable[[Any], bool], otherwise: F | None = None) -> Callable[[F], F]:
+def only_where(condition: Callable[[Any], bool], otherwise: Any = None) -> Callable[[F], F]:
     """Leave a compiled ``function(first, second)`` out of kernels whose ``first`` is of another kind.
 
     Numba compiles a kernel for every type, so what some do not need costs them nothing. ``otherwise`` is
