@@ -13,9 +13,16 @@ from equipoise.core.experiment.assignment import Assignment as Assignment
 from equipoise.core.experiment.experiment import Experiment as Experiment
 from equipoise.core.policies import BAS as BAS
 from equipoise.core.policies import CHAS as CHAS
+from equipoise.core.policies import BalancingWalk as BalancingWalk
+from equipoise.core.policies import Complete as Complete
+from equipoise.core.policies import DAOptimal as DAOptimal
+from equipoise.core.policies import Efron as Efron
 from equipoise.core.policies import GAFSMax as GAFSMax
 from equipoise.core.policies import GFSPMax as GFSPMax
+from equipoise.core.policies import Minimisation as Minimisation
+from equipoise.core.policies import NeymanBalanced as NeymanBalanced
 from equipoise.core.policies import Oracle as Oracle
+from equipoise.core.policies import PermutedBlocks as PermutedBlocks
 from equipoise.core.policies import SparseOracle as SparseOracle
 from equipoise.core.policies import SparseTraceUCB as SparseTraceUCB
 from equipoise.core.policies import StaticLasso as StaticLasso
@@ -24,6 +31,7 @@ from equipoise.core.policies import TraceUCB as TraceUCB
 from equipoise.core.policies import Uniform as Uniform
 from equipoise.core.policies import UniformLasso as UniformLasso
 from equipoise.core.policies import VarUCB as VarUCB
+from equipoise.core.policies import WeiUrn as WeiUrn
 from equipoise.core.policies.base.plugins import import_policies as import_policies
 from equipoise.core.policies.base.policy import Policy as Policy
 from equipoise.core.policies.base.policy import parse_policy as parse_policy

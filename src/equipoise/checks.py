@@ -26,7 +26,7 @@ import numpy as np
 from equipoise.core.arms.least_squares import is_settled, settle
 from equipoise.core.arms.state import copied
 from equipoise.core.arrays import Matrix
-from equipoise.core.choice.highest_score import choose
+from equipoise.core.choice.by_weights import choose
 from equipoise.core.estimates.estimates import Estimates
 from equipoise.core.experiment.experiment import Experiment
 from equipoise.core.policies.base.policy import Policy, parse_policy, policy_fields
@@ -122,9 +122,11 @@ def check_unit_invariance(policy: Policy) -> None:
 def check_linear_map_invariance(policy: Policy) -> None:
     """x → Ax with Σ → AΣAᵀ gives the same allocation.
 
-    For policies that choose features A is diagonal: other maps would mix features.
+    For policies that choose features, or read columns as categories, A is diagonal: other maps would mix
+    features. Where categories are cut follows the map, see :meth:`Policy.recut`.
     """
-    mixing = _SCALING if type(policy).staged else _MIXING
+    diagonal = type(policy).staged or type(policy).categorises
+    mixing = _SCALING if diagonal else _MIXING
     for problem in _problems():
         moment = None if problem.moment is None else mixing @ problem.moment @ mixing.T
         mapped = _restated(problem, problem.arms, moment)
@@ -132,7 +134,7 @@ def check_linear_map_invariance(policy: Policy) -> None:
             policy,
             problem,
             _Trial(policy, problem).finish(),
-            _Trial(policy, mapped, mixing=mixing).finish(),
+            _Trial(policy.recut(np.diag(mixing).tolist()), mapped, mixing=mixing).finish(),
             "a linear map of the contexts",
         )
 

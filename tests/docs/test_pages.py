@@ -38,7 +38,7 @@ def test_every_error_is_explained(name):
 
 @pytest.mark.parametrize("name", POLICIES)
 def test_every_policy_has_a_section(name):
-    assert f"\n## `{name}`\n" in read("policies/policies.md")
+    assert f"\n## `{name}`\n" in read("policies/policies.md") + read("policies/designs.md")
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
@@ -93,7 +93,17 @@ def test_every_page_is_in_the_navigation(page):
 
 @pytest.mark.parametrize(
     "table",
-    ["widths", "coverage", "estimators", "leaderboard", "bar", "batches", "chance", "trace-gain-replays"],
+    [
+        "widths",
+        "coverage",
+        "estimators",
+        "leaderboard",
+        "bar",
+        "batches",
+        "chance",
+        "trace-gain-replays",
+        "designs",
+    ],
 )
 def test_tables_of_the_benchmarks_are_included(table):
     assert f'--8<-- "docs/tables/{table}.md"' in "".join(page.read_text() for page in PAGES)

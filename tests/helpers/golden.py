@@ -29,6 +29,8 @@ TOLD["sparse-oracle"] = {"noise": (0.2, 1.0, 2.5), "support": (0, 2)}
 POLICIES = (
     *("b-as", "ch-as", "gafs-max", "gfsp-max", "oracle", "sparse-oracle", "sparse-trace-ucb", "static-lasso"),
     *("trace-gain", "trace-ucb", "uniform", "uniform-lasso", "var-ucb"),
+    *("balancing-walk", "complete", "da-optimal", "efron", "minimisation", "neyman-balanced"),
+    *("permuted-blocks", "wei-urn"),
 )
 
 
@@ -256,7 +258,17 @@ ENTRIES = {
     "lots": lambda: prompt("trace-gain:chance=0.3", moment=SKEWED),
     "limits trace-ucb": lambda: limits("trace-ucb"),
     "limits trace-gain": lambda: limits("trace-gain"),
+    "limits permuted-blocks:per_arm=1,2:columns=1,2": lambda: limits(
+        "permuted-blocks:per_arm=1,2:columns=1,2"
+    ),
+    "limits da-optimal": lambda: limits("da-optimal"),
+    "late neyman-balanced, learned": lambda: late("neyman-balanced:gamma=3", moment=None),
+    "batches balancing-walk": lambda: batches("balancing-walk"),
     "trials": lambda: trials(scenario(), ["uniform", "oracle", "trace-ucb", "trace-gain"]),
+    "trials, designs": lambda: trials(
+        scenario(intercept=True),
+        ["minimisation:measure=range", "neyman-balanced", "permuted-blocks:columns=1"],
+    ),
     "trials, ten features": lambda: trials(
         scenario(noise=[0.01, 0.02, 0.75, 1, 2, 2, 3], dim=10, budget=150), ["trace-ucb", "trace-gain"]
     ),

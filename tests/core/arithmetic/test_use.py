@@ -44,6 +44,7 @@ ALLOWED = {
     ("core/experiment/roster.py", "remaining_units", "sum"): WHOLE,
     ("core/sparse/criteria.py", "_by_stability", "random"): "words of PCG64, which NumPy promises for good",
     ("core/sparse/standardised.py", "standardise", "cumsum"): WHOLE,
+    ("core/policies/designs/strata.py", "check_strata", "prod"): WHOLE,
     ("core/stages/stage.py", "_grown", "sum"): WHOLE,
     ("core/estimates/support.py", "examine_support", "from scipy.special"): QUANTILES,
     ("core/estimates/support.py", "examine_support", "log"): QUANTILES,

@@ -61,6 +61,9 @@ columns = features.map(tuple) | features.map(list) | features.map(lambda s: np.a
 switch = st.booleans() | st.booleans().map(np.bool_)
 count = st.integers(2, 10**9).flatmap(as_numpy)
 
+above_0_to_1 = st.floats(5e-324, 1.0) | st.sampled_from([1, np.float32(0.5)])
+cuts = st.sets(st.floats(-1e300, 1e300), min_size=1, max_size=3).map(lambda some: tuple(sorted(some)))
+
 widths = st.one_of(
     st.fixed_dictionaries({}, optional={"width": not_negative}),
     st.fixed_dictionaries({"width": st.just("theory"), "bound": positive}, optional={"delta": share}),
@@ -107,6 +110,29 @@ ARGUMENTS = {
     "sparse-oracle": st.fixed_dictionaries({}, optional={"noise": listed, "support": columns}),
     "uniform-lasso": st.fixed_dictionaries({}, optional={"joint": switch, "refit": switch}),
     "static-lasso": noise,
+    "complete": st.just({}),
+    "permuted-blocks": st.fixed_dictionaries(
+        {},
+        optional={
+            "per_arm": count | st.lists(count, min_size=1).map(tuple),
+            "columns": columns,
+            "cuts": cuts,
+        },
+    ),
+    "efron": st.fixed_dictionaries({}, optional={"p": above_0_to_1}),
+    "wei-urn": st.fixed_dictionaries({}, optional={"alpha": not_negative, "beta": not_negative}),
+    "minimisation": st.fixed_dictionaries(
+        {},
+        optional={
+            "p": above_0_to_1,
+            "measure": st.sampled_from(["range", "variance"]),
+            "columns": columns.filter(len),
+            "cuts": cuts,
+        },
+    ),
+    "da-optimal": st.just({}),
+    "balancing-walk": st.fixed_dictionaries({}, optional={"slack": st.floats(1e-300, 1e300)}),
+    "neyman-balanced": st.fixed_dictionaries({}, optional={"gamma": not_negative, "caution": not_negative}),
     "test-anything": st.fixed_dictionaries(
         {}, optional={"first": anything, "second": anything, "third": anything}
     ),

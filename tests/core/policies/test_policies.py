@@ -49,6 +49,20 @@ SPECS = [
     "sparse-oracle:noise=1.0,1.0,4.0:support=0,2",
     "uniform-lasso:joint=true",
     "static-lasso:noise=1.0,1.0,4.0",
+    "complete",
+    "permuted-blocks",
+    "permuted-blocks:per_arm=1,3:columns=0,2:cuts=-0.5,0.5",
+    "efron",
+    "efron:p=1.0",
+    "wei-urn",
+    "wei-urn:alpha=2:beta=0.5",
+    "minimisation",
+    "minimisation:p=1.0:measure=range:columns=1,2:cuts=(0.0,),(-1.0,1.0)",
+    "da-optimal",
+    "balancing-walk",
+    "balancing-walk:slack=0.3",
+    "neyman-balanced",
+    "neyman-balanced:gamma=2:caution=10",
 ]
 
 

@@ -6,6 +6,7 @@ Steps in least_squares.py run forwards only. What they cannot undo is forgotten,
 from __future__ import annotations
 
 from equipoise.core.arms import factor, provisional
+from equipoise.core.arms.if_it_looks import if_it_weighs
 from equipoise.core.arms.least_squares import extend_design, forget_design, observe, refresh_trace
 from equipoise.core.arms.state import PENDING, SET_ASIDE, TOLD, WITHDRAWN, State
 from equipoise.core.arms.whitening import whiten
@@ -32,10 +33,20 @@ def clear(state: State, number: int) -> None:
     state.trial[0].mean_variance = 1.0
     state.trial[0].moment_ready = 0
     state.seen_factor[:, :] = 0.0
+    forget_assignments(state, 0.0)
     for i in range(state.arms.shape[0]):
         state.arms[i].last_row = -1
         state.arms[i].assigned = state.arms[i].set_aside = 0
         _forget_rows(state, i)
+
+
+@if_it_weighs
+@compiled
+def forget_assignments(state: State, nothing: float) -> None:
+    """Empty the memory of a policy that weighs."""
+    for r in range(state.memory.shape[0]):
+        for c in range(state.memory.shape[1]):
+            state.memory[r, c] = nothing
 
 
 @compiled

@@ -79,12 +79,23 @@ TRIAL = np.dtype(
         ("chance", "f8"),  # share of units whose arm is drawn by lot
         ("top", "i8"),  # the arm with the highest score
         ("chosen", "i8"),  # the same, unless another one was drawn by lot
+        ("propensity", "f8"),  # probability with which it was chosen, known before the draw
         ("moment_ready", "i8"),  # the learned Σ is invertible; kept if the policy looks
     ],
     align=True,
 )
 
-ROW = np.dtype([("arm", "i8"), ("status", "i8"), ("previous", "i8")], align=True)
+# One record per unit: what is kept besides its context and its outcome.
+ROW = np.dtype(
+    [
+        ("arm", "i8"),
+        ("status", "i8"),
+        ("previous", "i8"),  # row of the arm's unit before, −1: none
+        ("propensity", "f8"),  # probability with which it got its arm; not a number if a person overruled
+        ("closed_at", "i8"),  # units assigned when an experiment got its outcome or gave it up; 0: not yet
+    ],
+    align=True,
+)
 
 PENDING, TOLD, LOST, WITHDRAWN, SET_ASIDE = range(5)
 KNOWN = (TOLD, SET_ASIDE)  # rows whose outcome is there
@@ -108,7 +119,9 @@ class State(NamedTuple):
     f: Vector  # [padded d] scratch, see factor.py
     g: Vector  # [d] scratch, see factor.py
     scratch: npt.NDArray[np.float64]  # [1, 1, d, padded d] scratch factor
-    lots: npt.NDArray[np.uint64]  # [words] stream for assignment by lot; [0, 0] if the policy does not look
+    lots: npt.NDArray[np.uint64]  # [words] stream for assignment by lot; [0, 0]: neither looks nor weighs
+    memory: npt.NDArray[np.float64]  # what a policy that weighs remembers of assignments; [0] if it does not
+    plan: npt.NDArray[np.int64]  # [1 + m] the address of such a policy's weights, and arms in order; [0]
 
 
 def new_state(
@@ -130,8 +143,10 @@ def new_state(
     chance: float,
     seed: int,
     capacity: int,
+    memory: tuple[int, int] | None = None,
+    weights_address: int = 0,
 ) -> State:
-    """Arrays of a trial that has seen nothing yet."""
+    """Arrays of a trial that has seen nothing yet; a policy that weighs says how much it remembers."""
     m = len(weights)
     arms = np.zeros(m, ARM)
     arms["position"] = np.arange(m)
@@ -168,7 +183,9 @@ def new_state(
         f=aligned_zeros((padded(dim),)),
         g=np.zeros(dim),
         scratch=aligned_zeros((1, 1, dim, padded(dim))),
-        lots=np.zeros(STREAM_WORDS if looks else (0, 0), np.uint64),
+        lots=np.zeros(STREAM_WORDS if looks or memory is not None else (0, 0), np.uint64),
+        memory=np.zeros(0 if memory is None else memory),
+        plan=np.array([] if memory is None else [weights_address, *range(m)], np.int64),
     )
 
 
@@ -198,7 +215,16 @@ def with_another_arm(state: State, fresh: State) -> State:
         # The prior of a design that is not invertible yet is a share 1/(2m) of the contexts seen.
         arms["provisional"] = 0
     set_limits(arms, trial, fresh.arms["cost"], fresh.arms["floor"], fresh.arms["cap"])
-    return state._replace(arms=arms, trial=trial, factors=factors, coefs=coefs, gains=gains)
+    # What a policy that weighs remembers is gone through again afterwards, see stages/stage.py.
+    return state._replace(
+        arms=arms,
+        trial=trial,
+        factors=factors,
+        coefs=coefs,
+        gains=gains,
+        memory=fresh.memory,
+        plan=fresh.plan,
+    )
 
 
 def copied(state: State, capacity: int) -> State:

@@ -10,6 +10,8 @@ theory         own = 1, a = 0, c = 8R·log(2mn/δ): Δ of Prop. 2 exactly as pri
 chi-square     own = dof/χ²_δ(dof), a = c = 0: the exact 1−δ bound for Gaussian noise. Unit-free.
 none           own = 1, a = c = 0: the plug-in. An arm whose first σ̂² is tiny is never pulled again.
 =============  ==================================================================================
+
+Policies that pool take another, :func:`pooled_bound`.
 """
 
 from __future__ import annotations
@@ -105,6 +107,16 @@ def noise_bound(arm: Any, trial: Any, settings: Vector) -> float:
     if settings[2] > 0.0:
         own *= settings[2 + min(max(arm.dof, 1), int(settings[2]))]
     return own + (settings[0] * trial.mean_variance + settings[1]) * arm.inverse_root_dof
+
+
+@inlined
+def pooled_bound(arm: Any, trial: Any, caution: float) -> float:
+    """σ̂² pooled with the other arms', raised by 1 + a + a² with a = caution over its degrees of freedom."""
+    freedom = arm.dof + trial.pooled_dof
+    pooled = (arm.dof * arm.noise_variance + trial.pooled_dof * trial.pooled_variance) / freedom
+    doubt = caution / freedom
+    bound: float = pooled * (1.0 + doubt + doubt * doubt)
+    return bound
 
 
 @inlined

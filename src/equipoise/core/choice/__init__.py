@@ -4,6 +4,8 @@
 ``decide``         the whole of it: settle what waits, choose or be told an arm, assign the unit
 ``highest_score``  forced starts, then the highest score
 ``scoring``        compiles a policy's score, and calls it for all arms
+``by_weights``     arms drawn by weights, as in randomised designs
+``weighing``       compiles a design's weights, and calls them
 ``leverage``       how little every arm knows at the context at hand
 ``ties``           who goes first when scores tie
 ``lots``           assignment by lot

@@ -5,10 +5,12 @@ Experiments, simulated trials and replays all come through here.
 
 from __future__ import annotations
 
+import numpy as np
+
 from equipoise.core.arms.least_squares import assign, is_settled, settle
 from equipoise.core.arms.state import State
 from equipoise.core.arrays import Vector
-from equipoise.core.choice.highest_score import choose
+from equipoise.core.choice.by_weights import choose, remember
 from equipoise.core.jit.decorators import inlined
 
 CHOOSE = -1
@@ -24,6 +26,10 @@ def decide(state: State, score: int, settings: Vector, scores: Vector, told: int
 
     The arm is the policy's choice, or ``told`` unless that is ``CHOOSE``: a log that is replayed, a person
     who decides. Scores are written to ``scores`` either way. ``score`` is the address of a compiled score.
+
+    The row keeps the probability of the choice. It is not a number where the arm told is another one than
+    the rule chose: nobody knows what a person would have done otherwise. A log that is replayed tells what
+    the rule chooses again, and so gets the probabilities back.
     """
     if not is_settled(state):
         settle(state)
@@ -31,5 +37,7 @@ def decide(state: State, score: int, settings: Vector, scores: Vector, told: int
     if chosen < 0:
         return NO_ARM
     arm = told if told >= 0 else chosen
-    assign(state, arm)
+    row = assign(state, arm)
+    state.rows[row].propensity = state.trial[0].propensity if arm == chosen else np.nan
+    remember(state, settings)
     return arm

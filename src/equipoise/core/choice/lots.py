@@ -18,15 +18,19 @@ from equipoise.core.jit.decorators import compiled
 
 @compiled
 def draw_arm(state: State, scores: Vector) -> None:
-    """Replace the chosen arm of the next unit by one drawn by lot, or leave it."""
+    """Replace the chosen arm of the next unit by one drawn by lot, or leave it; note its probability."""
     trial = state.trial[0]
     start(state.lots, trial.seed, trial.number, LOT, trial.step, 0)
     place = uniform(state.lots) / trial.chance
-    if place >= 1.0:
-        return
     candidates = 0
     for i in range(scores.shape[0]):
         candidates += scores[i] > -np.inf
+    if candidates == 0:
+        return
+    by_lot = trial.chance / candidates
+    trial.propensity = by_lot + (1.0 - trial.chance)
+    if place >= 1.0:
+        return
     rank = int(place * candidates)
     for i in range(scores.shape[0]):
         if scores[i] > -np.inf:
@@ -36,3 +40,5 @@ def draw_arm(state: State, scores: Vector) -> None:
                 before += scores[j] > -np.inf and state.arms[j].order < state.arms[i].order
             if before == rank:
                 trial.chosen = i
+    if trial.chosen != trial.top:
+        trial.propensity = by_lot

@@ -43,7 +43,8 @@ def ask_together(record: Record, batch: Matrix) -> tuple[Record, list[Assignment
     units: list[Assignment] = []
     for context in batch:
         record = _in_due_stage(record)
-        if type(record.stage.policy).looks:
+        acting = type(record.stage.policy)
+        if acting.looks and not acting.weighs:
             return _clear_ones_first(record, batch[len(units) :], units)
         record, unit = _assigned(record, context)
         units.append(unit)
@@ -84,7 +85,11 @@ def _assigned(record: Record, context: Vector, told: int = CHOOSE) -> tuple[Reco
         return _assigned(draft(record, 1), context, told)
     if i < 0:
         raise exhausted(problem, stage.state.arms)
-    return record, Assignment(row + 1, problem.arms[i], problem.arms, scores, problem.arms[top], chance)
+    drawn = type(stage.policy).weighs
+    chance = 1.0 if drawn else chance
+    return record, Assignment(
+        row + 1, problem.arms[i], problem.arms, scores, problem.arms[top], chance, drawn
+    )
 
 
 def _in_due_stage(record: Record) -> Record:

@@ -27,9 +27,15 @@ class Assignment:
     chance: float
     """Probability with which the arm was to be drawn by lot."""
 
+    weighed: bool = False
+    """Whether the scores are the probabilities by which the arm was drawn, as in a randomised design."""
+
     @property
     def scores(self) -> dict[str, float]:
-        """Every arm's score at the choice: ∞ if it had to go first, −∞ if it may not be chosen."""
+        """Every arm's score at the choice: ∞ if it had to go first, −∞ if it may not be chosen.
+
+        A randomised design has probabilities for scores.
+        """
         return dict(zip(self.arms, self.score_values.tolist(), strict=True))
 
     @property
@@ -38,9 +44,14 @@ class Assignment:
 
         Without a lot the arm with the highest score has probability 1.
         """
+        if self.weighed:
+            shares = np.maximum(self.score_values, 0.0)
+            return dict(zip(self.arms, shares.tolist(), strict=True))
         candidates = self.score_values > -np.inf
-        shares = np.where(candidates, self.chance / max(int(np.count_nonzero(candidates)), 1), 0.0)
-        shares[self.arms.index(self.top)] += 1.0 - self.chance
+        count = int(np.count_nonzero(candidates))
+        chance = self.chance if count else 0.0
+        shares = np.where(candidates, chance / max(count, 1), 0.0)
+        shares[self.arms.index(self.top)] += 1.0 - chance
         return dict(zip(self.arms, shares.tolist(), strict=True))
 
     @property

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from equipoise.core.arms import least_squares as arms
 from equipoise.core.arms import rebuild as anew
-from equipoise.core.arms.state import PENDING, SET_ASIDE, TOLD, WITHDRAWN, State
+from equipoise.core.arms.state import LOST, PENDING, SET_ASIDE, TOLD, WITHDRAWN, State
 from equipoise.core.jit.decorators import compiled
 
 NOBODY = -1
@@ -23,6 +23,7 @@ def tell(state: State, row: int, outcome: float) -> int:
     status: int = state.rows[row].status
     if status == PENDING:
         arms.observe(state, row, outcome)
+        state.rows[row].closed_at = state.trial[0].step
     return status
 
 
@@ -34,6 +35,8 @@ def correct(state: State, row: int, outcome: float) -> int:
     status: int = state.rows[row].status
     if status != WITHDRAWN:
         state.outcomes[row] = outcome
+        if status in (PENDING, LOST):
+            state.rows[row].closed_at = state.trial[0].step
         if status != SET_ASIDE:
             state.rows[row].status = TOLD
             anew.rebuild(state, state.rows[row].arm)
@@ -48,6 +51,7 @@ def lose(state: State, row: int) -> int:
     status: int = state.rows[row].status
     if status == PENDING:
         arms.lose(state, row)
+        state.rows[row].closed_at = state.trial[0].step
     return status
 
 

@@ -16,15 +16,16 @@ import numpy as np
 import numpy.typing as npt
 
 from equipoise.core.arithmetic.numerics import NUMERICS
-from equipoise.core.arms.state import ARM, PENDING, ROW, SET_ASIDE, TOLD, TRIAL, State, copied
+from equipoise.core.arms.state import ARM, LOST, PENDING, ROW, SET_ASIDE, TOLD, TRIAL, State, copied
 from equipoise.core.experiment.record import FIRST_CAPACITY, Record
 from equipoise.core.policies.base.policy import Policy
 from equipoise.core.policies.base.settings import score_settings
+from equipoise.core.problem.costs import ROUNDING
 from equipoise.core.problem.inputs import LARGEST, checked_seed
 from equipoise.core.problem.problem import Problem
 from equipoise.core.sparse import Recovery
 from equipoise.core.stages.fresh import trial_state
-from equipoise.core.stages.stage import Stage, acting_policy
+from equipoise.core.stages.stage import Stage, acting_policy, recall_assignments
 from equipoise.errors import EquipoiseError, StateMismatch
 from equipoise.version import __version__
 
@@ -33,7 +34,8 @@ FORMAT = 1
 
 T = TypeVar("T")
 
-# Scratch is not kept, and the contexts of a stage are columns of the contexts.
+# Scratch is not kept, the contexts of a stage are columns of the contexts, and what a policy remembers of
+# assignments follows from them.
 _KEPT = ("arms", "trial", "factors", "coefs", "gains", "whitener", "seen_factor", "outcomes", "rows")
 _FOLLOWS = ("problem", "policy", "whole", "state", "recovery")
 _PARTS = ("problem", "policy", "seed", "stage", "recovery", "arrays", "contexts")
@@ -80,6 +82,7 @@ def from_data(data: Any) -> Record:
     capacity = max(step, min(units, FIRST_CAPACITY))
     seen = np.ascontiguousarray(record.contexts[:, record.stage.columns])
     state = copied(record.state._replace(contexts=seen), capacity)
+    recall_assignments(state, record.stage.policy, record.stage.settings)
     contexts = state.contexts
     if not record.stage.whole:
         contexts = np.zeros((capacity, record.problem.dim))
@@ -264,6 +267,7 @@ def _impossible(record: Record) -> Iterator[str]:
         yield "a unit of an arm that is not there"
         return
     yield from _miscounted(arms, rows, m)
+    yield from _mistaken_rows(rows)
     if not np.all(np.abs(record.contexts) < LARGEST) or not np.all(np.abs(state.outcomes) < LARGEST):
         yield "contexts or outcomes that are not finite numbers"
     if state.factors[..., state.coefs.shape[1] :].any():
@@ -276,6 +280,17 @@ _FIXED_IN_TRIAL = (
 )
 _FIXED_IN_ARMS = ("position", "cost", "floor", "cap")
 _FLAGS = ("design_ready", "data_ready", "buffer", "provisional", "open")
+
+
+def _mistaken_rows(rows: npt.NDArray[Any]) -> Iterator[str]:
+    """Probabilities and times that no unit can have."""
+    chosen = rows["propensity"][~np.isnan(rows["propensity"])]
+    if not np.all((chosen > 0.0) & (chosen <= 1.0 + ROUNDING)):
+        yield "a unit whose arm had an impossible probability"
+    closed, closed_at = np.isin(rows["status"], (TOLD, LOST, SET_ASIDE)), rows["closed_at"]
+    before = np.where(closed, closed_at <= np.arange(len(rows)), closed_at < 0)
+    if np.any(before | (closed_at > len(rows)) | ((rows["status"] == PENDING) & (closed_at != 0))):
+        yield "an outcome that came before its unit, or when it was awaited"
 
 
 def _miscounted(arms: npt.NDArray[Any], rows: npt.NDArray[Any], m: int) -> Iterator[str]:

@@ -20,15 +20,16 @@ def inlined(function: F) -> F:
     return cast(F, Kernel(function, inline=True))
 
 
-def only_where(condition: Callable[[Any], bool]) -> Callable[[F], F]:
+def only_where(condition: Callable[[Any], bool], otherwise: Any = None) -> Callable[[F], F]:
     """Leave a compiled ``function(first, second)`` out of kernels whose ``first`` is of another kind.
 
-    Numba compiles a kernel for every type, so what some do not need costs them nothing.
+    Numba compiles a kernel for every type, so what some do not need costs them nothing. ``otherwise`` is
+    what those call instead; then functions may have any number of arguments.
     """
 
     def decorate(function: F) -> F:
         kernel: Any = function
         assert isinstance(kernel, Kernel)
-        return cast(F, kernel.under(condition))
+        return cast(F, kernel.under(condition, otherwise))
 
     return decorate

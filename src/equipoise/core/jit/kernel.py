@@ -24,17 +24,23 @@ class Kernel:
     """A function that Python and compiled code can call.
 
     With a ``condition`` on the type of the first argument, compiled code for which it does not hold skips
-    the call.
+    the call, or calls what is to be called ``otherwise``.
     """
 
     def __init__(
-        self, function: Callable[..., Any], *, inline: bool = False, condition: Condition | None = None
+        self,
+        function: Callable[..., Any],
+        *,
+        inline: bool = False,
+        condition: Condition | None = None,
+        otherwise: Kernel | None = None,
     ) -> None:
         functools.update_wrapper(self, function)
         self.py_func = function
         self._name = function.__qualname__
         self._inline = inline
         self._condition = condition
+        self._otherwise = otherwise
         self._dispatcher: Any = None
 
     def __call__(self, *arguments: Any) -> Any:
@@ -49,9 +55,9 @@ class Kernel:
         """Whether Python has called it."""
         return self._dispatcher is not None
 
-    def under(self, condition: Condition) -> Kernel:
-        """The same function, skipped by compiled code for which the condition does not hold."""
-        return Kernel(self.py_func, inline=self._inline, condition=condition)
+    def under(self, condition: Condition, otherwise: Any = None) -> Kernel:
+        """The same function, skipped or replaced in compiled code for which the condition does not hold."""
+        return Kernel(self.py_func, inline=self._inline, condition=condition, otherwise=otherwise)
 
     def __reduce__(self) -> str:
         # Found by its name, like any function.
@@ -65,7 +71,9 @@ class Kernel:
     def part_for(self, kinds: Sequence[Any]) -> Any:
         """What compiled code calls with arguments of some types."""
         skips = self._condition is not None and not self._condition(kinds[0])
-        return _nothing.part if skips else self.part
+        if not skips:
+            return self.part
+        return _nothing.part if self._otherwise is None else self._otherwise.part_for(kinds)
 
 
 class _KernelType(types.Dispatcher):

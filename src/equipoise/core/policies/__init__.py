@@ -13,12 +13,23 @@
 ``b_as``              a Bernstein bound on the standard deviation (Carpentier et al. 2011)
 ``gafs_max``          greedy with forced selections (Antos et al. 2008)
 ``gfsp_max``          the same in phases (Antos et al. 2008)
+``designs``           randomised designs that trials use today
 ``base``              what policies have in common
 ====================  =======================================================================
 """
 
 from equipoise.core.policies.b_as import BAS
 from equipoise.core.policies.ch_as import CHAS
+from equipoise.core.policies.designs import (
+    BalancingWalk,
+    Complete,
+    DAOptimal,
+    Efron,
+    Minimisation,
+    NeymanBalanced,
+    PermutedBlocks,
+    WeiUrn,
+)
 from equipoise.core.policies.gafs_max import GAFSMax
 from equipoise.core.policies.gfsp_max import GFSPMax
 from equipoise.core.policies.lasso import StaticLasso, UniformLasso
@@ -33,9 +44,16 @@ from equipoise.core.policies.var_ucb import VarUCB
 __all__ = [
     "BAS",
     "CHAS",
+    "BalancingWalk",
+    "Complete",
+    "DAOptimal",
+    "Efron",
     "GAFSMax",
     "GFSPMax",
+    "Minimisation",
+    "NeymanBalanced",
     "Oracle",
+    "PermutedBlocks",
     "SparseOracle",
     "SparseTraceUCB",
     "StaticLasso",
@@ -44,4 +62,5 @@ __all__ = [
     "Uniform",
     "UniformLasso",
     "VarUCB",
+    "WeiUrn",
 ]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from equipoise.core.arms.widths import is_number, need
+from equipoise.core.arms.widths import is_number, need, pooled_bound
 from equipoise.core.arrays import Vector
 from equipoise.core.policies.base.policy import Policy, register
 from equipoise.core.problem.problem import Problem
@@ -63,8 +63,4 @@ class TraceGain(Policy):
 
     @staticmethod
     def score(arm: Any, trial: Any, settings: Vector) -> float:
-        freedom = arm.dof + trial.pooled_dof
-        pooled = (arm.dof * arm.noise_variance + trial.pooled_dof * trial.pooled_variance) / freedom
-        doubt = settings[0] / freedom
-        variance = pooled * (1.0 + doubt + doubt * doubt)
-        return need(arm, trial, variance) * arm.leverage
+        return need(arm, trial, pooled_bound(arm, trial, settings[0])) * arm.leverage

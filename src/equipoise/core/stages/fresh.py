@@ -6,7 +6,9 @@ import numpy as np
 
 from equipoise.core.arms.state import State, new_state
 from equipoise.core.choice.ties import tie_order
+from equipoise.core.policies.base.design import Design
 from equipoise.core.policies.base.policy import Policy
+from equipoise.core.policies.base.scores import weights_address
 from equipoise.core.problem.objective import cost_discounts, variance_exponent
 from equipoise.core.problem.problem import Problem
 
@@ -31,6 +33,8 @@ def trial_state(problem: Problem, policy: Policy, seed: int, *, capacity: int) -
         chance=policy.lots(),
         seed=seed % 2**63,
         capacity=capacity,
+        memory=policy.memory(problem) if isinstance(policy, Design) else None,
+        weights_address=weights_address(policy) if isinstance(policy, Design) else 0,
     )
     number_trial(state, problem, 0)
     return state

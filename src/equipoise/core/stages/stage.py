@@ -30,7 +30,9 @@ from equipoise.core.arms.state import (
     with_another_arm,
 )
 from equipoise.core.arrays import Matrix, Vector
+from equipoise.core.choice.by_weights import recall
 from equipoise.core.jit.decorators import compiled
+from equipoise.core.policies.base.design import Design
 from equipoise.core.policies.base.policy import Policy
 from equipoise.core.policies.base.scores import score_address
 from equipoise.core.policies.base.settings import score_settings
@@ -170,13 +172,15 @@ def next_stage(
         state.arms["set_aside"] += np.bincount(old.rows["arm"][told], minlength=len(problem.arms))
     set_limits(state.arms, state.trial, problem.costs, problem.floors, problem.caps)
     rebuild_all(state)
+    settings = _settings(acting, part)
+    recall_assignments(state, acting, settings)
     return Stage(
         problem=part,
         policy=acting,
         columns=recovery.columns,
         whole=False,
         state=state,
-        settings=_settings(acting, part),
+        settings=settings,
         start=part.dim + 1,
         needed=np.zeros(len(problem.arms), np.int64),
         needed_in_all=_NEVER if policy.refresh is None else _grown(state, policy.refresh),
@@ -233,14 +237,22 @@ def with_arm(stage: Stage, problem: Problem, seed: int) -> Stage:
     part = problem if stage.whole else problem.on_columns(stage.columns)
     settings = _settings(stage.policy, part)
     share = exact_sum(problem.costs) / exact_sum(problem.costs[:-1])
+    state = with_another_arm(stage.state, trial_state(part, stage.policy, seed, capacity=1))
+    recall_assignments(state, stage.policy, settings)
     return replace(
         stage,
         problem=part,
-        state=with_another_arm(stage.state, trial_state(part, stage.policy, seed, capacity=1)),
+        state=state,
         settings=settings,
         needed=np.append(stage.needed, stage.needed.max()),
         reserve=stage.reserve * share,
     )
+
+
+def recall_assignments(state: State, policy: Policy, settings: Vector) -> None:
+    """Fill the memory of a policy that weighs from the rows; others have none."""
+    if isinstance(policy, Design):
+        recall(state, settings)
 
 
 def _grown(state: State, factor: float) -> int:

@@ -2,6 +2,7 @@
 
 =============  ===============================================================================================
 ``policy``     ``Policy``: what it is, how it is registered and written
+``design``     ``Design``: draws arms by weights
 ``staged``     ``StagedPolicy``: chooses features first
 ``plugins``    policies of other packages, and of files of one's own
 ``arguments``  arguments as text, and back

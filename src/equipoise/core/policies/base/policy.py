@@ -69,6 +69,12 @@ class Policy:
     staged: ClassVar[bool] = False
     """Whether it chooses features first, see :mod:`equipoise.core.policies.base.staged`."""
 
+    weighs: ClassVar[bool] = False
+    """Whether it draws arms by weights, see :mod:`equipoise.core.policies.base.design`."""
+
+    categorises: ClassVar[bool] = False
+    """Whether it reads single columns of the contexts as categories, so that mixing columns changes it."""
+
     contrasts: ClassVar[Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]]] = {}
     """For every field, two sets of arguments that must allocate differently; read by the checks."""
 
@@ -98,7 +104,7 @@ class Policy:
             raise BudgetTooSmall(
                 f"{self.label} needs a budget of at least {formula}{needed:.10g}, "
                 f"not {problem.budget:.10g}: it starts with d + 1 units an arm",
-                hint="below that only uniform, oracle and policies that choose features can run",
+                hint="below that only uniform, oracle, designs and policies that choose features can run",
             )
         if not type(self).staged:
             self.check_score(problem)
@@ -142,6 +148,10 @@ class Policy:
 
     def rescaled(self, factor: float) -> Policy:
         """The same policy for outcomes multiplied by ``factor``; unit-free policies are their own."""
+        return self
+
+    def recut(self, factors: Sequence[float]) -> Policy:
+        """The same policy for contexts whose columns are multiplied by positive ``factors``."""
         return self
 
     @property

@@ -1,4 +1,4 @@
-"""Compiled scores, one for every function: their addresses in this process."""
+"""Compiled scores and designs, one for every function: their addresses in this process."""
 
 from __future__ import annotations
 
@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from equipoise.core.choice.scoring import compile_score
+from equipoise.core.choice.weighing import compile_design
 from equipoise.core.jit.fingerprint import code_fingerprint
 
 if TYPE_CHECKING:
+    from equipoise.core.policies.base.design import Design
     from equipoise.core.policies.base.policy import Policy
 
 
@@ -21,6 +23,7 @@ class _CompiledScore:
 
 
 _SCORES: dict[Callable[..., float], _CompiledScore] = {}
+_DESIGNS: dict[tuple[Callable[..., None], Callable[..., None]], _CompiledScore] = {}
 # Experiments may still be on their way to these addresses.
 _RETIRED: list[_CompiledScore] = []
 
@@ -32,6 +35,20 @@ def score_address(policy: Policy) -> int:
         fingerprint, compiled = code_fingerprint(function), compile_score(function)
         _SCORES[function] = _CompiledScore(int(compiled.address), compiled, fingerprint)
     return _SCORES[function].address
+
+
+def weights_address(design: Design) -> int:
+    """Address of the design's compiled weights in this process."""
+    kind = type(design)
+    functions = kind.weigh, kind.remember
+    fingerprint = " ".join(map(code_fingerprint, functions))
+    known = _DESIGNS.get(functions)
+    if known is None or known.fingerprint != fingerprint:
+        if known is not None:
+            _RETIRED.append(known)
+        compiled = compile_design(*functions)
+        known = _DESIGNS[functions] = _CompiledScore(int(compiled.address), compiled, fingerprint)
+    return known.address
 
 
 def recompile_if_changed(function: Callable[..., float]) -> None:
