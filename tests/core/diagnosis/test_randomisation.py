@@ -34,6 +34,8 @@ def test_an_effect_is_found_and_the_p_value_counts_the_experiment_itself():
     assert test.draws == len(test.replayed) == 199
     assert test.statistic > test.replayed.max()
     assert "p value" in str(test)
+    assert "<table>" in test._repr_html_()
+    assert test.record() == {"statistic": test.statistic, "p_value": 1 / 200, "draws": 199}
 
 
 def test_a_statistic_of_ones_own():
@@ -93,7 +95,7 @@ def test_predictability_of_an_experiment():
     certain = run("trace-gain", units=60).predictability()
     assert certain.best == 1.0
     drawn = run(eq.TraceGain(chance=1.0), units=400, noise=(1.0, 1.0)).predictability()
-    assert drawn.best == pytest.approx(0.5)
+    assert drawn.best == pytest.approx(0.5, abs=0.02)  # the start may leave a single arm
     assert 0.4 < drawn.convergence < 0.6
     assert drawn.chance == 0.5
     assert "convergence" in str(drawn)

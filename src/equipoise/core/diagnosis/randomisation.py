@@ -20,7 +20,7 @@ from equipoise.core.arms.state import KNOWN, LOST, WITHDRAWN
 from equipoise.core.arrays import Matrix, Vector
 from equipoise.core.diagnosis.replaying import replay_lots
 from equipoise.core.stages.stage import Stage
-from equipoise.core.text_tables import text_table
+from equipoise.core.text_tables import html_table, text_table
 from equipoise.errors import InvalidArgument, NoPropensities, NotReplayable
 
 Statistic = Callable[[npt.NDArray[np.int64], Vector, Matrix], float]
@@ -41,9 +41,19 @@ class RandomisationTest:
     replayed: Vector = field(repr=False)
     """Statistics of the replays."""
 
+    def record(self) -> dict[str, Any]:
+        """Plain values, without the statistics of the replays."""
+        return {"statistic": self.statistic, "p_value": self.p_value, "draws": self.draws}
+
     def __str__(self) -> str:
+        return text_table(*self._table())
+
+    def _repr_html_(self) -> str:
+        return html_table(*self._table())
+
+    def _table(self) -> tuple[list[str], list[list[str]]]:
         rows = [[f"{self.statistic:.4g}", str(self.draws), f"{self.p_value:.4g}"]]
-        return text_table(["statistic", "draws", "p value"], rows)
+        return ["statistic", "draws", "p value"], rows
 
 
 def randomisation_test(
@@ -86,7 +96,9 @@ def _check(stage: Stage, rows: npt.NDArray[Any]) -> None:
     overruled = np.isnan(rows["propensity"])
     for found, what in ((closed, "arms are closed"), (withdrawn, "units were withdrawn")):
         if found.any():
-            raise NotReplayable(f"{what}, and when is not recorded", hint="test before that, or from the log")
+            raise NotReplayable(
+                f"{what}, and when is not recorded", hint="run the test on a copy from before that"
+            )
     if overruled.any():
         raise NotReplayable(f"unit {int(np.flatnonzero(overruled)[0]) + 1} went where a person sent it")
 
@@ -112,8 +124,8 @@ def _replayed(stage: Stage, rows: npt.NDArray[Any], outcomes: Vector, draws: int
         unit = int(np.flatnonzero(again != rows["arm"])[0]) + 1
         raise NotReplayable(
             f"the history does not lead to the arms that were assigned, from unit {unit} on: outcomes were "
-            "corrected, arms were added or closed, or units asked for together were reordered",
-            hint="replay the log of the experiment instead",
+            "corrected, or arms were closed or added",
+            hint="run the test on a copy from before that",
         )
     # Trial 0 is the experiment itself, and seeds have lots of their own.
     return run(1 + (seed % 2**20) * 2**36, draws)
