@@ -6,6 +6,14 @@ from equipoise.core import arithmetic as arithmetic
 from equipoise.core import theory as theory
 from equipoise.core.arithmetic.numerics import NUMERICS as NUMERICS
 from equipoise.core.arms.widths import noise_bound as noise_bound
+from equipoise.core.diagnosis.balance import ArmBalance as ArmBalance
+from equipoise.core.diagnosis.balance import Balance as Balance
+from equipoise.core.diagnosis.guessing import Predictability as Predictability
+from equipoise.core.diagnosis.lack_of_fit import ArmFit as ArmFit
+from equipoise.core.diagnosis.lack_of_fit import LackOfFit as LackOfFit
+from equipoise.core.diagnosis.randomisation import RandomisationTest as RandomisationTest
+from equipoise.core.diagnosis.weighted import WeightedEstimate as WeightedEstimate
+from equipoise.core.diagnosis.weighted import WeightedEstimates as WeightedEstimates
 from equipoise.core.estimates.arm_estimate import ArmEstimate as ArmEstimate
 from equipoise.core.estimates.estimates import Estimates as Estimates
 from equipoise.core.estimates.support import Support as Support
@@ -63,6 +71,7 @@ from equipoise.lab.replay import replay as replay
 from equipoise.lab.results.estimate import Estimate as Estimate
 from equipoise.lab.results.policy import PolicyResult as PolicyResult
 from equipoise.lab.results.simulation import SimulationResult as SimulationResult
+from equipoise.lab.running.predictability import predictability as predictability
 from equipoise.lab.running.simulate import simulate as simulate
 from equipoise.lab.scenario import GaussianScenario as GaussianScenario
 from equipoise.lab.scenario import Scenario as Scenario

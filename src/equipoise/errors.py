@@ -194,6 +194,18 @@ class CheckFailed(EquipoiseError, AssertionError):
     """A policy breaks its contract; see :mod:`equipoise.checks`."""
 
 
+class NoPropensities(EquipoiseError, RuntimeError):
+    """Nothing was left to chance, so nothing can be weighted or drawn anew by lot."""
+
+
+class NotReplayable(EquipoiseError, RuntimeError):
+    """A history that cannot be gone through again from what an experiment has kept."""
+
+
+class FitWarning(UserWarning):
+    """Arms got contexts unlike the population's, and outcomes are not linear: models may mislead."""
+
+
 class SupportWarning(UserWarning):
     """The outcomes speak against the features that were chosen; estimates are given all the same."""
 

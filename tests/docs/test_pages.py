@@ -103,6 +103,7 @@ def test_every_page_is_in_the_navigation(page):
         "chance",
         "trace-gain-replays",
         "designs",
+        "misspecification",
     ],
 )
 def test_tables_of_the_benchmarks_are_included(table):

@@ -4,6 +4,7 @@ Rooms, each of which imports only those below it:
 
 ===============  =============================================================================
 ``experiment``   an experiment in memory: ask, tell, estimates
+``diagnosis``    balance, lack of fit, weighted estimates, tests by redrawn lots
 ``estimates``    models, intervals and expected errors at the end
 ``stages``       policies that choose features first: the stages of an experiment
 ``policies``     the policies, one a file

@@ -28,6 +28,7 @@ from equipoise.lab.results.estimate import Estimate
 from equipoise.lab.results.policy import PolicyResult
 from equipoise.lab.results.simulation import SimulationResult
 from equipoise.lab.results.table import TidyTable
+from equipoise.lab.running.predictability import predictability
 from equipoise.lab.running.simulate import simulate
 from equipoise.lab.scenario import GaussianScenario, Scenario
 
@@ -47,5 +48,6 @@ __all__ = [
     "StudentContexts",
     "StudentNoise",
     "TidyTable",
+    "predictability",
     "simulate",
 ]

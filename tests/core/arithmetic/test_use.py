@@ -22,6 +22,10 @@ LAB = (
 # Files whose numbers people read and nothing goes on from.
 PRINTED = {
     "core/estimates/ellipsoid.py": "confidence sets",
+    **{
+        f"core/diagnosis/{name}.py": "tests and weighted fits of a finished experiment"
+        for name in ("balance", "evidence", "guessing", "lack_of_fit", "randomisation", "weighted")
+    },
     "core/estimates/arm_estimate.py": "intervals and predictions of a finished fit",
     **{
         f"core/theory/{name}.py": "bounds of the theory"

@@ -42,6 +42,9 @@ def test_with_lots_it_is_what_the_assignment_said(chance):
     kept = rows(experiment)["propensity"]
     assert kept.tolist() == [unit.propensity for unit in assigned]
     assert len(np.unique(kept)) > 1
+    every = [list(unit.propensities.values()) for unit in assigned]
+    assert rows(experiment)["likeliest"].tolist() == [max(shares) for shares in every]
+    assert rows(experiment)["possible"].tolist() == [np.count_nonzero(shares) for shares in every]
     # It stays when outcomes are lost, corrected or withdrawn, when arms join, and in copies.
     experiment.lose(experiment.pending[0])
     experiment.correct(12, 5.0)

@@ -166,6 +166,8 @@ def test_a_record_with_another_field_is_refused(monkeypatch):
         ("rows", "previous", 7, 39),
         ("rows", "propensity", 7, 0.0),
         ("rows", "propensity", 7, 1.5),
+        ("rows", "likeliest", 7, 1.5),
+        ("rows", "possible", 7, -1),
         ("rows", "closed_at", 7, 41),
         ("rows", "closed_at", 7, 6),
         ("arms", "buffer", 1, 2),

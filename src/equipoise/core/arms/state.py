@@ -80,6 +80,8 @@ TRIAL = np.dtype(
         ("top", "i8"),  # the arm with the highest score
         ("chosen", "i8"),  # the same, unless another one was drawn by lot
         ("propensity", "f8"),  # probability with which it was chosen, known before the draw
+        ("likeliest", "f8"),  # the highest probability of any arm
+        ("possible", "i8"),  # arms with a probability above 0
         ("moment_ready", "i8"),  # the learned Σ is invertible; kept if the policy looks
     ],
     align=True,
@@ -92,6 +94,8 @@ ROW = np.dtype(
         ("status", "i8"),
         ("previous", "i8"),  # row of the arm's unit before, −1: none
         ("propensity", "f8"),  # probability with which it got its arm; not a number if a person overruled
+        ("likeliest", "f8"),  # highest probability that any arm had of getting it
+        ("possible", "i8"),  # arms that might have got it
         ("closed_at", "i8"),  # units assigned when an experiment got its outcome or gave it up; 0: not yet
     ],
     align=True,

@@ -67,7 +67,7 @@ def _drawn(state: State, scores: Vector) -> int:
     # Weights that are no weights, or all 0: then the arms are alike.
     sound = 0.0 < total < np.inf
     start(state.lots, trial.seed, trial.number, LOT, trial.step, 0)
-    place, chosen, top, largest = uniform(state.lots), -1, -1, -1.0
+    place, chosen, top, largest, possible = uniform(state.lots), -1, -1, -1.0, 0
     for t in range(scores.shape[0]):
         i = turns[t]
         if scores[i] == MAY_NOT:
@@ -77,13 +77,14 @@ def _drawn(state: State, scores: Vector) -> int:
         if sound:
             share = scores[i] / total if scores[i] > 0.0 else 0.0
         scores[i] = share
+        possible += share > 0.0
         # Rounding may leave a rest of the last place: then the last arm that can be drawn gets it.
         if share > 0.0 and (chosen < 0 or place >= 0.0):
             chosen = i
         place -= share
         if share > largest:
             top, largest = i, share
-    trial.top = top
+    trial.top, trial.likeliest, trial.possible = top, largest, possible
     return chosen
 
 

@@ -39,5 +39,7 @@ def decide(state: State, score: int, settings: Vector, scores: Vector, told: int
     arm = told if told >= 0 else chosen
     row = assign(state, arm)
     state.rows[row].propensity = state.trial[0].propensity if arm == chosen else np.nan
+    state.rows[row].likeliest = state.trial[0].likeliest
+    state.rows[row].possible = state.trial[0].possible
     remember(state, settings)
     return arm

@@ -44,7 +44,8 @@ def choose(state: State, score: int, settings: Vector, scores: Vector) -> int:
         top = scores[i] if higher else top
     state.trial[0].top = best if ties == 1 else _first_of_ties(state.arms, scores, top)
     state.trial[0].chosen = state.trial[0].top
-    state.trial[0].propensity = 1.0
+    state.trial[0].propensity = state.trial[0].likeliest = 1.0
+    state.trial[0].possible = 1
     _draw(state, scores)
     return state.trial[0].chosen
 

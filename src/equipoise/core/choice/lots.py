@@ -28,7 +28,8 @@ def draw_arm(state: State, scores: Vector) -> None:
     if candidates == 0:
         return
     by_lot = trial.chance / candidates
-    trial.propensity = by_lot + (1.0 - trial.chance)
+    trial.propensity = trial.likeliest = by_lot + (1.0 - trial.chance)
+    trial.possible = candidates
     if place >= 1.0:
         return
     rank = int(place * candidates)

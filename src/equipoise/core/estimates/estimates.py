@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from html import escape
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -28,8 +29,16 @@ if TYPE_CHECKING:
 class Estimates(Sequence[ArmEstimate]):
     """The arms' estimates: a sequence in the order of the problem, also indexed by name."""
 
-    def __init__(self, problem: Problem, arms: Sequence[ArmEstimate], support: Support | None = None) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        arms: Sequence[ArmEstimate],
+        support: Support | None = None,
+        complaint: str | None = None,
+    ) -> None:
         self.problem = problem
+        self.complaint = complaint
+        """What speaks against the models: contexts out of balance where outcomes are not linear; or None."""
         self.support = support
         """The features that were chosen, and what speaks for and against them; None if all are used."""
         self._arms = tuple(arms)
@@ -89,12 +98,14 @@ class Estimates(Sequence[ArmEstimate]):
         return [arm.record() for arm in self]
 
     def __str__(self) -> str:
-        return text_table(*self._table())
+        table = text_table(*self._table())
+        return table if self.complaint is None else f"{table}\nWarning: {self.complaint}."
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return html_table(*self._table())
+        table = html_table(*self._table())
+        return table if self.complaint is None else f"{table}<p>Warning: {escape(self.complaint)}.</p>"
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
         header = ["arm", "units", "noise variance", "interval", "expected error", "at most"]

@@ -14,6 +14,11 @@ import numpy.typing as npt
 
 from equipoise.core.arms.state import KNOWN, LOST, PENDING, WITHDRAWN, State
 from equipoise.core.arrays import Vector
+from equipoise.core.diagnosis.balance import Balance
+from equipoise.core.diagnosis.guessing import Predictability, predictability_of
+from equipoise.core.diagnosis.lack_of_fit import LackOfFit
+from equipoise.core.diagnosis.randomisation import RandomisationTest, Statistic, randomisation_test
+from equipoise.core.diagnosis.weighted import WeightedEstimates
 from equipoise.core.estimates.estimates import Estimates
 from equipoise.core.estimates.estimators import DEFAULT
 from equipoise.core.experiment import entries
@@ -29,7 +34,7 @@ from equipoise.core.experiment.record import (
 )
 from equipoise.core.experiment.roster import remaining_units, spent, with_another, with_open
 from equipoise.core.experiment.saved import from_data, to_data
-from equipoise.core.experiment.summary import estimate_record
+from equipoise.core.experiment.summary import balance_record, estimate_record, fit_record, weighted_record
 from equipoise.core.policies.base.policy import Policy, parse_policy
 from equipoise.core.problem.inputs import (
     checked_batch,
@@ -227,9 +232,35 @@ class Experiment:
         confidence
             Chance with which each interval covers the truth.
         """
-        with self._lock:
-            record = snapshot(self._record)
-        return estimate_record(record, estimator=estimator, ridge=ridge, confidence=confidence)
+        return estimate_record(self._snapshot(), estimator=estimator, ridge=ridge, confidence=confidence)
+
+    def balance(self) -> Balance:
+        """The contexts that every arm got, against those of all units."""
+        return balance_record(self._snapshot())
+
+    def lack_of_fit(self) -> LackOfFit:
+        """Whether outcomes are linear in the features, by a test that adaptive allocation leaves valid."""
+        return fit_record(self._snapshot())
+
+    def weighted_estimates(self, *, confidence: float = 0.95) -> WeightedEstimates:
+        """Best linear fits by logged propensities, right whatever the truth; for policies that draw lots."""
+        return weighted_record(self._snapshot(), confidence)
+
+    def randomisation_test(
+        self, *, draws: int = 1000, seed: int = 0, statistic: Statistic | None = None
+    ) -> RandomisationTest:
+        """Test whether arms differ at all, by replaying the rule over redrawn lots; for policies that draw.
+
+        ``statistic(arms, outcomes, contexts)`` is a number that is large where arms differ; arms are places
+        in the problem. Unless given, the largest standardised difference of two arms' mean residuals from
+        one common line.
+        """
+        return randomisation_test(self._snapshot().stage, draws=draws, seed=seed, statistic=statistic)
+
+    def predictability(self) -> Predictability:
+        """How well the next arm could be guessed, by who knows the rule and by who knows past arms."""
+        record = self._snapshot()
+        return predictability_of(record.state.rows, len(record.problem.arms))
 
     @property
     def support(self) -> tuple[int, ...] | None:
@@ -286,8 +317,7 @@ class Experiment:
             return known_data(self._record, arm)
 
     def __repr__(self) -> str:
-        with self._lock:
-            record = snapshot(self._record)
+        record = self._snapshot()
         status = record.state.rows["status"]
         told, pending = np.count_nonzero(np.isin(status, KNOWN)), np.count_nonzero(status == PENDING)
         return (
@@ -298,8 +328,7 @@ class Experiment:
     # Copies and pickles: nothing is shared, and what comes from disk is checked, see saved.py
 
     def __getstate__(self) -> dict[str, Any]:
-        with self._lock:
-            record = snapshot(self._record)
+        record = self._snapshot()
         rest = {name: value for name, value in vars(self).items() if name not in _OWN}
         return {**to_data(record), "attributes": rest}
 
@@ -309,6 +338,10 @@ class Experiment:
         self._begin(record)
 
     # Helpers
+
+    def _snapshot(self) -> Record:
+        with self._lock:
+            return snapshot(self._record)
 
     @property
     def _stage(self) -> Stage:

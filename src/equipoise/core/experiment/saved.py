@@ -287,6 +287,9 @@ def _mistaken_rows(rows: npt.NDArray[Any]) -> Iterator[str]:
     chosen = rows["propensity"][~np.isnan(rows["propensity"])]
     if not np.all((chosen > 0.0) & (chosen <= 1.0 + ROUNDING)):
         yield "a unit whose arm had an impossible probability"
+    likeliest, possible = rows["likeliest"], rows["possible"]
+    if not np.all((likeliest >= 0.0) & (likeliest <= 1.0 + ROUNDING) & (possible >= 0)):
+        yield "a unit that could have gone to impossible arms"
     closed, closed_at = np.isin(rows["status"], (TOLD, LOST, SET_ASIDE)), rows["closed_at"]
     before = np.where(closed, closed_at <= np.arange(len(rows)), closed_at < 0)
     if np.any(before | (closed_at > len(rows)) | ((rows["status"] == PENDING) & (closed_at != 0))):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import warnings
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
@@ -12,13 +13,19 @@ import numpy as np
 from equipoise.core.arithmetic.linear import dot, matvec
 from equipoise.core.arms import least_squares as kernel
 from equipoise.core.arrays import Matrix, Vector
+from equipoise.core.diagnosis.balance import Balance, balance_of
+from equipoise.core.diagnosis.complaint import complain
+from equipoise.core.diagnosis.evidence import Evidence, evidence_of
+from equipoise.core.diagnosis.lack_of_fit import LackOfFit, lack_of_fit
+from equipoise.core.diagnosis.weighted import WeightedEstimates, weighted_fits
 from equipoise.core.estimates.arm_estimate import LASSO, ArmEstimate
 from equipoise.core.estimates.estimates import Estimates, estimate_arms
+from equipoise.core.estimates.intervals import elasticities, variance_inflation
 from equipoise.core.estimates.support import examine_support
 from equipoise.core.experiment.record import Record, known_data
 from equipoise.core.policies.base.staged import Columns, StagedPolicy
-from equipoise.core.stages.stage import final_stage, own_coefs
-from equipoise.errors import SupportWarning
+from equipoise.core.stages.stage import Stage, final_stage, own_coefs
+from equipoise.errors import FitWarning, SupportWarning
 
 
 def estimate_record(record: Record, *, estimator: str, ridge: float | None, confidence: float) -> Estimates:
@@ -28,7 +35,8 @@ def estimate_record(record: Record, *, estimator: str, ridge: float | None, conf
         kernel.settle(stage.state)
     fitted = partial(estimate_arms, estimator=estimator, ridge=ridge, confidence=confidence)
     if stage.whole:
-        return Estimates(problem, fitted(stage))
+        arms = fitted(stage)
+        return Estimates(problem, arms, complaint=_complaint(stage, arms))
     assert isinstance(policy, StagedPolicy)
     own = own_coefs(stage, contexts, policy)
     if own is not None:
@@ -50,7 +58,62 @@ def estimate_record(record: Record, *, estimator: str, ridge: float | None, conf
         _embedded(arm, stage.columns, problem.dim, left_out)
         for arm, left_out in zip(arms, omitted.tolist(), strict=True)
     ]
-    return Estimates(problem, embedded, support)
+    return Estimates(problem, embedded, support, _complaint(stage, arms))
+
+
+def _complaint(stage: Stage, arms: Sequence[ArmEstimate]) -> str | None:
+    """What balance and lack of fit say together, warned of as well."""
+    evidence = evidence_of(stage)
+    if not np.count_nonzero(evidence.fitted) or not evidence.contexts.shape[1]:
+        return None
+    fit = lack_of_fit(evidence, np.array([arm.inflation for arm in arms]))
+    weighted = bool(np.any(evidence.rows["propensity"] < 1.0))
+    found = complain(balance_of(evidence), fit, weighted=weighted)
+    if found is not None:
+        warnings.warn(found, FitWarning, stacklevel=4)
+    return found
+
+
+def balance_record(record: Record) -> Balance:
+    """The contexts of every arm against those of all units, in all features."""
+    return balance_of(_whole_evidence(record))
+
+
+def fit_record(record: Record) -> LackOfFit:
+    """Tests of the straight line. The record is settled: it must be one that no experiment goes on with."""
+    policy, stage = record.policy, record.stage
+    if isinstance(policy, StagedPolicy) and own_coefs(stage, record.contexts, policy) is not None:
+        return lack_of_fit(_whole_evidence(record), np.ones(len(record.problem.arms)))
+    stage = _last_stage(record)
+    inflation = variance_inflation(
+        stage.state.arms["dof"], elasticities(stage.state, stage.score, stage.settings)
+    )
+    return lack_of_fit(evidence_of(stage), inflation)
+
+
+def weighted_record(record: Record, confidence: float) -> WeightedEstimates:
+    """Best linear fits by logged propensities, in all features."""
+    return weighted_fits(_whole_evidence(record), confidence)
+
+
+def _whole_evidence(record: Record) -> Evidence:
+    """What an experiment has seen, in all features, whichever its stage sees."""
+    stage = record.stage
+    if not stage.whole:
+        state = stage.state._replace(contexts=record.contexts)
+        stage = dataclasses.replace(stage, problem=record.problem, state=state)
+    return evidence_of(stage)
+
+
+def _last_stage(record: Record) -> Stage:
+    """The settled stage that estimates rest on."""
+    stage, policy = record.stage, record.policy
+    if not kernel.is_settled(stage.state):
+        kernel.settle(stage.state)
+    if stage.whole:
+        return stage
+    assert isinstance(policy, StagedPolicy)
+    return final_stage(stage, record.contexts, record.problem, policy, record.seed)
 
 
 def _with_coef(arm: ArmEstimate, coef: Vector, data: tuple[Matrix, Vector]) -> ArmEstimate:

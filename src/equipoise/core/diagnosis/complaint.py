@@ -1,0 +1,42 @@
+"""What to say where arms are out of balance and the straight line does not fit: both together mislead."""
+
+from __future__ import annotations
+
+from equipoise.core.diagnosis.balance import ArmBalance, Balance
+from equipoise.core.diagnosis.lack_of_fit import LackOfFit
+
+# Both must be clear, each with its own small chance of a false alarm.
+FIT_LEVEL = 0.01
+BALANCE_LEVEL = 0.01
+
+
+def complain(balance: Balance, fit: LackOfFit, *, weighted: bool) -> str | None:
+    """A warning for people, or None; ``weighted`` tells whether units have propensities to weight by."""
+    if not fit.p_value < FIT_LEVEL:
+        return None
+    aside = [arm for arm in balance if arm.speaks(BALANCE_LEVEL / len(balance))]
+    if not aside:
+        return None
+    named = ", ".join(_described(arm) for arm in aside[:5])
+    if len(aside) > 5:
+        named += f" and {len(aside) - 5} more"
+    remedy = (
+        "read weighted_estimates(), which are right for the best linear fit whatever the truth"
+        if weighted
+        else "in the next experiment leave part of the assignment to chance, e.g. TraceGain(chance=0.3), and "
+        "read weighted_estimates(), or use a policy that does not look at contexts"
+    )
+    return (
+        f"outcomes are not linear in the features (p = {fit.p_value:.2g}), and arms got contexts unlike "
+        f"those of all units: {named}. Their models describe other people than the other arms' do, and "
+        "intervals and differences between arms may be wrong by more than they say. Add what is missing, "
+        f"squares for instance; or {remedy}. balance() and lack_of_fit() show the figures"
+    )
+
+
+def _described(arm: ArmBalance) -> str:
+    if abs(arm.length_difference) >= abs(arm.largest_difference):
+        word = "short" if arm.length_difference < 0.0 else "long"
+        return f"{arm.arm!r} {word} ones (mean r {arm.length:.3g}, of all {arm.length_of_all:.3g})"
+    feature = max(range(len(arm.differences)), key=lambda j: abs(arm.differences[j]))
+    return f"{arm.arm!r} (feature {feature}: {arm.largest_difference:+.2f} standard deviations)"

@@ -1,0 +1,70 @@
+"""What an experiment has seen, as plain arrays: one line a unit, withdrawn ones left out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from equipoise.core.arms.state import KNOWN, LOST, TOLD, WITHDRAWN
+from equipoise.core.arrays import Matrix, Vector
+from equipoise.core.stages.stage import Stage
+
+Flags = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """Contexts, arms and outcomes of all units, in the order of assignment."""
+
+    names: tuple[str, ...]
+    """The arms."""
+    contexts: Matrix
+    outcomes: Vector
+    arms: npt.NDArray[np.int64]
+    counts: Flags
+    """Units that are neither lost nor withdrawn."""
+    known: Flags
+    """Units whose outcome is known."""
+    fitted: Flags
+    """Those of them that serve estimates."""
+    rows: npt.NDArray[Any]
+    """The records of the units, see arms/state.py."""
+    moment: Matrix | None
+    """Σ if it was given."""
+
+    def lengths(self) -> Vector:
+        """r = xᵀΣ⁻¹x of every unit, with the given Σ or that of all contexts seen; d on average."""
+        count, dim = self.contexts.shape
+        if count == 0 or dim == 0:
+            return np.zeros(count)
+        moment = self.contexts.T @ self.contexts / count if self.moment is None else self.moment
+        # Features in units of their own size, so that what counts as singular does not depend on units.
+        scale = np.sqrt(np.diag(moment))
+        scale = np.where(scale > 0.0, scale, 1.0)
+        values, vectors = np.linalg.eigh(moment / np.outer(scale, scale))
+        kept = values > 1e-12 * values[-1]
+        along = (self.contexts / scale) @ vectors[:, kept]
+        lengths: Vector = np.sum(along**2 / values[kept], axis=1)
+        return lengths
+
+
+def evidence_of(stage: Stage) -> Evidence:
+    """What a stage knows, in its own columns; the stage must be one that nobody goes on with."""
+    state = stage.state
+    step = int(state.trial["step"][0])
+    kept = state.rows["status"][:step] != WITHDRAWN
+    rows = state.rows[:step][kept]
+    return Evidence(
+        names=stage.problem.arms,
+        contexts=np.array(state.contexts[:step][kept]),
+        outcomes=state.outcomes[:step][kept],
+        arms=np.ascontiguousarray(rows["arm"]),
+        counts=rows["status"] != LOST,
+        known=np.isin(rows["status"], KNOWN),
+        fitted=rows["status"] == TOLD,
+        rows=rows,
+        moment=stage.problem.moment,
+    )

@@ -1,0 +1,273 @@
+"""Best linear fits by logged propensities: right whatever the truth, where lots have been drawn.
+
+The target is the best linear fit of arm i for the population that units came from: β* = E[xxᵀ]⁻¹E[x·y(i)]. A
+unit that got its arm with probability e stands for 1/e units like it. Weighted so, an arm's units look like
+all units, and least squares among them aims at β*, even where outcomes are not linear and arms got other
+contexts than their neighbours. The arm's squares of the features, as far as they explain its outcomes, serve
+as augmentation: what they predict is averaged over all units, and only what they leave is weighted. They
+take away variance, and a wrong guess costs no bias (doubly robust estimation, Robins, Rotnitzky and Zhao
+1994). Normalising by the weighted Gram keeps large weights from swinging the estimate (Hájek 1971).
+
+Units in the order of assignment are a martingale, since each probability was known before the draw. So sums
+are asymptotically normal, and the sandwich of the units' contributions estimates their covariance. With
+``chance`` the probabilities never fall below a fixed share, and weights that even them out over time (Hadad
+et al. 2021, Zhan et al. 2021) have nothing to do. Few units with large weights decide the intervals, so
+residuals are corrected for their leverage (MacKinnon and White 1985), and Student's t has as many degrees of
+freedom as the weights leave (Bell and McCaffrey 2002).
+
+Only units at which every arm was possible count: at the start, when arms that have their d + 1 units wait for
+the others, nothing is left to chance.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from equipoise.core.arrays import Matrix, Vector
+from equipoise.core.diagnosis.evidence import Evidence, Flags
+from equipoise.core.estimates.intervals import t_quantile
+from equipoise.core.text_tables import html_table, text_table
+from equipoise.errors import InvalidArgument, NoPropensities
+
+# Units a parameter that an arm needs before its squares are used for augmentation.
+_ENOUGH = 3
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedEstimate:
+    """The best linear fit of one arm, by propensities."""
+
+    arm: str
+    coef: Vector
+    """Estimate of β*; not a number where the units do not determine it."""
+    covariance: Matrix = field(repr=False)
+    """Sandwich estimate of its covariance."""
+    dof: Vector = field(repr=False)
+    """Degrees of freedom of every coefficient's variance."""
+    observed: int
+    """Outcomes of the arm that the estimate uses."""
+    effective: float
+    """Units of equal weight that would say as much: (Σw)²/Σw²."""
+    confidence: float
+    influence: Matrix = field(repr=False)
+    """[units, d] what every unit contributes to the coefficients."""
+
+    @property
+    def intervals(self) -> Matrix:
+        """(low, high) of every coefficient of β*."""
+        return _intervals(self.coef, np.diag(self.covariance), self.dof, self.confidence)
+
+    def record(self) -> dict[str, Any]:
+        """Plain values, lists instead of arrays."""
+        return {
+            "arm": self.arm,
+            "observed": self.observed,
+            "effective": self.effective,
+            "confidence": self.confidence,
+            "coef": self.coef.tolist(),
+            "intervals": self.intervals.tolist(),
+        }
+
+    def __str__(self) -> str:
+        title = f"{self.arm}: {self.observed} outcomes that weigh as much as {self.effective:.0f}"
+        return f"{title}\n{text_table(*self._table())}"
+
+    def _repr_html_(self) -> str:
+        return html_table(*self._table())
+
+    def _table(self) -> tuple[list[str], list[list[str]]]:
+        level = f"{100 * self.confidence:g} % interval"
+        rows = [
+            [str(j), f"{value:.4g}", f"{low:.4g} – {high:.4g}"]
+            for j, (value, (low, high)) in enumerate(zip(self.coef, self.intervals, strict=True))
+        ]
+        return ["feature", "coefficient", level], rows
+
+
+@dataclass(frozen=True, eq=False)
+class Difference:
+    """One arm's coefficients less another's."""
+
+    coef: Vector
+    intervals: Matrix
+    p_values: Vector
+    """Of every coefficient being the same in both arms."""
+
+
+class WeightedEstimates(Sequence[WeightedEstimate]):
+    """The arms' best linear fits: a sequence in the order of the problem, also indexed by name."""
+
+    def __init__(self, arms: Sequence[WeightedEstimate], units: int) -> None:
+        self._arms = tuple(arms)
+        self.units = units
+        """Units at which every arm was possible: the population that the fits are for."""
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, str):
+            found = [arm for arm in self._arms if arm.arm == key]
+            if not found:
+                raise InvalidArgument(f"no arm is called {key!r}")
+            return found[0]
+        return self._arms[key]
+
+    def __len__(self) -> int:
+        return len(self._arms)
+
+    def __iter__(self) -> Iterator[WeightedEstimate]:
+        return iter(self._arms)
+
+    def difference(self, arm: str, other: str) -> Difference:
+        """Coefficients of ``arm`` less those of ``other``, with intervals and p values."""
+        from scipy.special import stdtr
+
+        one, two = self[arm], self[other]
+        gap = one.influence - two.influence
+        variance = np.sum(gap**2, axis=0)
+        shares = np.diag(one.covariance), np.diag(two.covariance)
+        # Welch (1947): the arms' variances have their own degrees of freedom.
+        dof = (shares[0] + shares[1]) ** 2 / (shares[0] ** 2 / one.dof + shares[1] ** 2 / two.dof)
+        coef = one.coef - two.coef
+        with np.errstate(divide="ignore", invalid="ignore"):
+            p_values = 2.0 * stdtr(dof, -np.abs(coef) / np.sqrt(variance))
+        return Difference(coef, _intervals(coef, variance, dof, one.confidence), p_values)
+
+    def records(self) -> list[dict[str, Any]]:
+        """One plain dictionary an arm."""
+        return [arm.record() for arm in self]
+
+    def __str__(self) -> str:
+        return text_table(*self._table())
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return html_table(*self._table())
+
+    def _table(self) -> tuple[list[str], list[list[str]]]:
+        rows = [
+            [
+                arm.arm,
+                str(arm.observed),
+                f"{arm.effective:.1f}",
+                " ".join(f"{value:.4g}" for value in arm.coef),
+            ]
+            for arm in self
+        ]
+        return ["arm", "outcomes", "weigh as much as", "coefficients"], rows
+
+
+def weighted_fits(evidence: Evidence, confidence: float) -> WeightedEstimates:
+    """Fit every arm to the units at which all arms were possible."""
+    if isinstance(confidence, str) or not 0.0 < confidence < 1.0:
+        raise InvalidArgument(f"confidence={confidence!r} is not between 0 and 1", hint="e.g. 0.95")
+    usable = usable_units(evidence)
+    size = np.sqrt(np.mean(evidence.contexts**2, axis=0))
+    size = np.where(size > 0.0, size, 1.0)
+    contexts, outcomes = evidence.contexts[usable] / size, evidence.outcomes[usable]
+    arms, weights = evidence.arms[usable], 1.0 / evidence.rows["propensity"][usable]
+    fits = [
+        _fit(name, contexts, outcomes, np.where(arms == i, weights, 0.0), size, confidence)
+        for i, name in enumerate(evidence.names)
+    ]
+    return WeightedEstimates(fits, len(contexts))
+
+
+def usable_units(evidence: Evidence) -> Flags:
+    """Units with an outcome at which every arm was possible; NoPropensities if there are none."""
+    propensity, possible = evidence.rows["propensity"], evidence.rows["possible"]
+    if not np.any(propensity < 1.0):
+        raise NoPropensities(
+            "every unit went with certainty where the rule sent it: there are no propensities to weight by. "
+            "No method can tell from such data what units would have done in arms that they could not get, "
+            "unless the linear model is right",
+            hint="allocate with lots, e.g. TraceGain(chance=0.3), or read estimates() and lack_of_fit()",
+        )
+    # A rule that does not say how many arms were possible is taken to mean all of them.
+    all_possible = np.isin(possible, (0, len(evidence.names)))
+    usable: Flags = evidence.known & (propensity > 0.0) & all_possible
+    if not usable.any():
+        raise NoPropensities(
+            "no unit with an outcome could have gone to every arm",
+            hint="ask and tell on: at the start, and while arms are closed or at their caps, some cannot",
+        )
+    return usable
+
+
+def _fit(
+    name: str, contexts: Matrix, outcomes: Vector, weights: Vector, size: Vector, confidence: float
+) -> WeightedEstimate:
+    """One arm; ``weights`` are 0 for units of other arms, ``size`` is what contexts were divided by."""
+    count, dim = contexts.shape
+    mine = weights > 0.0
+    own, weight = contexts[mine], weights[mine]
+    total = float(np.sum(weight))
+    effective = total**2 / float(np.sum(weight**2)) if len(own) else 0.0
+    gram, whole = (own * weight[:, None]).T @ own / count, contexts.T @ contexts / count
+    if len(own) <= dim or np.linalg.matrix_rank(gram, hermitian=True) < dim:
+        lost = np.full(dim, np.nan)
+        unknown = np.full((dim, dim), np.inf)
+        return WeightedEstimate(
+            name, lost, unknown, np.zeros(dim), len(own), effective, confidence, contexts * np.nan
+        )
+    guessed = _curve(contexts, outcomes, mine)
+    inverse, moment = np.linalg.inv(gram), np.linalg.inv(whole)
+    line = inverse @ ((own * weight[:, None]).T @ (outcomes - guessed)[mine]) / count
+    coef = line + moment @ (contexts.T @ guessed) / count
+    residuals = (outcomes - guessed)[mine] - own @ line
+    reach = own @ inverse
+    leverage = np.minimum(weight * np.sum(reach * own, axis=1) / count, 1.0 - 1e-6)
+    influence = (contexts @ moment) * (guessed + contexts @ (line - coef))[:, None]
+    pulls = reach * (weight / np.sqrt(1.0 - leverage))[:, None]
+    influence[mine] += pulls * residuals[:, None]
+    influence /= count * size
+    squares = pulls**2
+    dof = np.sum(squares, axis=0) ** 2 / np.sum(squares**2, axis=0)
+    return WeightedEstimate(
+        arm=name,
+        coef=coef / size,
+        covariance=influence.T @ influence,
+        dof=dof,
+        observed=len(own),
+        effective=effective,
+        confidence=confidence,
+        influence=influence,
+    )
+
+
+def _curve(contexts: Matrix, outcomes: Vector, mine: Flags) -> Vector:
+    """What squares of the features add to the arm's line, for all units; 0 where they explain nothing.
+
+    Coefficients are shrunk by what F says of them, so that squares that do not matter add no noise.
+    """
+    nothing = np.zeros(len(contexts))
+    squares = contexts**2
+    base, _ = np.linalg.qr(contexts[mine])
+    rest = squares[mine] - base @ (base.T @ squares[mine])
+    varies = np.sum(rest**2, axis=0) > 1e-8 * np.sum(squares[mine] ** 2, axis=0)
+    count, rank = rest.shape[0], int(np.count_nonzero(varies))
+    if rank == 0 or count < _ENOUGH * (contexts.shape[1] + rank):
+        return nothing
+    coef, _, independent, _ = np.linalg.lstsq(rest[:, varies], outcomes[mine], rcond=1e-8)
+    rank = int(independent)
+    explained = rest[:, varies] @ coef
+    residuals = outcomes[mine] - base @ (base.T @ outcomes[mine])
+    left = float(residuals @ residuals - explained @ explained)
+    fit = float(explained @ explained) / max(rank, 1)
+    noise = left / (count - base.shape[1] - rank)
+    if not fit > noise > 0.0:
+        return nothing
+    curve: Vector = (1.0 - noise / fit) * (squares[:, varies] @ coef)
+    return curve
+
+
+def _intervals(coef: Vector, variance: Vector, dof: Vector, confidence: float) -> Matrix:
+    reach = np.array([t_quantile(confidence, float(freedom)) for freedom in dof])
+    with np.errstate(invalid="ignore"):
+        half = np.where(dof > 0.0, reach * np.sqrt(variance), math.inf)
+    low, high = np.where(np.isfinite(half), coef - half, -math.inf), coef + half
+    return np.column_stack([low, np.where(np.isfinite(half), high, math.inf)])

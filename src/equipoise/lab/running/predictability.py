@@ -1,0 +1,58 @@
+"""How predictable the next arm is in simulated trials."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from equipoise.core.diagnosis.guessing import Predictability, predictability_of
+from equipoise.core.policies.base.policy import Policy
+from equipoise.errors import InvalidArgument
+from equipoise.lab.running.simulate import check_policies, named_policies
+from equipoise.lab.scenario import Scenario
+from equipoise.lab.trial.bench import ScenarioBench
+
+
+def predictability(
+    scenario: Scenario, policies: Sequence[Policy | str], *, trials: int = 100, seed: int = 0
+) -> dict[str, Predictability]:
+    """How well the next arm can be guessed under every policy: means over simulated trials.
+
+    Examples
+    --------
+    >>> import equipoise as eq
+    >>> scenario = eq.GaussianScenario(noise=[1.0, 1.0], dim=1, budget=40)
+    >>> found = eq.predictability(scenario, ["uniform"], trials=5)["uniform"]
+    >>> found.best, found.convergence
+    (1.0, 0.75)
+    """
+    if not isinstance(scenario, Scenario):
+        raise InvalidArgument(f"{scenario!r} is not a scenario", hint="e.g. eq.GaussianScenario(...)")
+    named = named_policies(policies)
+    check_policies(scenario, named, trials, seed, None)
+    bench = ScenarioBench(scenario, list(named.values()), int(seed))
+    shares = np.zeros((len(named), int(trials), 2))
+    units = np.zeros(len(named))
+    for first in range(0, int(trials), bench.draws.block):
+        count = min(bench.draws.block, int(trials) - first)
+        bench.draws.draw(first, count)
+        for k, seat in enumerate(bench.seats):
+            for place in range(count):
+                seat.run_one(place, first + place)
+                state = seat.stage.state
+                found = predictability_of(state.rows[: int(state.trial["step"][0])], len(scenario.noise))
+                shares[k, first + place] = found.best, found.convergence
+                units[k] = found.units
+    error = shares[:, :, 1].std(axis=1) / np.sqrt(max(int(trials) - 1, 1))
+    return {
+        name: Predictability(
+            units=int(units[k]),
+            best=float(shares[k, :, 0].mean()),
+            convergence=float(shares[k, :, 1].mean()),
+            chance=1.0 / len(scenario.noise),
+            trials=int(trials),
+            convergence_stderr=float(error[k]),
+        )
+        for k, name in enumerate(named)
+    }

@@ -1,0 +1,71 @@
+"""Balance is what it says it is, and finds arms that got other contexts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from bent_world import run
+
+import equipoise as eq
+
+
+def test_it_compares_every_arm_with_all_units():
+    experiment = run("uniform", units=120)
+    balance = experiment.balance()
+    contexts = np.concatenate([experiment.data(arm)[0] for arm in experiment.problem.arms])
+    moment = contexts.T @ contexts / len(contexts)
+    np.testing.assert_allclose(balance.means, contexts.mean(axis=0), rtol=1e-12)
+    np.testing.assert_allclose(balance.spreads, contexts.std(axis=0), rtol=1e-12)
+    for arm in balance:
+        mine = experiment.data(arm.arm)[0]
+        lengths = np.einsum("ij,jk,ik->i", mine, np.linalg.inv(moment), mine)
+        assert arm.units == len(mine)
+        assert arm.length == pytest.approx(lengths.mean())
+        assert arm.length_of_all == pytest.approx(3.0)
+        assert arm.differences[0] == 0.0  # the intercept does not vary
+        gap = (mine.mean(axis=0) - contexts.mean(axis=0))[1:] / contexts.std(axis=0)[1:]
+        np.testing.assert_allclose(arm.differences[1:], gap, rtol=1e-9)
+    assert [line["arm"] for line in balance.records()] == list(experiment.problem.arms)
+    assert balance["arm 1"] is balance[1]
+    for text in (str(balance), balance._repr_html_()):
+        assert "mean r" in text
+        assert "arm 0" in text
+
+
+def test_contexts_dealt_blindly_are_in_balance():
+    """p values of 100 uniform experiments: below 0.05 in at most 12, which chance passes in 1 of 500."""
+    found = [run("uniform", units=60, seed=seed).balance()[0].p_value for seed in range(100)]
+    assert np.count_nonzero(np.array(found) < 0.05) <= 12
+
+
+def test_an_arm_that_gets_short_contexts_is_seen():
+    rng = np.random.default_rng(3)
+    experiment = eq.Experiment(eq.Problem(["short", "long"], 3, budget=200), _Sorted(), seed=1)
+    for _ in range(200):
+        experiment.ask(np.append(1.0, rng.normal(size=2)))
+    short, long = experiment.balance()
+    assert short.length < short.length_of_all < long.length
+    assert short.length_difference < -0.2 < 0.2 < long.length_difference
+    assert max(short.p_value, long.p_value) < 1e-4
+    assert short.speaks(0.01)
+    assert long.speaks(0.01)
+
+
+def test_empty_and_degenerate_experiments_have_a_balance():
+    experiment = eq.Experiment(eq.Problem(["a", "b"], 2, budget=20))
+    assert [arm.units for arm in experiment.balance()] == [0, 0]
+    for _ in range(6):
+        experiment.ask([1.0, 0.0])
+    assert [arm.p_value for arm in experiment.balance()] == [1.0, 1.0]
+    assert str(experiment.balance())
+
+
+class _Sorted(eq.Policy):
+    """The first arm likes contexts that gain little."""
+
+    name = "sorted-for-a-test"
+    looks = True
+
+    @staticmethod
+    def score(arm, trial, settings):
+        return (1.0 + arm.position) * arm.gain + 0.3 * (1.0 - arm.position) * arm.trace / trial.dim

@@ -1,0 +1,125 @@
+"""The test of the straight line: its size after adaptive allocation, its power, and the warning."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from bent_world import run
+from scipy import stats
+
+import equipoise as eq
+from equipoise.core.diagnosis.balance import Balance
+from equipoise.core.diagnosis.complaint import complain
+from equipoise.core.diagnosis.lack_of_fit import LackOfFit
+from equipoise.errors import FitWarning
+
+
+def test_it_is_the_classical_f_test_without_adaptive_allocation():
+    experiment = run("uniform", units=90, curve=0.2)
+    fit = experiment.lack_of_fit()
+    for arm in fit.arms:
+        contexts, outcomes = experiment.data(arm.arm)
+        more = np.column_stack([contexts, contexts[:, 1:] ** 2])
+        small, large = (
+            np.sum((outcomes - x @ np.linalg.lstsq(x, outcomes, rcond=None)[0]) ** 2)
+            for x in (contexts, more)
+        )
+        dof = len(outcomes) - more.shape[1]
+        expected = stats.f.sf((small - large) / 2 / (large / dof), 2, dof)
+        assert arm.p_squares == pytest.approx(expected, rel=1e-6)
+        assert arm.observed == len(outcomes)
+
+
+@pytest.mark.parametrize("policy", ["trace-ucb", "trace-gain"])
+def test_its_size_is_kept_after_adaptive_allocation(policy):
+    """120 linear worlds at a small budget: at 5 %, more than 14 findings come by chance in 1 of 1000."""
+    found = [
+        run(policy, units=40, noise=(0.1, 1.0, 3.0), seed=seed).lack_of_fit().p_value for seed in range(120)
+    ]
+    assert np.count_nonzero(np.array(found) < 0.05) <= 14
+
+
+def test_a_curve_that_all_arms_share_is_found_by_all_together():
+    fits = [run("trace-gain", curve=0.3, noise=(2.0, 2.0), seed=seed).lack_of_fit() for seed in range(20)]
+    together = np.array([min(fit.p_length, fit.p_squares) for fit in fits])
+    assert np.median(together) < np.median([min(arm.p_value for arm in fit.arms) for fit in fits])
+    assert np.count_nonzero([fit.p_value < 0.05 for fit in fits]) >= 15
+
+
+def test_units_of_measurement_do_not_matter():
+    rng, found = np.random.default_rng(5), []
+    contexts = np.column_stack([np.ones(80), rng.normal(size=(80, 2))])
+    outcomes = contexts.sum(axis=1) + contexts[:, 1] ** 2 + rng.normal(size=80)
+    for scale, unit in (([1.0, 1.0, 1.0], 1.0), ([1.0, 1e6, 1e-4], 1e3)):
+        experiment = eq.Experiment(eq.Problem(2, 3, budget=80), "uniform")
+        for x, y in zip(contexts * scale, outcomes, strict=True):
+            experiment.tell(experiment.ask(x).id, float(unit * y))
+        found.append(experiment.lack_of_fit().p_value)
+    assert found[1] == pytest.approx(found[0], rel=1e-6)
+
+
+def test_what_cannot_be_tested_is_not_held_against_the_line():
+    empty = eq.Experiment(eq.Problem(["a", "b"], 2, budget=30))
+    assert empty.lack_of_fit().p_value == 1.0
+    exact = eq.Experiment(eq.Problem(["a", "b"], 2, budget=30), "uniform")
+    for t in range(30):  # binary features, outcomes without noise
+        x = [1.0, float(t % 3 == 0)]
+        exact.tell(exact.ask(x).id, 2.0 + x[1])
+    assert exact.lack_of_fit().p_value == 1.0
+    assert exact.estimates().complaint is None
+    text = str(run("uniform", units=40).lack_of_fit())
+    assert "all arms" in text
+    assert "p of squares" in run("uniform", units=40).lack_of_fit()._repr_html_()
+
+
+def test_a_policy_that_chooses_features_is_tested_among_them():
+    assert 0.0 < run("sparse-trace-ucb:screen=10", units=80).lack_of_fit().p_value <= 1.0
+
+
+def test_estimates_warn_where_both_speak():
+    rng = np.random.default_rng(2)
+    experiment = eq.Experiment(eq.Problem(["quiet", "wild"], 3, budget=400), _Sorting(), seed=1)
+    for _ in range(400):
+        x = np.append(1.0, rng.normal(size=2))
+        experiment.tell(experiment.ask(x).id, float(np.sum(x**2) + 0.5 * rng.normal()))
+    with pytest.warns(FitWarning, match="outcomes are not linear in the features") as caught:
+        estimates = experiment.estimates()
+    assert caught[0].filename == __file__
+    assert "'quiet' short ones" in estimates.complaint
+    assert "TraceGain(chance=0.3)" in estimates.complaint
+    assert f"Warning: {estimates.complaint}" in str(estimates)
+    assert "Warning: outcomes" in estimates._repr_html_()
+
+
+@pytest.mark.parametrize(("curve", "policy"), [(0.0, "trace-gain"), (0.5, "uniform")])
+def test_estimates_do_not_warn_where_one_is_silent(curve, policy):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert run(policy, curve=curve).estimates().complaint is None
+
+
+def test_with_propensities_the_warning_names_the_weighted_estimates():
+    experiment = run("uniform", units=40)
+    fit = LackOfFit((), 1e-9, 1e-9, 1e-9)
+    arms = [_imbalanced(arm) for arm in experiment.balance()]
+    balance = Balance(arms, np.zeros(3), np.ones(3))
+    assert "; or read weighted_estimates()" in complain(balance, fit, weighted=True)
+    assert "in the next experiment" in complain(balance, fit, weighted=False)
+    assert complain(balance, LackOfFit((), 1.0, 1.0, 0.5), weighted=True) is None
+
+
+def _imbalanced(arm):
+    return type(arm)(**{**vars(arm), "length_difference": 0.5, "p_value": 1e-9})
+
+
+class _Sorting(eq.Policy):
+    """The first arm likes contexts that gain little."""
+
+    name = "sorting-for-a-test"
+    looks = True
+
+    @staticmethod
+    def score(arm, trial, settings):
+        return (1.0 + arm.position) * arm.gain + 0.3 * (1.0 - arm.position) * arm.trace / trial.dim
