@@ -318,6 +318,7 @@ fields = {
     "budget": st.integers(1, 5) | st.integers(6, 10**9),
     "coef": st.lists(st.lists(st.floats(-1e300, 1e300), min_size=2, max_size=2), min_size=2, max_size=2),
     "curvature": st.floats(-1e300, 1e300) | tiny,
+    "curved": st.sampled_from(["first", "all"]),
     "heteroscedasticity": tiny,
     "lost": tiny | st.just(math.nextafter(1.0, 0.0)),
     "estimator": st.sampled_from(["pooled", "leave-one-out"]),

@@ -25,13 +25,16 @@ ARMS = ("a", "b", "c")
 NOISE = {"a": 0.2, "b": 1.0, "c": 2.5, "d": 0.6}
 SKEWED = [[2.0, 0.3, 0.0], [0.3, 1.0, -0.2], [0.0, -0.2, 0.5]]
 TOLD = {"oracle": {"noise": (0.2, 1.0, 2.5)}, "static-lasso": {"noise": (0.2, 1.0, 2.5)}}
+TOLD["best-allocation"] = TOLD["oracle"]
 TOLD["sparse-oracle"] = {"noise": (0.2, 1.0, 2.5), "support": (0, 2)}
 POLICIES = (
-    *("b-as", "ch-as", "gafs-max", "gfsp-max", "oracle", "sparse-oracle", "sparse-trace-ucb", "static-lasso"),
+    *("b-as", "best-allocation", "ch-as", "gafs-max", "gfsp-max", "oracle", "sparse-oracle"),
+    *("sparse-trace-ucb", "static-lasso"),
     *("trace-gain", "trace-ucb", "uniform", "uniform-lasso", "var-ucb"),
     *("balancing-walk", "complete", "da-optimal", "efron", "minimisation", "neyman-balanced"),
     *("permuted-blocks", "wei-urn"),
 )
+AR1 = pieces.GaussianContexts(covariance="ar1:0.6")
 
 
 class World:
@@ -290,6 +293,18 @@ ENTRIES = {
     ),
     "trials, one-hot": lambda: trials(
         scenario(contexts=pieces.OneHotContexts(probabilities=(0.5, 0.3, 0.2))), ["trace-ucb"]
+    ),
+    "trials, curved": lambda: trials(
+        scenario(
+            contexts=pieces.SkewedContexts(covariance="ar1:0.6"), intercept=True, curvature=0.3, curved="all"
+        ),
+        ["trace-ucb"],
+    ),
+    "trials, answers": lambda: trials(
+        scenario(
+            noise=[0.05, 0.1, 0.2], intercept=True, contexts=AR1, outcomes=pieces.YesNoOutcomes(effect=0.8)
+        ),
+        ["trace-ucb"],
     ),
     "trials, late": lambda: trials(
         scenario(delay=pieces.Delay(mean=4.0), lost=0.1, moment="learned"), ["trace-ucb", "trace-gain"]

@@ -14,11 +14,16 @@ from hypothesis import strategies as st
 
 import equipoise as eq
 from equipoise.lab.pieces import (
+    BinaryContexts,
+    CountOutcomes,
     Delay,
     DiscreteContexts,
+    DriftingContexts,
     GaussianContexts,
     GaussianNoise,
     OneHotContexts,
+    SiteContexts,
+    SkewedContexts,
     SkewedNoise,
     SparseTruth,
     StudentContexts,
@@ -65,6 +70,17 @@ def contexts(draw, dim):
             st.builds(StudentContexts, covariance=covariance, dof=numbers(2, 50, exclude_min=True)),
             st.builds(DiscreteContexts, covariance=covariance, levels=st.integers(2, 20)),
             st.builds(OneHotContexts, probabilities=st.none() | shares(dim)),
+            st.builds(SkewedContexts, covariance=covariance, shape=numbers(0.01, 50)),
+            st.builds(
+                BinaryContexts, covariance=covariance, share=numbers(0, 1, exclude_min=True, exclude_max=True)
+            ),
+            st.builds(
+                SiteContexts,
+                covariance=covariance,
+                sites=st.integers(1, 50),
+                between=numbers(0, 1, exclude_max=True),
+            ),
+            st.builds(DriftingContexts, covariance=covariance, shift=numbers(0, 3.4)),
         )
     )
 
@@ -94,6 +110,7 @@ def scenarios(draw):
         "coef": matrices(arms, dim),
         "heteroscedasticity": numbers(0, 5),
         "curvature": st.just(0.0) if one_hot else numbers(-2, 2),
+        "curved": st.sampled_from(["first", "all"]),
         "coef_drift": numbers(0, 5),
         "noise_drift": numbers(-3, 3),
         "moment": st.sampled_from(["true", "learned"]) | definite_matrices(dim),
@@ -107,7 +124,7 @@ def scenarios(draw):
         "caps": st.lists(st.none() | st.integers(10**8, 10**9), **per_arm),
     }
     chosen = draw(st.sets(st.sampled_from(sorted(optional))))
-    if chosen & {"coef_drift", "noise_drift"}:
+    if chosen & {"coef_drift", "noise_drift"} or not drawn.steady:
         optional["costs"] = numbers(0.1, 10).map(lambda cost: [cost] * arms)
     return eq.Scenario(
         noise=draw(st.lists(numbers(0, 100), **per_arm)),
@@ -157,6 +174,8 @@ CHANGES = {
     "coef": ((1.0, 0.0), (0.0, 1.0)),
     "heteroscedasticity": 0.1,
     "curvature": 0.1,
+    "curved": "all",
+    "outcomes": CountOutcomes(),
     "coef_drift": 0.1,
     "noise_drift": 0.1,
     "moment": "learned",
@@ -171,6 +190,7 @@ CHANGES = {
     "caps": (30, None),
 }
 PLAIN = eq.GaussianScenario(noise=[0.5, 2.0], dim=2, budget=60, estimator="ridge")
+NEEDS = {"outcomes": {"intercept": True}}
 
 
 def test_every_field_is_in_the_list_above():
@@ -179,8 +199,9 @@ def test_every_field_is_in_the_list_above():
 
 @pytest.mark.parametrize("field", CHANGES)
 def test_every_field_counts(field):
-    changed = PLAIN.replace(**{field: CHANGES[field]})
-    assert changed != PLAIN
+    needed = PLAIN.replace(**NEEDS.get(field, {}))
+    changed = needed.replace(**{field: CHANGES[field]})
+    assert changed != needed
     assert eq.Scenario.from_toml(changed.to_toml()) == changed
     assert field in changed.to_dict()
 
@@ -194,6 +215,11 @@ def test_every_field_counts(field):
         (DiscreteContexts(levels=3), DiscreteContexts(levels=4)),
         (DiscreteContexts(), StudentContexts()),
         (OneHotContexts(), OneHotContexts(probabilities=(0.4, 0.6))),
+        (SkewedContexts(), SkewedContexts(shape=2)),
+        (BinaryContexts(share=0.1), BinaryContexts(share=0.9)),
+        (SiteContexts(sites=3), SiteContexts(sites=4)),
+        (SiteContexts(), SiteContexts(between=0.1)),
+        (DriftingContexts(), DriftingContexts(shift=2)),
     ],
     ids=repr,
 )
@@ -206,7 +232,7 @@ def test_contexts_that_differ(one, other):
 def test_every_kind_of_piece_has_a_name():
     kinds = [kind for table in KINDS.values() for kind in table.values()]
     assert {kind.__name__ for kind in kinds} == {
-        name for name in eq.lab.__all__ if name.endswith(("Contexts", "Noise", "Delay", "Truth"))
+        name for name in eq.lab.__all__ if name.endswith(("Contexts", "Noise", "Delay", "Truth", "Outcomes"))
     }
 
 

@@ -117,10 +117,9 @@ def _print_ranking(board: Leaderboard) -> None:
     table = new_table("", "policy", *numbers, text_columns=2)
     for place, standing in enumerate(board.ranking(), start=1):
         means = map(with_error, (standing.overall, standing.expected, standing.median))
-        counts = ("–", "–")
-        if standing.policy != board.reference:
-            counts = (str(standing.wins), str(standing.below_reference))
-        table.add_row(str(place), standing.policy, *means, *counts)
+        wins = "–" if standing.policy in board.told else str(standing.wins)
+        below = "–" if standing.policy == board.reference else str(standing.below_reference)
+        table.add_row(str(place), standing.policy, *means, wins, below)
     count = len(board.rows)
     title = f"Errors over the oracle's (± standard error): {count} scenarios, {2 * count} contests"
     print_table(table, title=title)

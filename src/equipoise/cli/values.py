@@ -117,6 +117,18 @@ def parse_names(option: str) -> Callable[[str], list[str]]:
     return parse
 
 
+def any_number(option: str, example: str) -> Callable[[str], float]:
+    """Parser of a finite number of either sign."""
+
+    def parse(text: str) -> float:
+        number = _number(text)
+        if not math.isfinite(number):
+            raise InvalidArgument(f"{option} {text} is not a number", hint=f"e.g. {option} {example}")
+        return number
+
+    return parse
+
+
 def positive_number(option: str, example: str) -> Callable[[str], float]:
     """Parser of a number above zero."""
 

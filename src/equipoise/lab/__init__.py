@@ -1,28 +1,35 @@
 """Scenarios and simulated trials, compiled: the same functions that an experiment calls.
 
-============  =================================================================
-``scenario``  the world that trials happen in, as plain data
-``plain``     scenarios as dictionaries and TOML
-``pieces``    what it is made of: contexts, noise, delays, truths, one a file
-``trial``     one trial: draws, the loop over units, the judgement
-``arena``     anything that trials can be run in, a scenario or a table
-``running``   trials by the thousand: threads, clusters, checkpoints, budgets
-``results``   what they found: losses with their errors, and tables of them
-``replay``    trials on the rows of a real table
-``data``      public ratings, fetched, read and cut to complete tables
-============  =================================================================
+===============  =================================================================
+``scenario``     the world that trials happen in, as plain data
+``consistency``  fields of a scenario that cannot be said together
+``plain``        scenarios as dictionaries and TOML
+``pieces``       what it is made of: contexts, noise, outcomes, delays, one a file
+``trial``        one trial: draws, the loop over units, the judgement
+``arena``        anything that trials can be run in, a scenario or a table
+``running``      trials by the thousand: threads, clusters, checkpoints, budgets
+``results``      what they found: losses with their errors, and tables of them
+``replay``       trials on the rows of a real table
+``data``         public ratings, fetched, read and cut to complete tables
+===============  =================================================================
 """
 
 from equipoise.lab.pieces import (
+    BinaryContexts,
+    CountOutcomes,
     Delay,
     DiscreteContexts,
+    DriftingContexts,
     GaussianContexts,
     GaussianNoise,
     OneHotContexts,
+    SiteContexts,
+    SkewedContexts,
     SkewedNoise,
     SparseTruth,
     StudentContexts,
     StudentNoise,
+    YesNoOutcomes,
 )
 from equipoise.lab.results.estimate import Estimate
 from equipoise.lab.results.policy import PolicyResult
@@ -33,8 +40,11 @@ from equipoise.lab.running.simulate import simulate
 from equipoise.lab.scenario import GaussianScenario, Scenario
 
 __all__ = [
+    "BinaryContexts",
+    "CountOutcomes",
     "Delay",
     "DiscreteContexts",
+    "DriftingContexts",
     "Estimate",
     "GaussianContexts",
     "GaussianNoise",
@@ -43,11 +53,14 @@ __all__ = [
     "PolicyResult",
     "Scenario",
     "SimulationResult",
+    "SiteContexts",
+    "SkewedContexts",
     "SkewedNoise",
     "SparseTruth",
     "StudentContexts",
     "StudentNoise",
     "TidyTable",
+    "YesNoOutcomes",
     "predictability",
     "simulate",
 ]

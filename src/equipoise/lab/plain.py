@@ -32,7 +32,7 @@ def scenario_from_dict(kind: type[_Scenario], values: Mapping[str, Any]) -> _Sce
     )
     try:
         arguments = {
-            name: _piece_from_dict(name, value) if name in KINDS else from_plain(value)
+            name: piece_from_dict(name, value) if name in KINDS else from_plain(value)
             for name, value in given.items()
         }
         return kind(**arguments)
@@ -74,7 +74,8 @@ def _piece_to_dict(name: str, piece: Any) -> dict[str, Any]:
     return {"kind": piece.kind} | {part: to_plain(value) for part, value in changed_fields(piece)}
 
 
-def _piece_from_dict(name: str, values: Any) -> Any:
+def piece_from_dict(name: str, values: Any) -> Any:
+    """The piece for a field that plain values describe."""
     if values is None or values == "none":
         return None
     kinds = KINDS[name]

@@ -18,6 +18,7 @@ from equipoise.core.policies.base.policy import Policy
 from equipoise.core.problem.objective import Objective
 from equipoise.core.problem.problem import Problem
 from equipoise.errors import EquipoiseError, InvalidArgument, InvalidScenario
+from equipoise.lab.consistency import check_together
 from equipoise.lab.pieces import (
     KINDS,
     Contexts,
@@ -26,9 +27,10 @@ from equipoise.lab.pieces import (
     GaussianNoise,
     Noise,
     OneHotContexts,
+    Outcomes,
     Truth,
 )
-from equipoise.lab.pieces.covariance import CorrelatedContexts, Covariance
+from equipoise.lab.pieces.contexts.correlated import CorrelatedContexts, Covariance
 from equipoise.lab.pieces.numbers import Rows, as_count, as_counts, as_number, as_numbers, as_rows
 
 if TYPE_CHECKING:
@@ -63,14 +65,21 @@ class Scenario:
         A piece to draw them from instead, such as :class:`~equipoise.SparseTruth`.
     heteroscedasticity
         h ≥ 0: the noise variance grows with the first varying feature, as 1 + h·x².
-    curvature
-        Size of a quadratic term in the truth; errors are against the best linear fit.
+    curvature, curved
+        Size of a quadratic term in the truth that all arms share: c·(x²/E[x²] − 1) of the first varying
+        feature, or with ``curved="all"`` of all of them, summed and divided by their number's root. Errors
+        and coverage are against the population's best linear fit: ``coef``, and for skewed contexts what
+        the squares add to its slopes.
     coef_drift
         Length by which every arm's coefficients move during the trial; errors are against the end.
     noise_drift
         g: the noise variance changes as exp(g·(t/n − ½)). Both drifts need arms that cost the same.
     moment
         What the policy is told about Σ: ``"true"``, ``"learned"`` (nothing) or rows of numbers.
+    outcomes
+        :class:`~equipoise.YesNoOutcomes` or :class:`~equipoise.CountOutcomes`; None are real numbers. Arms
+        then have the rates that go with their noise, ``coef`` counts as a direction, and the truth is the
+        best linear fit. They need Gaussian contexts, an intercept and noise of nobody else's making.
     delay
         When outcomes arrive; None: at once.
     lost
@@ -98,9 +107,11 @@ class Scenario:
     truth: Truth | None = None
     heteroscedasticity: float = 0.0
     curvature: float = 0.0
+    curved: str = "first"
     coef_drift: float = 0.0
     noise_drift: float = 0.0
     moment: str | Rows = "true"
+    outcomes: Outcomes | None = None
     delay: Delays | None = None
     lost: float = 0.0
     estimator: str = DEFAULT
@@ -128,15 +139,7 @@ class Scenario:
             self._check_truth(self.truth)
         if self.moment is None or (isinstance(self.moment, str) and self.moment not in ("true", "learned")):
             raise InvalidScenario(f"moment={self.moment!r}", hint="use 'true', 'learned' or a matrix")
-        if len(set(self.costs or ())) > 1 and (self.coef_drift or self.noise_drift):
-            # n, and with it the age t/n of a unit, would depend on what the policy buys.
-            raise InvalidScenario(
-                "coef_drift and noise_drift need arms that cost the same: otherwise it is not known "
-                "beforehand when the trial ends",
-                hint="leave the drift out, or give all arms one cost",
-            )
-        if self.curvature and not self.contexts.symmetric:
-            raise InvalidScenario("a quadratic truth needs contexts that are symmetric around zero")
+        check_together(self)
         try:
             if self._told.moment is None or self.moment != "true":
                 self._problem("true")
@@ -244,7 +247,7 @@ class Scenario:
     def _check_pieces(self) -> None:
         for name, kinds in KINDS.items():
             value = getattr(self, name)
-            optional = name in ("delay", "truth")
+            optional = name in ("delay", "outcomes", "truth")
             if not (optional and value is None) and not isinstance(value, tuple(kinds.values())):
                 raise InvalidScenario(
                     f"{name}={value!r} is not a piece for it",
@@ -268,7 +271,7 @@ class Scenario:
         object.__setattr__(self, "noise", as_numbers("noise", self.noise))
         if not self.noise or not all(0.0 <= value < math.inf for value in self.noise):
             raise InvalidScenario(f"noise={list(self.noise)} is not a list of variances of at least 0")
-        object.__setattr__(self, "dim", as_count("dim", self.dim, least=1 + self.intercept))
+        object.__setattr__(self, "dim", as_count("dim", self.dim, least=1))
         # Without costs the budget is a number of units.
         if self.costs is None or isinstance(self.budget, int | np.integer):
             object.__setattr__(self, "budget", as_count("budget", self.budget, least=1))

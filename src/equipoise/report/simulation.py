@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from equipoise.core.policies import Oracle
+from equipoise.core.policies import BestAllocation, Oracle
 from equipoise.extras import is_installed
 from equipoise.lab.arena import Setting
 from equipoise.lab.results.estimate import Estimate, mean_estimate
@@ -55,7 +55,7 @@ def simulation_report(
     )
 
 
-def optimal_units(result: SimulationResult) -> Sequence[int] | None:
+def optimal_units(result: SimulationResult, policy: type[Oracle] = Oracle) -> Sequence[int] | None:
     """k* as the oracle pulls, or None where the budget does not pay for d + 1 units of every arm."""
     problem = result.scenario.problem()
     if result.features < problem.dim:
@@ -63,7 +63,7 @@ def optimal_units(result: SimulationResult) -> Sequence[int] | None:
         problem = problem.on_columns(np.arange(result.features))
     if not problem.pays_for_start:
         return None
-    counts: list[int] = Oracle(noise=result.scenario.noise).settings(problem).astype(int).tolist()
+    counts: list[int] = policy(noise=result.scenario.noise).settings(problem).astype(int).tolist()
     return counts
 
 
@@ -144,15 +144,22 @@ def difference_blocks(result: SimulationResult) -> list[Block]:
 
 def pull_blocks(result: SimulationResult) -> list[Block]:
     """Mean units of every arm."""
-    scenario, optimal = result.scenario, optimal_units(result)
+    scenario, optimal, best = result.scenario, optimal_units(result), optimal_units(result, BestAllocation)
     pulls = [policy.pulls() for policy in result.policies.values()]
-    columns = ["arm", "noise σ²", *(["optimal"] if optimal else []), *result.policies]
+    splits = {} if optimal is None else {"optimal": optimal}
+    if best is not None and best != optimal:
+        splits["best"] = best
+    columns = ["arm", "noise σ²", *splits, *result.policies]
     rows = []
     for i, arm in enumerate(scenario.arms[:_MOST_ARMS]):
-        known = [str(optimal[i])] if optimal else []
+        known = [str(split[i]) for split in splits.values()]
         rows.append([arm, f"{scenario.noise[i]:.4g}", *known, *(with_error(units[i]) for units in pulls)])
     more = len(scenario.arms) - len(rows)
-    text = "Mean number of units of every arm" + ("; optimal is the best static split." if optimal else ".")
+    text = "Mean number of units of every arm" + (
+        "; optimal is the static split of Prop. 1." if optimal else "."
+    )
+    if "best" in splits:
+        text += " Best is the one with the smallest loss in whole units, for Gaussian contexts."
     if more:
         text += f" {more} further arms are not shown."
     blocks: list[Block] = [Text(text), Table(columns, rows)]

@@ -16,7 +16,7 @@ from equipoise.errors import InvalidMoment
 
 PACKAGE = Path(eq.__file__).parent
 LAB = (
-    *("scenario.py", "arena.py", "trial/*.py", "pieces/*.py"),
+    *("scenario.py", "arena.py", "trial/*.py", "pieces/**/*.py"),
     *(f"replay/{name}.py" for name in ("trials", "rows", "fit", "arena", "scenario")),
 )
 # Files whose numbers people read and nothing goes on from.

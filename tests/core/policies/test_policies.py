@@ -22,6 +22,7 @@ UNEQUAL = [0.01, 0.02, 0.75, 1, 2, 2, 3]
 SPECS = [
     "uniform",
     "oracle:noise=1.0,1.0,4.0",
+    "best-allocation:noise=1.0,1.0,4.0",
     "trace-ucb",
     "trace-ucb:width=0",
     "trace-ucb:width=0.3",

@@ -53,6 +53,36 @@ def test_allocation_is_the_best_split(objective, weights):
     assert np.all(np.abs(rounded - chosen) <= 1)
 
 
+def test_the_best_allocation_leaves_no_arm_without_a_finite_loss():
+    # Twenty quiet arms: largest remainders give each d + 1 units, where dσ²/(k−d−1) is infinite.
+    noise = [1e-6] * 20 + [1000.0]
+    terms = {"noise": noise, "dim": 3, "budget": 150}
+    assert math.isinf(theory.static_loss(noise, theory.optimal_allocation(**terms), 3))
+    chosen = theory.best_allocation(**terms)
+    assert chosen.tolist() == [5] * 20 + [50]
+    # With less than d + 2 units an arm some loss is infinite whatever is done.
+    assert sorted(theory.best_allocation(**terms | {"budget": 90})) == [4] * 15 + [5] * 6
+
+
+@pytest.mark.parametrize("objective", ["max", "mean", 3.0])
+def test_the_best_allocation_with_limits_is_the_best_of_all(objective):
+    noise, dim, budget, floors, caps = [0.2, 1.0, 4.0], 2, 30, [0, 9, 0], [30, 30, 14]
+    terms = {"noise": noise, "dim": dim, "budget": budget, "objective": objective}
+    allowed = [
+        (i, j, budget - i - j) for i in range(3, 31) for j in range(9, 31) if 3 <= budget - i - j <= 14
+    ]
+    best = min(theory.static_loss(noise, counts, dim, objective) for counts in allowed)
+    chosen = theory.best_allocation(**terms, floors=floors, caps=caps)
+    assert tuple(chosen) in allowed
+    assert theory.static_loss(noise, chosen, dim, objective) == pytest.approx(best, rel=1e-12)
+
+
+def test_ties_of_the_best_allocation_go_where_one_says():
+    terms = {"noise": [1.0, 1.0, 1.0], "dim": 2, "budget": 20}
+    assert theory.best_allocation(**terms).tolist() == [7, 7, 6]
+    assert theory.best_allocation(**terms, tie_break=[2, 1, 0]).tolist() == [6, 7, 7]
+
+
 def test_the_bounds_of_proposition_1():
     for budget in (154, 200, 5_000):
         lower, upper = theory.optimal_loss_bounds(UNEQUAL, 10, budget)

@@ -8,7 +8,15 @@ import numpy as np
 import pytest
 
 import equipoise as eq
-from equipoise.lab import Delay, OneHotContexts, SkewedNoise, SparseTruth, StudentContexts, StudentNoise
+from equipoise.lab import (
+    CountOutcomes,
+    Delay,
+    OneHotContexts,
+    SkewedNoise,
+    SparseTruth,
+    StudentContexts,
+    StudentNoise,
+)
 from equipoise.lab.running import simulate as module
 
 outline = module.outline
@@ -26,6 +34,8 @@ OTHERS = {
     "truth": SparseTruth(features=2),
     "heteroscedasticity": 1.0,
     "curvature": 0.5,
+    "curved": "all",
+    "outcomes": CountOutcomes(),
     "coef_drift": 1.0,
     "noise_drift": 1.0,
     "moment": "learned",
@@ -55,8 +65,9 @@ def test_every_field_is_tried():
 
 @pytest.mark.parametrize("field", [name for name, value in OTHERS.items() if value is not None])
 def test_every_field_of_a_scenario_counts(field):
-    changed = SCENARIO.replace(**{field: OTHERS[field]})
-    assert outline(changed.to_dict()) != outline(SCENARIO.to_dict())
+    needed = SCENARIO.replace(intercept=True) if field == "outcomes" else SCENARIO
+    changed = needed.replace(**{field: OTHERS[field]})
+    assert outline(changed.to_dict()) != outline(needed.to_dict())
 
 
 def test_pieces_count():

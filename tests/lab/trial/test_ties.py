@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from single_trials import SimulatedTrials
+from single_trials import ReplayedTrials, SimulatedTrials
 
 import equipoise as eq
 from equipoise.core.choice.ties import tie_order
+from equipoise.lab.replay.arena import new_arena
 
 UNEQUAL = (0.01, 0.02, 0.75, 1.0, 2.0, 2.0, 3.0)
 
@@ -46,6 +47,23 @@ def test_a_trial_s_order_does_not_depend_on_those_before():
         expected = tie_order(scenario.arms, 5, trial)
         np.testing.assert_array_equal(bench.state.arms["order"], expected)
         np.testing.assert_array_equal(bench.state.rows["arm"][:7], np.argsort(expected))
+
+
+def test_replays_draw_the_order_anew_for_every_trial():
+    rng = np.random.default_rng(2)
+    table = eq.as_table(rng.normal(size=(60, 5)), contexts=[0, 1], targets=[2, 3, 4])
+    arena = new_arena(table, 20, moment="table", center="intercept", estimator="ridge")
+    bench = ReplayedTrials(arena, eq.Uniform(), seed=5)
+    orders = []
+    for trial in (4, 0, 9, 4):
+        bench.run(trial)
+        orders.append(bench.state.arms["order"].tolist())
+        assert orders[-1] == tie_order(arena.arms, 5, trial).tolist()
+    assert len({tuple(order) for order in orders}) > 1
+    # Twenty units are two more than six for each of three arms: each is left out in a third of the trials,
+    # here 5 standard errors: fails by chance less than once in 10⁵ seeds.
+    counts = eq.replay(table, ["uniform"], budget=20, trials=900, seed=1)["uniform"].ledger.counts
+    assert np.all(np.abs(np.mean(counts == 6, axis=0) - 1 / 3) < 5 * np.sqrt(2 / 9 / 900))
 
 
 def test_policies_share_the_order_of_a_trial():

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from equipoise.lab.scenario import Scenario
 
 _NEEDED = ("noise", "dim", "budget")
-_FIELDS = ("moment", "lost", "objective", "weights", "costs", "floors", "caps", "estimator", "ridge")
+_FIELDS = (
+    *("intercept", "curvature", "curved", "moment", "lost", "objective", "weights"),
+    *("costs", "floors", "caps", "estimator", "ridge"),
+)
 _COVARIANCE_HINT = "type identity, ar1:RHO, or a file that numpy.save wrote"
 
 
@@ -92,20 +95,22 @@ def _checked(scenario: Scenario, given: Mapping[str, Any]) -> Scenario:
 def _override(scenario: Scenario, given: Mapping[str, Any]) -> Scenario:
     """The scenario with what was typed in place of what it says."""
     from equipoise.lab.pieces import Delay, StudentNoise
-    from equipoise.lab.pieces.covariance import CorrelatedContexts
+    from equipoise.lab.pieces.contexts.correlated import CorrelatedContexts
 
     changes = {name: given[name] for name in (*_NEEDED, *_FIELDS) if name in given}
     if "estimator" in given:
         changes.setdefault("ridge", None)  # the λ in a file belongs to the estimator in that file
+    for name in ("contexts", "outcomes"):
+        if name in given:
+            changes[name] = _piece(name, given[name])
     if "covariance" in given:
-        if not isinstance(scenario.contexts, CorrelatedContexts):
+        contexts = changes.get("contexts", scenario.contexts)
+        if not isinstance(contexts, CorrelatedContexts):
             raise InvalidArgument(
-                f"--covariance does not go with contexts of kind {scenario.contexts.kind!r}",
-                hint="leave it out, or change the contexts in the scenario's file",
+                f"--covariance does not go with contexts of kind {contexts.kind!r}",
+                hint="leave it out, or change the contexts",
             )
-        changes["contexts"] = dataclasses.replace(
-            scenario.contexts, covariance=_covariance(given["covariance"])
-        )
+        changes["contexts"] = dataclasses.replace(contexts, covariance=_covariance(given["covariance"]))
     if "student_noise" in given:
         changes["noise_shape"] = StudentNoise(dof=given["student_noise"])
     if "sparsity" in given or "overlap" in given:
@@ -113,6 +118,24 @@ def _override(scenario: Scenario, given: Mapping[str, Any]) -> Scenario:
     if "delay" in given:
         changes["delay"] = Delay(mean=given["delay"]) if given["delay"] > 0.0 else None
     return scenario.replace(**changes)
+
+
+def _piece(field: str, text: str) -> Any:
+    """A piece as it is typed: KIND[:key=value[:key=value…]], as policies are."""
+    from equipoise.core.policies.base.arguments import parse_argument
+    from equipoise.lab.plain import piece_from_dict
+
+    kind, *pairs = text.split(":")
+    values: dict[str, Any] = {"kind": kind}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals or not value or key in values:
+            raise InvalidArgument(
+                f"{pair!r} in --{field} {text} is not one more key=value",
+                hint="e.g. --contexts binary:share=0.05, --outcomes yes-no:effect=0.5",
+            )
+        values[key] = parse_argument(value)
+    return piece_from_dict(field, values)
 
 
 def _truth(scenario: Scenario, given: Mapping[str, Any]) -> Any:

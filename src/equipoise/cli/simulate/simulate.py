@@ -29,6 +29,7 @@ from equipoise.cli.options import (
 from equipoise.cli.progress import trials_bar
 from equipoise.cli.terminal import print_json
 from equipoise.cli.values import (
+    any_number,
     number_between,
     parse_caps,
     parse_costs,
@@ -62,6 +63,12 @@ _MOST_FEATURES = 10_000
     metavar="identity|ar1:RHO|FILE.npy",
     help="Covariance of the contexts; ar1:0.8 has 0.8^|i-j| at i, j.  [default: identity]",
 )
+@click.option(
+    "--contexts",
+    metavar="KIND[:key=value…]",
+    help="Where contexts come from, e.g. binary:share=0.05.  [default: gaussian]",
+)
+@click.option("--intercept/--no-intercept", default=None, help="Whether the first feature is the constant 1.")
 @policies_option(f"See 'equipoise policies'; may be repeated.  [default: {', '.join(POLICIES)}]")
 @import_option
 @trials_option(TRIALS, "Trials.")
@@ -70,6 +77,17 @@ _MOST_FEATURES = 10_000
 @path_option("--scenario", "FILE.toml", "The scenario; options for single fields take precedence.")
 @path_option("--save-scenario", "FILE.toml", "Write the scenario down.")
 @value_option("--student-noise", positive_number("--student-noise", "4"), "DOF", "Student t noise.")
+@click.option(
+    "--outcomes",
+    metavar="yes-no|counts[:effect=E]",
+    help="Outcomes that are no real numbers, at rates that go with --noise; needs --intercept.",
+)
+@value_option(
+    "--curvature", any_number("--curvature", "0.3"), "C", "Size of a quadratic term that all arms share."
+)
+@click.option(
+    "--curved", type=click.Choice(["first", "all"]), help="Features that bend the truth.  [default: first]"
+)
 @click.option(
     "--moment",
     type=click.Choice(["true", "learned"]),

@@ -17,8 +17,8 @@ import numpy.typing as npt
 from equipoise.core.arms.state import State
 from equipoise.core.arrays import Matrix, Vector
 from equipoise.core.choice.eligible import restrict
-from equipoise.core.choice.leverage import look, look_at
 from equipoise.core.choice.highest_score import withhold
+from equipoise.core.choice.leverage import look, look_at
 from equipoise.core.choice.scoring import call_score
 from equipoise.core.jit.decorators import compiled
 

@@ -3,6 +3,7 @@
 ====================  =======================================================================
 ``uniform``           round robin, the baseline that learns nothing
 ``oracle``            the optimal static allocation; knows the noise (Prop. 1)
+``best_allocation``   the same for the finite-sample loss, in whole units
 ``var_ucb``           a noise bound, blind to the contexts (Remark 2)
 ``trace_ucb``         the arm whose error bound is largest (Algorithm 1)
 ``trace_gain``        the arm that learns most from the context at hand; ours
@@ -19,6 +20,7 @@
 """
 
 from equipoise.core.policies.b_as import BAS
+from equipoise.core.policies.best_allocation import BestAllocation
 from equipoise.core.policies.ch_as import CHAS
 from equipoise.core.policies.designs import (
     BalancingWalk,
@@ -45,6 +47,7 @@ __all__ = [
     "BAS",
     "CHAS",
     "BalancingWalk",
+    "BestAllocation",
     "Complete",
     "DAOptimal",
     "Efron",

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 
 from equipoise.core.arrays import Vector
 from equipoise.core.policies.base.policy import Policy, register
 from equipoise.core.problem.problem import Problem
-from equipoise.core.theory.static import checked_noise, optimal_allocation, optimal_shares
+from equipoise.core.theory.static import Counts, checked_noise, optimal_allocation, optimal_shares
 from equipoise.errors import InvalidArgument, InvalidPolicy
 
 
@@ -33,6 +33,10 @@ class Oracle(Policy):
     noise: tuple[float, ...] | None = None
 
     forced_start = False
+    allocation: ClassVar[Callable[..., Counts]] = staticmethod(optimal_allocation)
+    """Whole units of every arm."""
+
+    __fingerprint__ = (*Policy.__fingerprint__, "allocation")
     contrasts = {"noise": ({"noise": (1.0, 1.0, 4.0)}, {"noise": (4.0, 1.0, 1.0)})}
 
     def __post_init__(self) -> None:
@@ -41,19 +45,21 @@ class Oracle(Policy):
             object.__setattr__(self, "noise", _variances(self.noise))
 
     def settings(self, problem: Problem) -> Vector:
+        name = type(self).name
         if self.noise is None:
             raise InvalidPolicy(
-                "the oracle must be told the noise variances", hint="e.g. Oracle(noise=(1.0, 2.0, 0.5))"
+                f"the {name} must be told the noise variances",
+                hint=f"e.g. {type(self).__name__}(noise=(1.0, 2.0, 0.5))",
             )
         if len(self.noise) != len(problem.arms):
             raise InvalidPolicy(
-                f"the oracle was told {len(self.noise)} noise variances for {len(problem.arms)} arms"
+                f"the {name} was told {len(self.noise)} noise variances for {len(problem.arms)} arms"
             )
         if not problem.pays_for_start:
             # Too little for Prop. 1: units in proportion to need, as without contexts.
             shares = optimal_shares(self.noise, problem.objective, problem.weights, problem.costs)
             return shares * problem.budget
-        targets = optimal_allocation(
+        targets = type(self).allocation(
             noise=self.noise,
             dim=problem.dim,
             budget=problem.budget,
@@ -68,10 +74,10 @@ class Oracle(Policy):
         return targets.astype(float)
 
     def reordered(self, order: Sequence[int]) -> Oracle:
-        return self if self.noise is None else Oracle(noise=tuple(self.noise[i] for i in order))
+        return self if self.noise is None else replace(self, noise=tuple(self.noise[i] for i in order))
 
     def informed(self, noise: Sequence[float]) -> Oracle:
-        return Oracle(noise=tuple(noise)) if self.noise is None else self
+        return replace(self, noise=tuple(noise)) if self.noise is None else self
 
     @staticmethod
     def score(arm: Any, trial: Any, settings: Vector) -> float:

@@ -182,21 +182,38 @@ def best_allocation(
     objective: Objective = "max",
     weights: npt.ArrayLike = 1.0,
     costs: npt.ArrayLike = 1.0,
+    floors: npt.ArrayLike = 0.0,
+    caps: npt.ArrayLike = np.inf,
+    tie_break: npt.ArrayLike | None = None,
 ) -> Counts:
-    """The split into whole units with the smallest static loss.
+    """The split into whole units with the smallest static loss; limits and ties as above.
 
     Largest remainders can leave a mild arm at d+1 units, where its expected error is infinite; here
-    the last units go, one by one, where the loss falls most for its cost.
+    all that have noise get one more, if the budget pays for it, and the last units go, one by one, where the
+    loss falls most for its cost.
 
     >>> best_allocation(noise=[0.01, 3.0], dim=2, budget=30).tolist()
     [4, 26]
     """
-    ideal = ideal_allocation(
-        noise=noise, dim=dim, budget=budget, objective=objective, weights=weights, costs=costs
-    )
-    counts: Counts = np.maximum(np.floor(ideal) - _UNROUNDED, dim + 1).astype(np.int64)
-    prices = _checked_costs(costs, len(counts))
     needs = dim * checked_noise(noise) * np.asarray(weights, float)
+    prices = _checked_costs(costs, len(needs))
+    most = np.broadcast_to(np.asarray(caps, float), needs.shape)
+    least = np.maximum(np.broadcast_to(np.asarray(floors, float), needs.shape), dim + 1)
+    finite = np.minimum(np.maximum(least, np.where(needs > 0.0, dim + 2, dim + 1)), most)
+    if covers(budget, exact_sum(prices * finite)):
+        least = finite
+    ideal = ideal_allocation(
+        noise=noise,
+        dim=dim,
+        budget=budget,
+        objective=objective,
+        weights=weights,
+        costs=costs,
+        floors=least,
+        caps=caps,
+    )
+    counts: Counts = np.maximum(np.floor(ideal) - _UNROUNDED, least).astype(np.int64)
+    priority = np.arange(len(counts)) if tie_break is None else np.asarray(tie_break)
     discounts = cost_discounts(prices, objective)
     order = norm_order(objective)
 
@@ -212,17 +229,17 @@ def best_allocation(
         fall = 1.0 if math.isinf(order) else power(1.0 - power(spare / (spare + 1.0), order), 1.0 / order)
         return now * fall * float(discounts[i])
 
-    queue = [(-urgency(i), i) for i in range(len(counts))]
+    queue = [(-urgency(i), int(priority[i]), i) for i in range(len(counts))]
     heapq.heapify(queue)
     left = budget - exact_sum(prices * counts)
     while queue:
-        _, i = queue[0]
-        if left < prices[i] * (1.0 - ROUNDING):
+        i = queue[0][2]
+        if left < prices[i] * (1.0 - ROUNDING) or counts[i] >= most[i]:
             heapq.heappop(queue)
             continue
         counts[i] += 1
         left -= float(prices[i])
-        heapq.heapreplace(queue, (-urgency(i), i))
+        heapq.heapreplace(queue, (-urgency(i), int(priority[i]), i))
     return counts
 
 

@@ -10,7 +10,7 @@ Draws are functions of seed, trial and place alone, so that trial 17 is the same
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -46,8 +46,8 @@ class Piece(ABC):
 class Contexts(Piece):
     """Where contexts come from."""
 
-    symmetric: ClassVar[bool] = True
-    """Whether x and −x are equally likely."""
+    steady: ClassVar[bool] = True
+    """Whether units that come early and late are alike; else contexts depend on the number of units."""
 
     @abstractmethod
     def covariance_matrix(self, dim: int) -> Matrix:
@@ -57,6 +57,11 @@ class Contexts(Piece):
     def mixes(self) -> bool:
         """Whether ``fill`` leaves uncorrelated features of variance 1, for the covariance to mix."""
         return True
+
+    @property
+    def skewness(self) -> float:
+        """E[z³] of features before they are mixed, if independent; 0 where x and −x are alike."""
+        return 0.0
 
     @abstractmethod
     def fill(self, contexts: Block, first: int, seed: int, trial: int) -> None:
@@ -80,6 +85,21 @@ class Delays(Piece):
     @abstractmethod
     def fill(self, delays: npt.NDArray[np.int64], seed: int, trial: int) -> None:
         """Write [trials, units]: units that are asked for before the outcome arrives."""
+
+
+class Outcomes(Piece):
+    """Outcomes that are no real numbers: what is asked of them is the best linear fit."""
+
+    code: ClassVar[int]
+    """What compiled trials know the link by; see :mod:`equipoise.lab.pieces.outcomes.links`."""
+
+    @abstractmethod
+    def curves(self, noise: Sequence[float]) -> Matrix:
+        """[arms, 4] level and effect of every arm's predictor, mean and slope of its best linear fit."""
+
+    @abstractmethod
+    def fill(self, shocks: Block, seed: int, trial: int) -> None:
+        """Write [trials, arms, pulls] that are uniform on (0, 1)."""
 
 
 class Truth(Piece):

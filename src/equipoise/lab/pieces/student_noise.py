@@ -9,9 +9,9 @@ from typing import ClassVar
 from equipoise.core.draws.streams import NOISE, SHAPE, Stream, fill_normals, new_stream, start
 from equipoise.core.jit.decorators import compiled
 from equipoise.errors import InvalidScenario
+from equipoise.lab.pieces.contexts.student import student_scale
 from equipoise.lab.pieces.numbers import as_number
 from equipoise.lab.pieces.piece import Block, Noise, piece
-from equipoise.lab.pieces.student_contexts import student_scale
 
 
 @piece("noise_shape")

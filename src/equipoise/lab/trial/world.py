@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from equipoise.core.arithmetic.exponential import exp
-from equipoise.core.arithmetic.linear import root_of
+from equipoise.core.arithmetic.linear import root_of, solve_upper
+from equipoise.core.arithmetic.sums import exact_sum
 from equipoise.core.arrays import Counts, Matrix, Vector
 from equipoise.core.draws.streams import (
     BLOCK,
@@ -24,8 +25,9 @@ from equipoise.core.draws.streams import (
     start,
     uniform,
 )
-from equipoise.core.jit.decorators import compiled, inlined
-from equipoise.core.jit.handles import handled
+from equipoise.core.jit.decorators import compiled, inlined, only_where
+from equipoise.core.jit.handles import Handle, handled
+from equipoise.lab.pieces.outcomes.links import outcome_of, rate_of
 from equipoise.lab.pieces.piece import Block
 
 if TYPE_CHECKING:
@@ -40,6 +42,7 @@ SETTING = np.dtype(
         ("units", "i8"),
         ("intercept", "i8"),
         ("late", "i8"),  # whether outcomes may come late or never
+        ("link", "i8"),  # of outcomes that are no real numbers
         ("heteroscedasticity", "f8"),
         ("curvature", "f8"),
         ("coef_drift", "f8"),
@@ -72,6 +75,9 @@ class World(NamedTuple):
     contexts: Block  # [block, n, d]
     coefs: Block  # [block, m, d] the truth
     drifts: Block  # [block, m, d] how far it moves during the trial; empty without drift
+    squares: Matrix  # [3, d] weights and means of features' squares, slopes of the best linear fit to them
+    curves: Matrix  # [m, 4] of outcomes that are no real numbers, see links.py; [0] of others
+    outcome: Vector  # [2] what is predicted for the unit at hand, and its noise
     shocks: Block  # [block, m, n] noise of unit variance; empty where it is normal, and drawn when needed
     normals: Matrix  # [m, 4] some of each arm's normal noise
     at_hand: Counts  # [m, 2] of which trial that is, and which block of its pulls
@@ -90,7 +96,8 @@ class Draws:
         covariance = scenario.contexts.covariance_matrix(varying)
         mixes = scenario.contexts.mixes and not np.array_equal(covariance, np.eye(varying))
         self._root = root_of(covariance) if mixes else None
-        self.world = _new_world(scenario, seed, float(covariance[0, 0]))
+        self.world = _new_world(scenario, seed, covariance, self._root)
+        self._slopes = self.world.squares[2] if np.any(self.world.squares[2]) else None
 
     @property
     def block(self) -> int:
@@ -108,9 +115,16 @@ class Draws:
             scenario.truth.fill(coefs, seed, first)
         elif scenario.coef is None:
             _draw_normal_truth(coefs, seed, first)
+        else:
+            coefs[:] = scenario.coef
+        if self._slopes is not None:
+            coefs += self._slopes
         if scenario.coef_drift > 0.0:
             _draw_drifts(world.drifts[:count], seed, first, scenario.coef_drift)
-        if scenario.noise_shape.at_hand:
+        if scenario.outcomes is not None:
+            _fit_truth(coefs, self._root if self._root is not None else np.zeros((0, 0)), world.curves)
+            scenario.outcomes.fill(world.shocks[:count], seed, first)
+        elif scenario.noise_shape.at_hand:
             scenario.noise_shape.fill(world.shocks[:count], seed, first)
         if world.setting["late"][0]:
             delays = world.delays[:count]
@@ -121,25 +135,28 @@ class Draws:
                 _draw_losses(world.stream, delays, seed, first, scenario.lost)
 
 
-def _new_world(scenario: Scenario, seed: int, feature_variance: float) -> World:
+def _new_world(scenario: Scenario, seed: int, covariance: Matrix, root: Matrix | None) -> World:
     m, units, dim = len(scenario.noise), scenario.units, scenario.dim
     block = max(1, min(64, _BLOCK_BYTES // (8 * units * dim)))
     late = scenario.delay is not None or scenario.lost > 0.0
+    linked = scenario.outcomes
     setting = np.zeros(1, SETTING)
     setting["seed"], setting["units"], setting["late"] = seed, units, late
-    setting["feature_variance"] = feature_variance
+    setting["link"] = 0 if linked is None else linked.code
+    setting["feature_variance"] = covariance[0, 0] if len(covariance) else 1.0
     for name in ("intercept", "heteroscedasticity", "curvature", "coef_drift", "noise_drift"):
         setting[name] = getattr(scenario, name)
-    coefs = np.zeros((block, m, dim))
-    if scenario.coef is not None:
-        coefs[:] = scenario.coef
+    at_hand = linked is not None or scenario.noise_shape.at_hand
     return World(
         setting=setting,
-        deviations=np.sqrt(scenario.noise),
+        deviations=np.sqrt(scenario.noise) if linked is None else np.ones(m),
         contexts=np.ones((block, units, dim)),  # the intercept stays
-        coefs=coefs,
+        coefs=np.zeros((block, m, dim)),
         drifts=np.zeros((block, m, dim) if scenario.coef_drift > 0.0 else (0, 0, 0)),
-        shocks=np.zeros((block, m, units) if scenario.noise_shape.at_hand else (0, 0, 0)),
+        squares=_squares(scenario, covariance, root),
+        curves=np.zeros(0) if linked is None else linked.curves(scenario.noise),
+        outcome=np.zeros(2),
+        shocks=np.zeros((block, m, units) if at_hand else (0, 0, 0)),
         normals=np.zeros((m, BLOCK)),
         at_hand=np.full((m, 2), -1),
         delays=np.zeros((block, units) if late else 0, np.int64),
@@ -147,6 +164,31 @@ def _new_world(scenario: Scenario, seed: int, feature_variance: float) -> World:
         pulls=np.zeros(m, np.int64),
         stream=new_stream(),
     )
+
+
+def _squares(scenario: Scenario, covariance: Matrix, root: Matrix | None) -> Matrix:
+    """Weights and means of the squares in a quadratic truth, and the slopes of the best linear fit to it.
+
+    With x = Lz and independent z of skewness s, E[x·q] = L·h for q = c·Σⱼ wⱼ(xⱼ²/vⱼ − 1) and
+    hₖ = c·s·Σⱼ (wⱼ/vⱼ)·Lⱼₖ². Its slopes Σ⁻¹Lh solve Lᵀδ = h.
+    """
+    first, varying = int(scenario.intercept), len(covariance)
+    squares = np.zeros((3, scenario.dim))
+    squares[1] = 1.0
+    if scenario.curvature == 0.0:
+        return squares
+    squares[1, first:] = np.diag(covariance)
+    if scenario.curved == "all":
+        squares[0, first:] = 1.0 / np.sqrt(varying)
+    else:
+        squares[0, first] = 1.0
+    size = scenario.curvature * scenario.contexts.skewness
+    if size != 0.0:
+        lower = np.eye(varying) if root is None else root
+        shares = squares[0, first:] / squares[1, first:]
+        along = np.array([exact_sum(shares * lower[:, k] * lower[:, k]) for k in range(varying)])
+        squares[2, first:] = solve_upper(np.ascontiguousarray(lower.T), size * along)
+    return squares
 
 
 @inlined
@@ -180,7 +222,8 @@ def draw_outcome(world: World, t: int, i: int) -> float:
         square = feature * feature / setting.feature_variance
         strength = setting.heteroscedasticity
         shock *= np.sqrt((1.0 + strength * square) / (1.0 + strength))
-        y += setting.curvature * (square - 1.0)
+        if setting.curvature != 0.0:
+            y += _bend(world, context)
     if setting.coef_drift > 0.0 or setting.noise_drift != 0.0:
         # The truth at the end of the trial is the one that counts.
         age = (t + 1.0) / setting.units
@@ -188,7 +231,37 @@ def draw_outcome(world: World, t: int, i: int) -> float:
         if setting.coef_drift > 0.0:
             for c in range(context.shape[0]):
                 y += (age - 1.0) * world.drifts[clock.place, i, c] * context[c]
-    return y + world.deviations[i] * shock
+    world.outcome[0], world.outcome[1] = y, world.deviations[i] * shock
+    _answer(world, i)
+    return world.outcome[0] + world.outcome[1]
+
+
+@compiled
+def _bend(world: World, context: Vector) -> float:
+    """The quadratic term, less the best linear fit to it, which the coefficients have."""
+    squares, bend, fit = world.squares, 0.0, 0.0
+    for c in range(context.shape[0]):
+        bend += squares[0, c] * (context[c] * context[c] / squares[1, c] - 1.0)
+        fit += squares[2, c] * context[c]
+    return world.setting[0].curvature * bend - fit
+
+
+def _is_linked(world: Handle) -> bool:
+    """Whether worlds of this type have outcomes that are no real numbers."""
+    return bool(world.field("curves").ndim == 2)
+
+
+@only_where(_is_linked)
+@compiled
+def _answer(world: World, i: int) -> None:
+    """Make an answer or a count of arm i's best linear fit and of noise that is uniform on (0, 1)."""
+    link, curve = world.setting[0].link, world.curves[i]
+    level, effect, mean, slope = curve[0], curve[1], curve[2], curve[3]
+    predictor = level
+    if slope > 0.0:
+        predictor += effect * (world.outcome[0] - mean) / slope
+    world.outcome[0] = outcome_of(link, rate_of(link, predictor), world.outcome[1])
+    world.outcome[1] = 0.0
 
 
 @inlined
@@ -219,6 +292,25 @@ def _draw_normal_truth(coefs: Block, seed: int, trial: int) -> None:
     for b in range(coefs.shape[0]):
         for i in range(coefs.shape[1]):
             fill_normals((seed, trial + b, TRUTH, i, 0), 0, coefs[b], i, 0)
+
+
+@compiled
+def _fit_truth(coefs: Block, root: Matrix, curves: Matrix) -> None:
+    """Best linear fits of rates whose predictors have the coefficients' directions; Σ = LLᵀ, empty for I."""
+    varying = coefs.shape[2] - 1
+    for b in range(coefs.shape[0]):
+        for i in range(coefs.shape[1]):
+            length = 0.0
+            for c in range(varying):
+                along = coefs[b, i, 1 + c]
+                if root.shape[0] != 0:
+                    along = 0.0
+                    for r in range(c, varying):
+                        along += root[r, c] * coefs[b, i, 1 + r]
+                length += along * along
+            coefs[b, i, 0] = curves[i, 2]
+            for c in range(varying):
+                coefs[b, i, 1 + c] *= curves[i, 3] / np.sqrt(length)
 
 
 @compiled

@@ -1,6 +1,8 @@
 """The bar: what Trace-Gain has to reach, ratio by ratio, and whether it does.
 
-On the paper's settings against the oracle, which is told the noise; everywhere against Trace-UCB.
+On the paper's settings against the oracle, which is told the noise; everywhere against Trace-UCB, which must
+not be better: under curvature, skewed, rare, drifting and site-by-site contexts, answers and counts as well.
+Where there are no features to look at, nothing can be won, and up to 1 % may be lost.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from typing import Any
 
 from equipoise.core.arithmetic.numerics import NUMERICS
 from equipoise.studies.leaderboard.record import Leaderboard, Row
-from equipoise.studies.leaderboard.suite import PAPER, Entry
+from equipoise.studies.leaderboard.suite import INTERCEPT_ONLY, PAPER, Entry
 from equipoise.studies.noise import EQUAL
 
 POLICY, ORACLE, PUBLISHED = "trace-gain", "oracle", "trace-ucb"
@@ -19,6 +21,7 @@ BAR_TRIALS = 30_000
 
 _MEDIAN_LIMIT = 0.95
 _AMPLE_LIMIT, _SCARCE_LIMIT = 1.00, 1.05
+_PUBLISHED_LIMIT, _BLIND_LIMIT = 1.00, 1.01
 
 
 @dataclass(frozen=True)
@@ -79,7 +82,8 @@ def _limits(row: Row) -> list[Limit]:
         if row.entry.group == PAPER:
             most = _MEDIAN_LIMIT if kind else _expected_limit(row.entry)
             limits.append(Limit(loss, ORACLE, most, *row.ratio(POLICY, ORACLE, kind)))
-        limits.append(Limit(loss, PUBLISHED, 1.0, *row.ratio(POLICY, PUBLISHED, kind)))
+        most = _BLIND_LIMIT if row.entry.name == INTERCEPT_ONLY else _PUBLISHED_LIMIT
+        limits.append(Limit(loss, PUBLISHED, most, *row.ratio(POLICY, PUBLISHED, kind)))
     return limits
 
 

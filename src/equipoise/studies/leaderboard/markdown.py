@@ -16,10 +16,10 @@ def leaderboard_tables(board: Leaderboard) -> str:
     standings = board.ranking()
     ranking = []
     for place, s in enumerate(standings, start=1):
-        counts = [f"{count} of {s.contests}" for count in (s.wins, s.below_reference)]
         means = map(with_error, (s.overall, s.expected, s.median))
-        is_reference = s.policy == board.reference
-        ranking.append([str(place), f"`{s.policy}`", *means, *(["–", "–"] if is_reference else counts)])
+        wins = "–" if s.policy in board.told else f"{s.wins} of {s.contests}"
+        below = "–" if s.policy == board.reference else f"{s.below_reference} of {s.contests}"
+        ranking.append([str(place), f"`{s.policy}`", *means, wins, below])
     header = ["", "policy", "geometric mean", "expected error", "median error", "best", "below the oracle"]
     parts = [_table(header, ranking)]
     rivals = [s.policy for s in standings if s.policy != board.reference]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,18 +34,20 @@ class Standing:
         }
 
 
-def rank(ratios: Mapping[str, Sequence[tuple[Ratio, Ratio]]], *, reference: str) -> list[Standing]:
+def rank(
+    ratios: Mapping[str, Sequence[tuple[Ratio, Ratio]]], *, reference: str, told: Collection[str] = ()
+) -> list[Standing]:
     """Standings, best first, from every policy's two ratios on every entry.
 
-    Both ratios of an entry are contests. Wins are counted among the policies that are not the
-    reference, which is told the noise.
+    Both ratios of an entry are contests. Wins are counted among the policies that are not told the noise, as
+    the reference is, and those in ``told``.
 
     >>> ratios = {"a": [((0.5, 0.0), (2.0, 0.0))], "b": [((1.0, 0.0), (0.5, 0.0))]}
     >>> first, second = rank(ratios, reference="oracle")
     >>> first.policy, round(first.overall[0], 3), first.wins, second.wins
     ('b', 0.707, 1, 1)
     """
-    rivals = [policy for policy in ratios if policy != reference]
+    rivals = [policy for policy in ratios if policy != reference and policy not in told]
     standings = []
     for policy, entries in ratios.items():
         expected = geometric_mean([first for first, _ in entries])
@@ -54,7 +56,7 @@ def rank(ratios: Mapping[str, Sequence[tuple[Ratio, Ratio]]], *, reference: str)
         for place, entry in enumerate(entries):
             for kind, (value, _) in enumerate(entry):
                 best = min((ratios[rival][place][kind][0] for rival in rivals), default=math.inf)
-                wins += policy != reference and value <= best
+                wins += policy in rivals and value <= best
                 below += value < 1.0
         standings.append(
             Standing(policy, _both(entries), expected, median, wins, below, contests=2 * len(entries))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from equipoise.core.arithmetic.numerics import NUMERICS
+from equipoise.core.policies.base.policy import Policy, parse_policy
 from equipoise.studies.leaderboard.ranking import Standing, rank
 from equipoise.studies.leaderboard.suite import Entry
 from equipoise.studies.losses import Losses
@@ -63,6 +64,13 @@ class Leaderboard:
             "scenario · ridge λ = 1/n"
         )
 
+    @property
+    def told(self) -> tuple[str, ...]:
+        """Policies that are told the noise: what others are measured by, and no rivals."""
+        return tuple(
+            name for name in self.policies if type(parse_policy(name)).informed is not Policy.informed
+        )
+
     def ranking(self) -> list[Standing]:
         """Policies by the geometric mean of their ratios to the reference, best first."""
         ratios = {
@@ -72,7 +80,7 @@ class Leaderboard:
             ]
             for policy in self.policies
         }
-        return rank(ratios, reference=self.reference)
+        return rank(ratios, reference=self.reference, told=self.told)
 
     def record(self) -> dict[str, Any]:
         """The object that ``--json`` prints."""

@@ -13,11 +13,25 @@ from typing import Any
 import numpy as np
 
 from equipoise.errors import InvalidArgument
-from equipoise.lab.pieces import Delay, DiscreteContexts, OneHotContexts, StudentContexts, StudentNoise
+from equipoise.lab.pieces import (
+    BinaryContexts,
+    CountOutcomes,
+    Delay,
+    DiscreteContexts,
+    DriftingContexts,
+    OneHotContexts,
+    SiteContexts,
+    SkewedContexts,
+    StudentContexts,
+    StudentNoise,
+    YesNoOutcomes,
+)
 from equipoise.lab.scenario import GaussianScenario, Scenario
 from equipoise.studies.noise import EQUAL, UNEQUAL
 
 PAPER, ROBUSTNESS = "paper", "robustness"
+INTERCEPT_ONLY = "intercept-only"
+"""Contexts say nothing there."""
 
 _DIM, _BUDGET = 10, 350
 # (d, n): features at the paper's budget, then budgets at its number of features.
@@ -59,9 +73,16 @@ def _robust(name: str, title: str, noise: Sequence[float] = UNEQUAL, **fields: A
     return Entry(name, ROBUSTNESS, title, GaussianScenario(noise, estimator="ridge", **settings))
 
 
-def _with_contexts(name: str, title: str, contexts: Any, *, dim: int = _DIM) -> Entry:
-    scenario = Scenario(noise=UNEQUAL, dim=dim, budget=_BUDGET, contexts=contexts, estimator="ridge")
+def _with_contexts(name: str, title: str, contexts: Any, *, dim: int = _DIM, **fields: Any) -> Entry:
+    scenario = Scenario(
+        noise=UNEQUAL, dim=dim, budget=_BUDGET, contexts=contexts, estimator="ridge", **fields
+    )
     return Entry(name, ROBUSTNESS, title, scenario)
+
+
+def _with_outcomes(name: str, title: str, outcomes: Any, rates: Sequence[float]) -> Entry:
+    noise = outcomes.noise(rates)
+    return _robust(name, title, noise, outcomes=outcomes, dim=5, budget=700, intercept=True)
 
 
 SUITE: tuple[Entry, ...] = (
@@ -81,6 +102,35 @@ SUITE: tuple[Entry, ...] = (
     _robust("lost", "20 % of outcomes lost", lost=0.2),
     _robust("mean-objective", "objective: mean error", objective="mean"),
     _robust("large-budget", "large budget: d = 5, n = 2000", dim=5, budget=2000),
+    _robust(
+        "curved",
+        "all features bend the truth in all arms",
+        intercept=True,
+        curvature=0.3,
+        curved="all",
+    ),
+    _robust(INTERCEPT_ONLY, "no features, only means", intercept=True, dim=1),
+    _with_contexts("skewed-contexts", "exponential contexts", SkewedContexts(), intercept=True),
+    _with_contexts(
+        "rare-features",
+        "features of 1 unit in 10, d = 5",
+        BinaryContexts(share=0.1),
+        dim=5,
+        intercept=True,
+    ),
+    _with_contexts("sites", "five sites, one after the other", SiteContexts(sites=5), intercept=True),
+    _with_contexts(
+        "drifting-contexts", "means of contexts move by 2", DriftingContexts(shift=2), intercept=True
+    ),
+    _with_outcomes(
+        "yes-no",
+        "yes/no, rates 5 to 50 %, d = 5, n = 700",
+        YesNoOutcomes(),
+        (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.5),
+    ),
+    _with_outcomes(
+        "counts", "counts, means 0.2 to 8, d = 5, n = 700", CountOutcomes(), (0.2, 0.5, 1, 2, 4, 4, 8)
+    ),
 )
 
 

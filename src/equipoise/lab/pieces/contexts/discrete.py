@@ -9,7 +9,7 @@ import numpy as np
 
 from equipoise.core.draws.streams import CONTEXT, Stream, new_stream, start, uniform
 from equipoise.core.jit.decorators import compiled
-from equipoise.lab.pieces.covariance import CorrelatedContexts
+from equipoise.lab.pieces.contexts.correlated import CorrelatedContexts
 from equipoise.lab.pieces.numbers import as_count
 from equipoise.lab.pieces.piece import Block, piece
 

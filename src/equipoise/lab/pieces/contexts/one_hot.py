@@ -24,7 +24,6 @@ class OneHotContexts(Contexts):
 
     probabilities: tuple[float, ...] | None = None
     kind: ClassVar[str] = "one-hot"
-    symmetric: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if self.probabilities is not None:

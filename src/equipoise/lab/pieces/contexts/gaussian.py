@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from equipoise.core.draws.streams import CONTEXT, fill_words, turn_into_normals
 from equipoise.core.jit.decorators import compiled
-from equipoise.lab.pieces.covariance import CorrelatedContexts
+from equipoise.lab.pieces.contexts.correlated import CorrelatedContexts
 from equipoise.lab.pieces.piece import Block, piece
 
 

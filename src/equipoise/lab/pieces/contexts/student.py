@@ -11,8 +11,8 @@ import numpy as np
 from equipoise.core.draws.streams import SHAPE, Stream, gamma, new_stream, start
 from equipoise.core.jit.decorators import compiled
 from equipoise.errors import InvalidScenario
-from equipoise.lab.pieces.covariance import CorrelatedContexts
-from equipoise.lab.pieces.gaussian_contexts import fill_normal_contexts
+from equipoise.lab.pieces.contexts.correlated import CorrelatedContexts
+from equipoise.lab.pieces.contexts.gaussian import fill_normal_contexts
 from equipoise.lab.pieces.numbers import as_number
 from equipoise.lab.pieces.piece import Block, piece
 
