@@ -23,6 +23,7 @@ LAB = (
 PRINTED = {
     "core/estimates/ellipsoid.py": "confidence sets",
     "core/estimates/arm_estimate.py": "intervals and predictions of a finished fit",
+    "core/estimates/robust.py": "intervals of a finished fit",
     **{
         f"core/theory/{name}.py": "bounds of the theory"
         for name in ("concentration", "conditions", "recovery", "regret", "ridge", "sparse", "support")

@@ -16,6 +16,7 @@ from equipoise.core.arms.state import KNOWN, LOST, PENDING, WITHDRAWN, State
 from equipoise.core.arrays import Vector
 from equipoise.core.estimates.estimates import Estimates
 from equipoise.core.estimates.estimators import DEFAULT
+from equipoise.core.estimates.robust import CLASSICAL
 from equipoise.core.experiment import entries
 from equipoise.core.experiment.asking import ask_one, ask_together
 from equipoise.core.experiment.assignment import Assignment
@@ -210,7 +211,12 @@ class Experiment:
     # What is known
 
     def estimates(
-        self, *, estimator: str = DEFAULT, ridge: float | None = None, confidence: float = 0.95
+        self,
+        *,
+        estimator: str = DEFAULT,
+        ridge: float | None = None,
+        confidence: float = 0.95,
+        intervals: str = CLASSICAL,
     ) -> Estimates:
         """Models of all arms with intervals and errors.
 
@@ -226,10 +232,15 @@ class Experiment:
             That λ; None: 1/n.
         confidence
             Chance with which each interval covers the truth.
+        intervals
+            ``"classical"``, or ``"robust"`` where the noise may depend on the context, as it does with yes/no
+            outcomes and counts; these are wider.
         """
         with self._lock:
             record = snapshot(self._record)
-        return estimate_record(record, estimator=estimator, ridge=ridge, confidence=confidence)
+        return estimate_record(
+            record, estimator=estimator, ridge=ridge, confidence=confidence, intervals=intervals
+        )
 
     @property
     def support(self) -> tuple[int, ...] | None:
