@@ -26,6 +26,7 @@ ARM = np.dtype(
         ("inverse_root_dof", "f8"),  # 1/√dof, 1 while dof is 0
         ("trace", "f8"),  # Tr(Σ S⁻¹) of the design
         ("gain", "f8"),  # what the context at hand would take off the trace; kept if the policy looks
+        ("spread", "f8"),  # what noise that depends on x does to the error; 1 unless the policy asks for it
         ("weight", "f8"),  # w of the objective, over c^(1/p) where arms have costs, see objective.py
         ("design_ready", "i8"),  # S of the design is invertible
         ("count", "i8"),  # k: units assigned and neither lost nor set aside
@@ -109,6 +110,7 @@ class State(NamedTuple):
     g: Vector  # [d] scratch, see factor.py
     scratch: npt.NDArray[np.float64]  # [1, 1, d, padded d] scratch factor
     lots: npt.NDArray[np.uint64]  # [words] stream for assignment by lot; [0, 0] if the policy does not look
+    spreads: npt.NDArray[np.float64]  # [m, 2], see spread.py; [0] if the policy does not read arm.spread
 
 
 def new_state(
@@ -130,6 +132,7 @@ def new_state(
     chance: float,
     seed: int,
     capacity: int,
+    keeps_spread: bool = False,
 ) -> State:
     """Arrays of a trial that has seen nothing yet."""
     m = len(weights)
@@ -145,6 +148,7 @@ def new_state(
     arms["trace"] = np.inf
     arms["trace_sum"] = np.inf
     arms["open"] = 1
+    arms["spread"] = 1.0
     trial = np.zeros(1, TRIAL)
     trial["arms"], trial["dim"], trial["budget"] = m, dim, budget
     trial["money"], trial["mean_variance"], trial["exponent"] = money, 1.0, exponent
@@ -169,6 +173,7 @@ def new_state(
         g=np.zeros(dim),
         scratch=aligned_zeros((1, 1, dim, padded(dim))),
         lots=np.zeros(STREAM_WORDS if looks else (0, 0), np.uint64),
+        spreads=np.zeros((m, 2) if keeps_spread else 0),
     )
 
 
@@ -192,13 +197,15 @@ def with_another_arm(state: State, fresh: State) -> State:
         arms[name] = fresh.arms[name]
     coefs, gains = np.zeros_like(fresh.coefs), np.zeros_like(fresh.gains)
     coefs[:m], gains[:m] = state.coefs, state.gains
+    spreads = np.zeros_like(fresh.spreads)
+    spreads[:m] = state.spreads
     trial = state.trial.copy()
     trial["arms"], trial["budget"] = m + 1, fresh.trial["budget"]
     if trial["learns_moment"][0]:
         # The prior of a design that is not invertible yet is a share 1/(2m) of the contexts seen.
         arms["provisional"] = 0
     set_limits(arms, trial, fresh.arms["cost"], fresh.arms["floor"], fresh.arms["cap"])
-    return state._replace(arms=arms, trial=trial, factors=factors, coefs=coefs, gains=gains)
+    return state._replace(arms=arms, trial=trial, factors=factors, coefs=coefs, gains=gains, spreads=spreads)
 
 
 def copied(state: State, capacity: int) -> State:

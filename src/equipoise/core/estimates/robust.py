@@ -134,7 +134,9 @@ class Sandwich:
         relative = self.squares / self.variance - 1.0 if self.variance > 0.0 else np.zeros(count)
         slope = np.clip(beyond @ relative / reach, 0.0, 1.0)
         # What chance alone would give is taken back; squares of normal residuals have variance 2.
-        slope *= np.maximum(0.0, 1.0 - 2.0 / reach / np.maximum(slope * slope, 1e-300))
+        chance = 2.0 / reach
+        clear = slope * slope > chance
+        slope = np.where(clear, slope - chance / np.where(clear, slope, 1.0), 0.0)
         loads = shares * (1.0 + slope[:, None] * beyond)
         flat = np.sum(shares * shares, axis=1)
         return np.asarray(np.sum(loads * loads, axis=1) / np.sum(loads, axis=1) ** 2 / flat)

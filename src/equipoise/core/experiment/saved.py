@@ -34,7 +34,10 @@ FORMAT = 1
 T = TypeVar("T")
 
 # Scratch is not kept, and the contexts of a stage are columns of the contexts.
-_KEPT = ("arms", "trial", "factors", "coefs", "gains", "whitener", "seen_factor", "outcomes", "rows")
+_KEPT = (
+    *("arms", "trial", "factors", "coefs", "gains", "whitener", "seen_factor", "outcomes", "rows"),
+    "spreads",
+)
 _FOLLOWS = ("problem", "policy", "whole", "state", "recovery")
 _PARTS = ("problem", "policy", "seed", "stage", "recovery", "arrays", "contexts")
 _STAGE = [field.name for field in dataclasses.fields(Stage) if field.name not in _FOLLOWS]

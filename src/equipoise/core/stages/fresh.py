@@ -31,6 +31,7 @@ def trial_state(problem: Problem, policy: Policy, seed: int, *, capacity: int) -
         chance=policy.lots(),
         seed=seed % 2**63,
         capacity=capacity,
+        keeps_spread=policy.keeps_spread(),
     )
     number_trial(state, problem, 0)
     return state
