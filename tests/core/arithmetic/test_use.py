@@ -27,6 +27,7 @@ PRINTED = {
         for name in ("balance", "evidence", "guessing", "lack_of_fit", "randomisation", "weighted")
     },
     "core/estimates/arm_estimate.py": "intervals and predictions of a finished fit",
+    "core/estimates/robust.py": "intervals of a finished fit",
     **{
         f"core/theory/{name}.py": "bounds of the theory"
         for name in ("concentration", "conditions", "recovery", "regret", "ridge", "sparse", "support")

@@ -9,6 +9,7 @@
 ``rebuild``        an arm computed anew from its rows: corrections, withdrawals, other columns
 ``provisional``    designs that are not invertible yet, for policies that look at the context
 ``noise_pool``     what the arms' noise variances have in common
+``spread``         what noise that depends on the context does to an arm's error, for policies that ask
 ``widths``         noise bounds: how far above σ̂² a policy looks
 ``if_it_looks``    leaves out of kernels what only policies that look at the context need
 =================  ===========================================================================================

@@ -17,6 +17,7 @@ import numpy as np
 
 from equipoise.core.arms import factor, provisional
 from equipoise.core.arms.noise_pool import note_variance, pool_variances
+from equipoise.core.arms.spread import note_spread
 from equipoise.core.arms.state import LOST, PENDING, TOLD, State
 from equipoise.core.arms.whitening import weighted_square, whiten
 from equipoise.core.arrays import Matrix
@@ -229,6 +230,7 @@ def _learn(state: State, i: int, row: int, y: float) -> None:
     arm.inverse_root_dof = 1.0 / np.sqrt(arm.dof)
     if state.trial[0].pools:
         note_variance(arm)
+    note_spread(state, (i, residual * step, h))
 
 
 @compiled

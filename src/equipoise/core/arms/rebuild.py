@@ -8,6 +8,7 @@ from __future__ import annotations
 from equipoise.core.arms import factor, provisional
 from equipoise.core.arms.if_it_looks import if_it_weighs
 from equipoise.core.arms.least_squares import extend_design, forget_design, observe, refresh_trace
+from equipoise.core.arms.spread import forget_spread
 from equipoise.core.arms.state import PENDING, SET_ASIDE, TOLD, WITHDRAWN, State
 from equipoise.core.arms.whitening import whiten
 from equipoise.core.jit.decorators import compiled
@@ -85,6 +86,7 @@ def _forget_rows(state: State, i: int) -> None:
     arm.rss = 0.0
     arm.noise_variance = arm.inverse_root_dof = 1.0
     forget_design(arm)
+    forget_spread(state, i)
     for r in range(dim):
         state.coefs[i, r] = 0.0
         for c in range(dim):

@@ -26,6 +26,7 @@ ARM = np.dtype(
         ("inverse_root_dof", "f8"),  # 1/√dof, 1 while dof is 0
         ("trace", "f8"),  # Tr(Σ S⁻¹) of the design
         ("leverage", "f8"),  # xᵀS⁻¹x of the context at hand and the design; kept if the policy looks
+        ("spread", "f8"),  # what noise that depends on x does to the error; 1 unless the policy asks for it
         ("weight", "f8"),  # w of the objective, over c^(1/p) where arms have costs, see objective.py
         ("design_ready", "i8"),  # S of the design is invertible
         ("count", "i8"),  # k: units assigned and neither lost nor set aside
@@ -126,6 +127,7 @@ class State(NamedTuple):
     lots: npt.NDArray[np.uint64]  # [words] stream for assignment by lot; [0, 0]: neither looks nor weighs
     memory: npt.NDArray[np.float64]  # what a policy that weighs remembers of assignments; [0] if it does not
     plan: npt.NDArray[np.int64]  # [1 + m] the address of such a policy's weights, and arms in order; [0]
+    spreads: npt.NDArray[np.float64]  # [m, 2], see spread.py; [0] if the policy does not read arm.spread
 
 
 def new_state(
@@ -149,6 +151,7 @@ def new_state(
     capacity: int,
     memory: tuple[int, int] | None = None,
     weights_address: int = 0,
+    keeps_spread: bool = False,
 ) -> State:
     """Arrays of a trial that has seen nothing yet; a policy that weighs says how much it remembers."""
     m = len(weights)
@@ -164,6 +167,7 @@ def new_state(
     arms["trace"] = np.inf
     arms["trace_sum"] = np.inf
     arms["open"] = 1
+    arms["spread"] = 1.0
     trial = np.zeros(1, TRIAL)
     trial["arms"], trial["dim"], trial["budget"] = m, dim, budget
     trial["money"], trial["mean_variance"], trial["exponent"] = money, 1.0, exponent
@@ -190,6 +194,7 @@ def new_state(
         lots=np.zeros(STREAM_WORDS if looks or memory is not None else (0, 0), np.uint64),
         memory=np.zeros(0 if memory is None else memory),
         plan=np.array([] if memory is None else [weights_address, *range(m)], np.int64),
+        spreads=np.zeros((m, 2) if keeps_spread else 0),
     )
 
 
@@ -213,6 +218,8 @@ def with_another_arm(state: State, fresh: State) -> State:
         arms[name] = fresh.arms[name]
     coefs, gains = np.zeros_like(fresh.coefs), np.zeros_like(fresh.gains)
     coefs[:m], gains[:m] = state.coefs, state.gains
+    spreads = np.zeros_like(fresh.spreads)
+    spreads[:m] = state.spreads
     trial = state.trial.copy()
     trial["arms"], trial["budget"] = m + 1, fresh.trial["budget"]
     if trial["learns_moment"][0]:
@@ -228,6 +235,7 @@ def with_another_arm(state: State, fresh: State) -> State:
         gains=gains,
         memory=fresh.memory,
         plan=fresh.plan,
+        spreads=spreads,
     )
 
 

@@ -121,8 +121,11 @@ def pooled_bound(arm: Any, trial: Any, caution: float) -> float:
 
 @inlined
 def need(arm: Any, trial: Any, variance: float) -> float:
-    """(w·variance)^e with e = p/(p+1): what the arm's share of the units should be proportional to."""
-    value = arm.weight * variance
+    """(w·variance)^e with e = p/(p+1): what the arm's share of the units should be proportional to.
+
+    The variance counts as often as noise that depends on the context makes it count, see spread.py.
+    """
+    value = arm.weight * variance * arm.spread
     return value if trial.exponent == 1.0 else power(value, trial.exponent)
 
 

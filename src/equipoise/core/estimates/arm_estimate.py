@@ -13,6 +13,7 @@ from equipoise.core.arrays import Matrix, Vector
 from equipoise.core.estimates.ellipsoid import Ellipsoid, self_normalised_ellipsoid
 from equipoise.core.estimates.estimators import RIDGE
 from equipoise.core.estimates.intervals import t_quantile, variance_interval, variance_upper_bound
+from equipoise.core.estimates.robust import Sandwich, t_quantiles
 from equipoise.core.text_tables import html_table, text_table
 from equipoise.errors import InvalidArgument, InvalidContext
 
@@ -70,15 +71,25 @@ class ArmEstimate:
     """Features that the model has, where they were chosen; ``gram`` is theirs, others have coefficient 0."""
     omitted: float = 0.0
     """The part of the expected error that features outside the model seem to cause."""
+    sandwich: Sandwich | None = field(default=None, repr=False)
+    """What robust intervals are made of; None where intervals assume that noise does not depend on x."""
+    spread_ratio: float = 1.0
+    """Tr(ΣS⁻¹MS⁻¹)/(σ̂²Tr(ΣS⁻¹)): what noise that depends on x does to the expected error of least squares.
+    Measured only with robust intervals; no other field takes it in."""
 
     # Intervals
+
+    @property
+    def robust(self) -> bool:
+        """Whether intervals allow for noise that depends on the context."""
+        return self.sandwich is not None
 
     @property
     def intervals(self) -> Matrix:
         """(low, high) of every coefficient; infinite where the data do not determine it."""
         if self.least_squares is None or self.inverse_root is None or self.dof < 1:
             return np.column_stack([np.full(len(self.coef), -math.inf), np.full(len(self.coef), math.inf)])
-        half = self._reach() * np.sqrt(np.sum(self.inverse_root**2, axis=1))
+        half = self._half(self.inverse_root)
         if self.columns is not None:
             left_out = np.ones(len(half), bool)
             left_out[self.columns] = False
@@ -87,11 +98,11 @@ class ArmEstimate:
 
     @property
     def noise_interval(self) -> tuple[float, float]:
-        """(low, high) of σ²; assumes Gaussian noise.
+        """(low, high) of σ²; assumes Gaussian noise, unless it is robust.
 
         Only the upper end is inflated: an arm whose σ̂² came out high gets more pulls, which mend it.
         """
-        low, high = variance_interval(self.noise_variance, self.dof, self.confidence)
+        low, high = variance_interval(self.noise_variance, self._noise_dof(), self.confidence)
         return low, high * self.inflation
 
     @property
@@ -104,7 +115,7 @@ class ArmEstimate:
             return math.inf
         if self.noise_variance == 0.0:
             return self.expected_error
-        bound = variance_upper_bound(self.noise_variance * self.inflation, self.dof, self.confidence)
+        bound = variance_upper_bound(self.noise_variance * self.inflation, self._noise_dof(), self.confidence)
         ratio = bound / self.noise_variance
         if self.estimator == RIDGE:
             fixed = self.bias + self.omitted
@@ -154,15 +165,16 @@ class ArmEstimate:
     def predict_interval(self, X: npt.ArrayLike, *, of: str = "outcome") -> Matrix:
         """(low, high) for every row: of a new ``"outcome"``, or of the ``"mean"`` outcome.
 
-        Where features were chosen, given that the others have no effect.
+        Where features were chosen, given that the others have no effect. That of an outcome assumes constant
+        noise, also if intervals are robust: nobody knows the noise at one context.
         """
         if of not in ("outcome", "mean"):
             raise InvalidArgument(f"no interval of {of!r}", hint="use 'outcome' or 'mean'")
         contexts = np.atleast_2d(self._contexts(X))
         if self.least_squares is None or self.inverse_root is None or self.dof < 1:
             return np.column_stack([np.full(len(contexts), -math.inf), np.full(len(contexts), math.inf)])
-        spread = np.sum((contexts @ self.inverse_root) ** 2, axis=1) + (1.0 if of == "outcome" else 0.0)
-        half = self._reach() * np.sqrt(spread)
+        along = contexts @ self.inverse_root
+        half = self._half(along) if of == "mean" else self._reach() * np.sqrt(np.sum(along**2, axis=1) + 1.0)
         center = contexts @ self.least_squares
         return np.column_stack([center - half, center + half])
 
@@ -183,6 +195,7 @@ class ArmEstimate:
             "ridge": self.ridge,
             "center": self.center.tolist(),
             "confidence": self.confidence,
+            "robust": self.robust,
             "coef": self.coef.tolist(),
             "intervals": self.intervals.tolist(),
             "columns": None if self.columns is None else self.columns.tolist(),
@@ -203,6 +216,16 @@ class ArmEstimate:
             if self.columns is None or j in self.columns
         ]
         return ["feature", "coefficient", level], rows
+
+    def _half(self, combinations: Matrix) -> Vector:
+        """Half the widths of intervals of cᵀβ, by the rows Vᵀc."""
+        if self.sandwich is None:
+            return np.asarray(self._reach() * np.sqrt(np.sum(combinations**2, axis=1)))
+        variances, freedom = self.sandwich.variances(combinations)
+        return np.asarray(t_quantiles(self.confidence, freedom) * np.sqrt(variances * self.inflation))
+
+    def _noise_dof(self) -> float:
+        return self.dof if self.sandwich is None else self.sandwich.noise_dof
 
     def _reach(self) -> float:
         return t_quantile(self.confidence, self.dof) * math.sqrt(self.noise_variance * self.inflation)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Iterator, Sequence
 from html import escape
@@ -15,6 +16,7 @@ from equipoise.core.estimates.arm_estimate import ArmEstimate
 from equipoise.core.estimates.estimators import ESTIMATORS, Workspace, check_estimator, new_workspace
 from equipoise.core.estimates.intervals import elasticities, variance_inflation
 from equipoise.core.estimates.ridge_fit import RidgeFit
+from equipoise.core.estimates.robust import CLASSICAL, ROBUST, check_intervals, sandwich_of
 from equipoise.core.problem.objective import combine
 from equipoise.core.problem.problem import Problem
 from equipoise.core.text_tables import html_table, text_table
@@ -126,12 +128,13 @@ class Estimates(Sequence[ArmEstimate]):
 
 
 def estimate_arms(
-    stage: Stage, *, estimator: str, ridge: float | None, confidence: float
+    stage: Stage, *, estimator: str, ridge: float | None, confidence: float, intervals: str = CLASSICAL
 ) -> list[ArmEstimate]:
     """Fit every arm of a settled stage, in the coordinates of its columns."""
     if isinstance(confidence, str) or not 0.0 < confidence < 1.0:
         raise InvalidArgument(f"confidence={confidence!r} is not between 0 and 1", hint="e.g. 0.95")
     check_estimator(estimator, ridge)
+    check_intervals(intervals)
     problem, state = stage.problem, stage.state
     penalty = 1.0 / problem.units if ridge is None else float(ridge)
     work, root, chosen = new_workspace(state, penalty), moment_root(stage), ESTIMATORS[estimator]
@@ -139,12 +142,15 @@ def estimate_arms(
     if chosen.expect is not None:
         chosen.expect(state, work, root)
     inflation = variance_inflation(state.arms["dof"], elasticities(state, stage.score, stage.settings))
-    return [
+    arms = [
         _arm_estimate(
             stage, i, work, root, estimator=estimator, inflation=float(factor), confidence=confidence
         )
         for i, factor in enumerate(inflation)
     ]
+    return (
+        [_with_sandwich(stage, i, arm, root) for i, arm in enumerate(arms)] if intervals == ROBUST else arms
+    )
 
 
 def _arm_estimate(
@@ -183,6 +189,17 @@ def _arm_estimate(
         fixed_coef=fit.coef,
         fixed_ridge=penalty,
     )
+
+
+def _with_sandwich(stage: Stage, i: int, arm: ArmEstimate, root: Matrix) -> ArmEstimate:
+    """The same arm with intervals that allow for noise that depends on the context."""
+    if arm.least_squares is None or arm.inverse_root is None:
+        return arm
+    sandwich = sandwich_of(stage.state, i, arm.least_squares, arm.inverse_root)
+    if sandwich is None:
+        return arm
+    ratio = sandwich.error_ratio(root, arm.inverse_root)
+    return dataclasses.replace(arm, sandwich=sandwich, spread_ratio=ratio)
 
 
 def moment_root(stage: Stage) -> Matrix:

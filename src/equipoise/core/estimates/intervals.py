@@ -56,7 +56,7 @@ def t_quantile(confidence: float, dof: float) -> float:
     return float(stdtrit(dof, 0.5 + confidence / 2.0)) if dof > 0 else math.inf
 
 
-def variance_interval(variance: float, dof: int, confidence: float) -> tuple[float, float]:
+def variance_interval(variance: float, dof: float, confidence: float) -> tuple[float, float]:
     """χ² interval of a noise variance."""
     from scipy.special import chdtri
 
@@ -66,7 +66,7 @@ def variance_interval(variance: float, dof: int, confidence: float) -> tuple[flo
     return float(dof * variance / chdtri(dof, tail)), float(dof * variance / chdtri(dof, 1.0 - tail))
 
 
-def variance_upper_bound(variance: float, dof: int, confidence: float) -> float:
+def variance_upper_bound(variance: float, dof: float, confidence: float) -> float:
     """One-sided χ² bound of a noise variance."""
     from scipy.special import chdtri
 

@@ -21,6 +21,7 @@ from equipoise.core.diagnosis.randomisation import RandomisationTest, Statistic,
 from equipoise.core.diagnosis.weighted import WeightedEstimates
 from equipoise.core.estimates.estimates import Estimates
 from equipoise.core.estimates.estimators import DEFAULT
+from equipoise.core.estimates.robust import CLASSICAL
 from equipoise.core.experiment import entries
 from equipoise.core.experiment.asking import ask_one, ask_together
 from equipoise.core.experiment.assignment import Assignment
@@ -215,7 +216,12 @@ class Experiment:
     # What is known
 
     def estimates(
-        self, *, estimator: str = DEFAULT, ridge: float | None = None, confidence: float = 0.95
+        self,
+        *,
+        estimator: str = DEFAULT,
+        ridge: float | None = None,
+        confidence: float = 0.95,
+        intervals: str = CLASSICAL,
     ) -> Estimates:
         """Models of all arms with intervals and errors.
 
@@ -231,8 +237,13 @@ class Experiment:
             That λ; None: 1/n.
         confidence
             Chance with which each interval covers the truth.
+        intervals
+            ``"classical"``, or ``"robust"`` where the noise may depend on the context, as it does with yes/no
+            outcomes and counts; these are wider.
         """
-        return estimate_record(self._snapshot(), estimator=estimator, ridge=ridge, confidence=confidence)
+        return estimate_record(
+            self._snapshot(), estimator=estimator, ridge=ridge, confidence=confidence, intervals=intervals
+        )
 
     def balance(self) -> Balance:
         """The contexts that every arm got, against those of all units."""

@@ -36,7 +36,10 @@ T = TypeVar("T")
 
 # Scratch is not kept, the contexts of a stage are columns of the contexts, and what a policy remembers of
 # assignments follows from them.
-_KEPT = ("arms", "trial", "factors", "coefs", "gains", "whitener", "seen_factor", "outcomes", "rows")
+_KEPT = (
+    *("arms", "trial", "factors", "coefs", "gains", "whitener", "seen_factor", "outcomes", "rows"),
+    "spreads",
+)
 _FOLLOWS = ("problem", "policy", "whole", "state", "recovery")
 _PARTS = ("problem", "policy", "seed", "stage", "recovery", "arrays", "contexts")
 _STAGE = [field.name for field in dataclasses.fields(Stage) if field.name not in _FOLLOWS]

@@ -28,12 +28,16 @@ from equipoise.core.stages.stage import Stage, final_stage, own_coefs
 from equipoise.errors import FitWarning, SupportWarning
 
 
-def estimate_record(record: Record, *, estimator: str, ridge: float | None, confidence: float) -> Estimates:
+def estimate_record(
+    record: Record, *, estimator: str, ridge: float | None, confidence: float, intervals: str
+) -> Estimates:
     """Fit every arm. The record is settled, so it must be one that no experiment goes on with."""
     problem, policy, stage, contexts = record.problem, record.policy, record.stage, record.contexts
     if not kernel.is_settled(stage.state):
         kernel.settle(stage.state)
-    fitted = partial(estimate_arms, estimator=estimator, ridge=ridge, confidence=confidence)
+    fitted = partial(
+        estimate_arms, estimator=estimator, ridge=ridge, confidence=confidence, intervals=intervals
+    )
     if stage.whole:
         arms = fitted(stage)
         return Estimates(problem, arms, complaint=_complaint(stage, arms))
@@ -129,6 +133,7 @@ def _with_coef(arm: ArmEstimate, coef: Vector, data: tuple[Matrix, Vector]) -> A
         fixed_coef=nothing,
         least_squares=None,
         inverse_root=None,
+        sandwich=None,
         noise_variance=rss / freedom if freedom > 0 else math.nan,
         dof=0,
         expected_error=math.inf,

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from equipoise.core.arms.spread import CONSTANT, UNEQUAL, check_spread
 from equipoise.core.arms.widths import is_number, need, pooled_bound
 from equipoise.core.arrays import Vector
 from equipoise.core.policies.base.policy import Policy, register
@@ -34,6 +35,9 @@ class TraceGain(Policy):
     chance
         Share of units whose arm is drawn by lot, for protocols that demand it; see
         :attr:`equipoise.Assignment.propensities`.
+    spread
+        ``"constant"``, or ``"unequal"``: each arm's error is multiplied by what noise that depends on the
+        context does to it, see :mod:`equipoise.core.arms.spread`.
 
     >>> TraceGain(caution=4).spec
     'trace-gain:caution=4'
@@ -41,10 +45,15 @@ class TraceGain(Policy):
 
     caution: float = 3.0
     chance: float = 0.0
+    spread: str = CONSTANT
 
     looks = True
     pools = True
-    contrasts = {"caution": ({}, {"caution": 30.0}), "chance": ({}, {"chance": 0.5})}
+    contrasts = {
+        "caution": ({}, {"caution": 30.0}),
+        "chance": ({}, {"chance": 0.5}),
+        "spread": ({}, {"spread": UNEQUAL}),
+    }
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -55,8 +64,13 @@ class TraceGain(Policy):
                 f"chance={self.chance!r} is not between 0 and 1", hint="e.g. 0.2: every fifth unit by lot"
             )
 
+        check_spread(self.spread)
+
     def lots(self) -> float:
         return float(self.chance)
+
+    def keeps_spread(self) -> bool:
+        return self.spread == UNEQUAL
 
     def settings(self, problem: Problem) -> Vector:
         return np.array([float(self.caution)])

@@ -35,6 +35,7 @@ def trial_state(problem: Problem, policy: Policy, seed: int, *, capacity: int) -
         capacity=capacity,
         memory=policy.memory(problem) if isinstance(policy, Design) else None,
         weights_address=weights_address(policy) if isinstance(policy, Design) else 0,
+        keeps_spread=policy.keeps_spread(),
     )
     number_trial(state, problem, 0)
     return state

@@ -81,7 +81,7 @@ class Policy:
     # What decides where units go; checks and text forms do not, and see what else is registered.
     __fingerprint__: ClassVar[tuple[str, ...]] = (
         *("forced_start", "looks", "pools", "staged", "settings", "score", "lots"),
-        *("reordered", "informed", "rescaled"),
+        *("keeps_spread", "reordered", "informed", "rescaled"),
     )
 
     def __init_subclass__(cls, **arguments: Any) -> None:
@@ -138,6 +138,10 @@ class Policy:
         """Share of units whose arm is drawn by lot; above 0 only for policies that look."""
         return 0.0
 
+    def keeps_spread(self) -> bool:
+        """Whether ``arm.spread`` is kept, which else is 1: what noise that depends on x does to the error."""
+        return False
+
     def reordered(self, order: Sequence[int]) -> Policy:
         """The same policy for a problem whose arms are listed in another order."""
         return self
@@ -183,7 +187,7 @@ class Policy:
         """The policy that plain values describe, as :meth:`to_dict` writes them.
 
         >>> Policy.from_dict({"name": "trace-ucb", "width": 0.5})
-        TraceUCB(width=0.5, bound=None, delta=None)
+        TraceUCB(width=0.5, bound=None, delta=None, spread='constant')
         """
         name = values.get("name") if isinstance(values, Mapping) else None
         if not isinstance(name, str):
@@ -309,7 +313,7 @@ def parse_policy(text: str | Policy) -> Policy:
     """Build a policy from ``NAME[:key=value[:key=value…]]``; a policy comes back as it is.
 
     >>> parse_policy("trace-ucb:width=theory:bound=3:delta=0.05")
-    TraceUCB(width='theory', bound=3, delta=0.05)
+    TraceUCB(width='theory', bound=3, delta=0.05, spread='constant')
     """
     if isinstance(text, Policy):
         return text

@@ -1,0 +1,168 @@
+"""Intervals that need no constant noise: the sandwich, corrected for small samples.
+
+Where the noise of a unit depends on its context, the covariance of β̂ is not σ²S⁻¹ but S⁻¹MS⁻¹ with
+M = Σ σᵢ²xᵢxᵢᵀ. For a combination cᵀβ̂ with weights aᵢ = cᵀS⁻¹xᵢ that is Σ aᵢ²σᵢ², estimated by
+
+    Σ aᵢ²eᵢ²/(1 − hᵢ),   eᵢ residuals, hᵢ = xᵢᵀS⁻¹xᵢ leverages                          (HC2)
+
+which is unbiased where the noise is constant. It rests on fewer residuals than σ̂² does, since large weights
+count for more. Satterthwaite's degrees of freedom say on how many; with constant noise they are
+
+    ν = (Tr B)²/Tr(B²),   B = (I − H)·diag(aᵢ²/(1 − hᵢ))·(I − H)
+
+(Bell and McCaffrey 2002; Imbens and Kolesár 2016). Where noise grows with the weights there are fewer
+still, and intervals would be too short. So ν is divided by what the variance function
+1 − b + b·aᵢ²/mean(aᵢ²) does to Σ(aᵢ²σᵢ²)²/(Σ aᵢ²σᵢ²)², with b fitted to the residuals and taken back by its
+sampling error.
+
+Adaptive allocation makes the sandwich too small by the same share as σ̂²: with constant Gaussian noise
+their ratio is independent of σ̂², which is all of the outcomes that policies see. So the correction of
+:mod:`equipoise.core.estimates.intervals` serves here, too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from equipoise.core.arms.state import TOLD, State
+from equipoise.core.arrays import Matrix, Vector
+from equipoise.errors import InvalidArgument
+
+CLASSICAL, ROBUST = "classical", "robust"
+KINDS = (CLASSICAL, ROBUST)
+
+# A unit that alone determines a coefficient has leverage 1 and no residual.
+_DETERMINED = 1e-9
+# Rows and combinations are worked on in blocks, so that no array has more entries than this.
+_BLOCK = 1_000_000
+
+
+def check_intervals(kind: str) -> None:
+    """Refuse words that are not a kind of interval."""
+    if kind not in KINDS:
+        raise InvalidArgument(
+            f"intervals={kind!r} is not a kind of interval", hint="use 'classical' or 'robust'"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Sandwich:
+    """One arm's residuals, and what they say about the variance of any combination cᵀβ̂.
+
+    Combinations are given as Vᵀc, with S⁻¹ = VVᵀ.
+    """
+
+    rows: Matrix
+    """[k, d] contexts times V: rᵢᵀrⱼ is the hat matrix H."""
+    squares: Vector
+    """[k] eᵢ²/(1 − hᵢ); σ̂² for units without a residual."""
+    left: Vector
+    """[k] 1 − hᵢ; 0 for units without a residual."""
+    variance: float
+    """σ̂²."""
+    dof: int
+    """k − d."""
+
+    @property
+    def noise_dof(self) -> float:
+        """Degrees of freedom of σ̂² that its sampling error amounts to: fewer than k − d with heavy tails."""
+        if not self.variance > 0.0:
+            return float(self.dof)
+        # Squares of normal residuals have variance 2.
+        spread = float(np.var(self.squares / self.variance, ddof=1))
+        return max(1.0, self.dof * 2.0 / max(spread, 2.0))
+
+    def variances(self, combinations: Matrix) -> tuple[Vector, Vector]:
+        """Variance of every combination, and its degrees of freedom."""
+        variances, freedom = np.zeros(len(combinations)), np.full(len(combinations), float(self.dof))
+        step = max(1, _BLOCK // max(len(self.rows), 1))
+        for first in range(0, len(combinations), step):
+            some = slice(first, first + step)
+            weights = (combinations[some] @ self.rows.T) ** 2
+            variances[some] = weights @ self.squares
+            freedom[some] = self._freedom(weights)
+        return variances, freedom
+
+    def error_ratio(self, moment_root: Matrix, inverse_root: Matrix) -> float:
+        """Tr(ΣS⁻¹MS⁻¹) over σ̂²Tr(ΣS⁻¹): what noise that depends on x does to the expected error."""
+        combinations = moment_root @ inverse_root
+        weights = np.zeros(len(self.rows))
+        for some in np.array_split(combinations, max(1, combinations.shape[0] * len(self.rows) // _BLOCK)):
+            weights += np.sum((some @ self.rows.T) ** 2, axis=0)
+        constant = self.variance * float(np.sum(weights))
+        return float(weights @ self.squares) / constant if constant > 0.0 else 1.0
+
+    def _freedom(self, weights: Matrix) -> Vector:
+        """Satterthwaite's degrees of freedom, by the squared weights [combinations, k]."""
+        total = np.sum(weights, axis=1)
+        alone = self.left <= 0.0
+        scaled = np.where(alone, 0.0, weights / np.where(alone, 1.0, self.left))
+        # σ̂² stands in for the residuals of units that have none.
+        lent = np.sum(weights[:, alone], axis=1)
+        squared_trace = self._squared_trace(scaled) + lent * (2.0 * total - lent) / self.dof
+        with np.errstate(divide="ignore", invalid="ignore"):
+            freedom = total * total / squared_trace / np.maximum(self._concentration(weights, total), 1.0)
+        return np.asarray(np.clip(np.nan_to_num(freedom, nan=float(self.dof)), 1.0, float(self.dof)))
+
+    def _squared_trace(self, scaled: Matrix) -> Vector:
+        """Tr(((I − H)D)²) for the diagonals D in the rows of ``scaled``, in O(k²d) or O(kd³)."""
+        count, dim = self.rows.shape
+        result = np.zeros(len(scaled))
+        if count <= dim * dim:
+            step = max(1, _BLOCK // count)
+            for first in range(0, count, step):
+                some = slice(first, min(first + step, count))
+                hat = -(self.rows[some] @ self.rows.T)
+                hat[np.arange(hat.shape[0]), np.arange(some.start, some.stop)] += 1.0
+                result += np.sum(scaled[:, some] * (scaled @ (hat * hat).T), axis=1)
+            return result
+        leverage = np.sum(self.rows * self.rows, axis=1)
+        for c, diagonal in enumerate(scaled):
+            inner = self.rows.T @ (diagonal[:, None] * self.rows)
+            result[c] = np.sum(diagonal * diagonal * (1.0 - 2.0 * leverage)) + np.sum(inner * inner)
+        return result
+
+    def _concentration(self, weights: Matrix, total: Vector) -> Vector:
+        """By how much the variance function that fits concentrates a sandwich on few residuals."""
+        count = len(self.squares)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            shares = np.nan_to_num(weights / total[:, None], nan=1.0 / count)
+        beyond = count * shares - 1.0
+        reach = np.maximum(np.sum(beyond * beyond, axis=1), 1e-9)
+        relative = self.squares / self.variance - 1.0 if self.variance > 0.0 else np.zeros(count)
+        slope = np.clip(beyond @ relative / reach, 0.0, 1.0)
+        # What chance alone would give is taken back; squares of normal residuals have variance 2.
+        chance = 2.0 / reach
+        clear = slope * slope > chance
+        slope = np.where(clear, slope - chance / np.where(clear, slope, 1.0), 0.0)
+        loads = shares * (1.0 + slope[:, None] * beyond)
+        flat = np.sum(shares * shares, axis=1)
+        return np.asarray(np.sum(loads * loads, axis=1) / np.sum(loads, axis=1) ** 2 / flat)
+
+
+def sandwich_of(state: State, i: int, least_squares: Vector, inverse_root: Matrix) -> Sandwich | None:
+    """The sandwich of arm i, whose S is invertible; None without a degree of freedom."""
+    arm = state.arms[i]
+    dof = int(arm["dof"])
+    if dof < 1:
+        return None
+    used = int(state.trial["step"][0])
+    mine = (state.rows["arm"][:used] == i) & (state.rows["status"][:used] == TOLD)
+    contexts, outcomes = state.contexts[:used][mine], state.outcomes[:used][mine]
+    rows = contexts @ inverse_root
+    left = 1.0 - np.sum(rows * rows, axis=1)
+    alone = left < _DETERMINED
+    left = np.where(alone, 0.0, left)
+    residuals = outcomes - contexts @ least_squares
+    variance = float(arm["noise_variance"])
+    squares = np.where(alone, variance, residuals**2 / np.where(alone, 1.0, left))
+    return Sandwich(rows=rows, squares=squares, left=left, variance=variance, dof=dof)
+
+
+def t_quantiles(confidence: float, dof: Vector) -> Vector:
+    """Two-sided Student quantiles, for degrees of freedom that need not be whole."""
+    from scipy.special import stdtrit
+
+    return np.asarray(stdtrit(dof, 0.5 + confidence / 2.0))
