@@ -11,7 +11,7 @@ import numpy as np
 from equipoise.core.arithmetic.sums import exact_sum
 from equipoise.core.arrays import Matrix, Vector
 from equipoise.core.estimates.arm_estimate import ArmEstimate
-from equipoise.core.estimates.estimators import ESTIMATORS, check_estimator, new_workspace
+from equipoise.core.estimates.estimators import ESTIMATORS, RIDGE, check_estimator, new_workspace
 from equipoise.core.estimates.ridge_fit import RidgeFit
 from equipoise.core.estimates.selection import measure_selection, moment_optimism
 from equipoise.core.problem.objective import combine
@@ -140,11 +140,16 @@ class Fitted:
             chosen.expect(state, self.work, self.root)
         self.selection = measure_selection(state, stage.score, stage.settings)
         self.optimism = moment_optimism(state)
+        self.biases: Vector = self.work.biases
+        """Part of the expected errors that shrinking causes."""
+        if estimator != RIDGE:
+            # How far the data shrink an arm goes with its σ̂².
+            self.biases = self.selection.error * self.biases
 
     def expected_errors(self) -> Vector:
-        """E‖β̂ − β‖²_Σ of every arm: its noise, corrected for the selection, and its bias."""
+        """E‖β̂ − β‖²_Σ of every arm, corrected for the selection."""
         noise: Vector = self.selection.error * self.optimism * self.work.noise_errors
-        return noise + self.work.biases
+        return noise + self.biases
 
 
 def _arm_estimate(fitted: Fitted, i: int, *, estimator: str, confidence: float) -> ArmEstimate:
@@ -167,7 +172,7 @@ def _arm_estimate(fitted: Fitted, i: int, *, estimator: str, confidence: float) 
         confidence=confidence,
         expected_error=float(fitted.expected_errors()[i]),
         error_factor=factor,
-        bias=float(work.biases[i]),
+        bias=float(fitted.biases[i]),
         least_squares_error=factor * variance * trace if fit.ready else math.inf,
         estimator=estimator,
         ridge=float(work.ridges[i]),

@@ -18,7 +18,7 @@ from equipoise.core.arrays import Matrix
 from equipoise.core.estimates.estimators.estimator import Estimator, register
 from equipoise.core.estimates.estimators.spectrum import decompose
 from equipoise.core.estimates.estimators.workspace import Workspace
-from equipoise.core.estimates.ridge import fit_ridge, ridge_traces, weighted_trace
+from equipoise.core.estimates.ridge import fit_ridge, ridge_traces
 from equipoise.core.jit.decorators import compiled
 
 # λ is searched between these multiples of the mean eigenvalue of S.
@@ -148,9 +148,9 @@ def _left_out_error(work: Workspace, i: int, rows: int, ridge: float) -> float:
 def expect_errors(state: State, work: Workspace, moment_root: Matrix) -> None:
     """Write noise and bias of every arm for a λ that the same outcomes chose.
 
-    σ²Tr(ΣS⁻¹) less what the penalty takes off it, and for the uncertain λ 2/(d−2) of the squared shift from
-    least squares (Morris 1983); with RSS/(dof + 2) in what is taken off, see stein.py. The appendix lemma
-    with the shrunk coefficients would promise an error of 0 as λ grows.
+    The posterior variance σ²Tr(ΣW), with a λ that is smaller by dof/(dof + 2) (see stein.py), and for the
+    uncertain λ 2/(d−2) of the squared shift from least squares (Morris 1983). The appendix lemma with the
+    shrunk coefficients would promise an error of 0 as λ grows.
     """
     dim = work.centers.shape[1]
     for i in range(work.ridges.shape[0]):
@@ -159,12 +159,12 @@ def expect_errors(state: State, work: Workspace, moment_root: Matrix) -> None:
             work.noise_errors[i] = work.biases[i] = np.inf
             continue
         root, fit, coef, line = work.roots[i], work.fits[i], work.solution, work.middle
-        fit_ridge(state, i, work.ridges[i], root, fit, work.system, coef, line)
+        lower = work.ridges[i] * arm.dof / (arm.dof + 2.0)
+        fit_ridge(state, i, lower, root, fit, work.system, coef, line)
         trace, _ = ridge_traces(root, work.system, moment_root, work.bases[i], line)
         for r in range(dim):
-            coef[r] = fit[r] - coef[r]
-        whole = weighted_trace(moment_root, root, line)
-        work.noise_errors[i] = arm.rss * (whole / arm.dof - (whole - trace) / (arm.dof + 2.0))
+            coef[r] = fit[r] - work.coefs[i, r]
+        work.noise_errors[i] = arm.noise_variance * trace
         work.biases[i] = squared_length_through(moment_root, coef) * min(2.0 / max(dim - 2, 1), 2.0)
 
 
