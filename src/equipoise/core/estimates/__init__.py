@@ -5,6 +5,7 @@
 ``arm_estimate``  ``ArmEstimate``: one arm's model
 ``intervals``     intervals corrected for what adaptive allocation does to σ̂²
 ``robust``        intervals where the noise depends on the context: the sandwich
+``selection``     noise and expected errors corrected for what adaptive allocation does to them
 ``ellipsoid``     the self-normalised confidence ellipsoid
 ``ridge``         ridge fits and their traces, compiled
 ``ridge_fit``     one arm's ridge fit, and what it is expected to cost

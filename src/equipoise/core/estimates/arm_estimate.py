@@ -39,17 +39,25 @@ class ArmEstimate:
     dof: int
     """Degrees of freedom k − d of the noise variance."""
     noise_variance: float
-    """σ̂² = RSS/(k − d); not a number without a degree of freedom."""
+    """σ² as far as is known: ``residual_variance``, corrected for what adaptive allocation does to it on
+    average, see :mod:`equipoise.core.estimates.selection`. Not a number without a degree of freedom."""
+    residual_variance: float
+    """σ̂² = RSS/(k − d), which the policy saw: too low on average after adaptive allocation."""
     inflation: float
-    """What σ̂² is multiplied by in intervals, see :mod:`equipoise.core.estimates.intervals`."""
+    """What ``residual_variance`` is multiplied by in intervals, see
+    :mod:`equipoise.core.estimates.intervals`."""
     confidence: float
     """Level of all intervals."""
     expected_error: float
-    """E‖β̂^λ − β‖²_Σ at the estimated noise; infinite while S is singular."""
+    """E‖β̂^λ − β‖²_Σ at the estimated noise, corrected for adaptive allocation; infinite while S is
+    singular."""
+    error_factor: float
+    """What that correction multiplies the noise in expected errors by. It is more than
+    ``noise_variance``/``residual_variance``: an arm whose σ̂² came out low also kept a large Tr(ΣS⁻¹)."""
     bias: float
     """The part of the expected error that λ causes; the rest is noise."""
     least_squares_error: float
-    """σ̂²Tr(ΣS⁻¹), the expected error of least squares; infinite while S is singular."""
+    """σ²Tr(ΣS⁻¹), the expected error of least squares, likewise corrected; infinite while S is singular."""
     estimator: str
     """The word that ``estimates(estimator=…)`` was given; ``"lasso"`` where the policy brings its own."""
     ridge: float
@@ -102,7 +110,7 @@ class ArmEstimate:
 
         Only the upper end is inflated: an arm whose σ̂² came out high gets more pulls, which mend it.
         """
-        low, high = variance_interval(self.noise_variance, self._noise_dof(), self.confidence)
+        low, high = variance_interval(self.residual_variance, self._noise_dof(), self.confidence)
         return low, high * self.inflation
 
     @property
@@ -113,14 +121,15 @@ class ArmEstimate:
         """
         if self.dof < 1 or not math.isfinite(self.expected_error):
             return math.inf
-        if self.noise_variance == 0.0:
+        if self.residual_variance == 0.0:
             return self.expected_error
-        bound = variance_upper_bound(self.noise_variance * self.inflation, self._noise_dof(), self.confidence)
-        ratio = bound / self.noise_variance
-        if self.estimator == RIDGE:
-            fixed = self.bias + self.omitted
-            return fixed + (self.expected_error - fixed) * ratio
-        return max(self.least_squares_error * ratio + self.omitted, self.expected_error)
+        variance = self.residual_variance * self.inflation
+        bound = variance_upper_bound(variance, self._noise_dof(), self.confidence)
+        # A bound has its own correction, in ``inflation``.
+        ratio = bound / self.residual_variance / self.error_factor
+        fixed = self.omitted + (self.bias if self.estimator == RIDGE else 0.0)
+        noise = self.expected_error - fixed if self.estimator == RIDGE else self.least_squares_error
+        return max(noise * ratio + fixed, self.expected_error)
 
     def ellipsoid(self, *, deviation: float, norm: float, delta: float | None = None) -> Ellipsoid:
         """Self-normalised confidence ellipsoid: valid at all times at once, for sub-Gaussian noise.
@@ -188,6 +197,7 @@ class ArmEstimate:
             "observed": self.observed,
             "dof": self.dof,
             "noise_variance": self.noise_variance,
+            "residual_variance": self.residual_variance,
             "noise_interval": list(self.noise_interval),
             "expected_error": self.expected_error,
             "error_bound": self.error_bound,
@@ -228,7 +238,7 @@ class ArmEstimate:
         return self.dof if self.sandwich is None else self.sandwich.noise_dof
 
     def _reach(self) -> float:
-        return t_quantile(self.confidence, self.dof) * math.sqrt(self.noise_variance * self.inflation)
+        return t_quantile(self.confidence, self.dof) * math.sqrt(self.residual_variance * self.inflation)
 
     def _contexts(self, X: npt.ArrayLike) -> Matrix:
         contexts = np.asarray(X, dtype=float)

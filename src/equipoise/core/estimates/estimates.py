@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from equipoise.core.arithmetic.sums import exact_sum
-from equipoise.core.arrays import Matrix
+from equipoise.core.arrays import Matrix, Vector
 from equipoise.core.estimates.arm_estimate import ArmEstimate
-from equipoise.core.estimates.estimators import ESTIMATORS, Workspace, check_estimator, new_workspace
-from equipoise.core.estimates.intervals import elasticities, variance_inflation
+from equipoise.core.estimates.estimators import ESTIMATORS, RIDGE, check_estimator, new_workspace
 from equipoise.core.estimates.ridge_fit import RidgeFit
 from equipoise.core.estimates.robust import CLASSICAL, ROBUST, check_intervals, sandwich_of
+from equipoise.core.estimates.selection import measure_selection, moment_optimism
 from equipoise.core.problem.objective import combine
 from equipoise.core.problem.problem import Problem
 from equipoise.core.text_tables import html_table, text_table
@@ -135,51 +135,62 @@ def estimate_arms(
         raise InvalidArgument(f"confidence={confidence!r} is not between 0 and 1", hint="e.g. 0.95")
     check_estimator(estimator, ridge)
     check_intervals(intervals)
-    problem, state = stage.problem, stage.state
-    penalty = 1.0 / problem.units if ridge is None else float(ridge)
-    work, root, chosen = new_workspace(state, penalty), moment_root(stage), ESTIMATORS[estimator]
-    chosen.fit(state, work)
-    if chosen.expect is not None:
-        chosen.expect(state, work, root)
-    inflation = variance_inflation(state.arms["dof"], elasticities(state, stage.score, stage.settings))
+    fitted = Fitted(stage, estimator, ridge)
     arms = [
-        _arm_estimate(
-            stage, i, work, root, estimator=estimator, inflation=float(factor), confidence=confidence
-        )
-        for i, factor in enumerate(inflation)
+        _arm_estimate(fitted, i, estimator=estimator, confidence=confidence)
+        for i in range(len(stage.problem.arms))
     ]
     return (
-        [_with_sandwich(stage, i, arm, root) for i, arm in enumerate(arms)] if intervals == ROBUST else arms
+        [_with_sandwich(stage, i, arm, fitted.root) for i, arm in enumerate(arms)] if intervals == ROBUST else arms
     )
 
 
-def _arm_estimate(
-    stage: Stage,
-    i: int,
-    work: Workspace,
-    root: Matrix,
-    *,
-    estimator: str,
-    inflation: float,
-    confidence: float,
-) -> ArmEstimate:
+class Fitted:
+    """All arms of a settled stage as an estimator leaves them, with what is to be expected of them."""
+
+    def __init__(self, stage: Stage, estimator: str, ridge: float | None) -> None:
+        state, chosen = stage.state, ESTIMATORS[estimator]
+        self.stage, self.root = stage, moment_root(stage)
+        self.work = new_workspace(state, 1.0 / stage.problem.units if ridge is None else float(ridge))
+        chosen.fit(state, self.work)
+        if chosen.expect is not None:
+            chosen.expect(state, self.work, self.root)
+        self.selection = measure_selection(state, stage.score, stage.settings)
+        self.optimism = moment_optimism(state)
+        self.biases: Vector = self.work.biases
+        """Part of the expected errors that shrinking causes."""
+        if estimator != RIDGE:
+            # How far the data shrink an arm goes with its σ̂².
+            self.biases = self.selection.error * self.biases
+
+    def expected_errors(self) -> Vector:
+        """E‖β̂ − β‖²_Σ of every arm, corrected for the selection."""
+        noise: Vector = self.selection.error * self.optimism * self.work.noise_errors
+        return noise + self.biases
+
+
+def _arm_estimate(fitted: Fitted, i: int, *, estimator: str, confidence: float) -> ArmEstimate:
     """One arm, from what its estimator has left in the workspace."""
+    stage, work, selection = fitted.stage, fitted.work, fitted.selection
     arm, penalty = stage.state.arms[i], float(work.usual_ridge[0])
     fit = RidgeFit(stage.state, i, penalty)
     variance = float(arm["noise_variance"]) if arm["dof"] > 0 else math.nan
-    bias = float(work.biases[i])
+    factor = float(selection.error[i])
+    trace = fitted.optimism * fit.least_squares_trace(fitted.root)
     return ArmEstimate(
         arm=stage.problem.arms[i],
         coef=work.coefs[i].copy(),
         count=int(arm["count"]),
         observed=int(arm["observed"]),
         dof=int(arm["dof"]),
-        noise_variance=variance,
-        inflation=inflation,
+        noise_variance=float(selection.noise[i]) * variance,
+        residual_variance=variance,
+        inflation=float(selection.inflation[i]),
         confidence=confidence,
-        expected_error=float(work.noise_errors[i]) + bias,
-        bias=bias,
-        least_squares_error=variance * fit.least_squares_trace(root) if fit.ready else math.inf,
+        expected_error=float(fitted.expected_errors()[i]),
+        error_factor=factor,
+        bias=float(fitted.biases[i]),
+        least_squares_error=factor * variance * trace if fit.ready else math.inf,
         estimator=estimator,
         ridge=float(work.ridges[i]),
         center=work.centers[i].copy(),

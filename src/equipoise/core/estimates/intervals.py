@@ -147,6 +147,32 @@ def _elasticity(
 
 
 @compiled
+def measure_first_weights(
+    arms: npt.NDArray[Any], probe: npt.NDArray[Any], trial: Any, score: int, settings: Vector, result: Vector
+) -> None:
+    """Write how far every arm's score followed σ̂² when that had one degree of freedom, from 0 to 1.
+
+    d log(score) / d log(σ̂²) at today's σ̂², pool and mean, over the exponent of the objective. ``probe``
+    starts as a copy of ``arms``.
+    """
+    for i in range(arms.shape[0]):
+        if arms[i].dof < 1 or not arms[i].design_ready:
+            continue
+        arm, first, one, scored = arms[i], probe[i], probe[i : i + 1], result[i : i + 1]
+        first.count, first.dof, first.inverse_root_dof = arm.count - arm.dof + 1, 1, 1.0
+        first.trace = arm.trace * arm.dof
+        first.gain = _typical_gain(first.trace, trial.dim)
+        call_score(score, one, trial, settings, scored)
+        here = scored[0]
+        first.noise_variance = arm.noise_variance * (1.0 + _NUDGE)
+        call_score(score, one, trial, settings, scored)
+        noisier = scored[0]
+        result[i] = 0.0
+        if 0.0 < here < noisier < np.inf:
+            result[i] = min(log(noisier / here) / log1p(_NUDGE) / trial.exponent, 1.0)
+
+
+@compiled
 def _others_log_score(
     arms: npt.NDArray[Any],
     probes: npt.NDArray[Any],

@@ -126,6 +126,7 @@ def _with_coef(arm: ArmEstimate, coef: Vector, data: tuple[Matrix, Vector]) -> A
     contexts, outcomes = data
     left = outcomes - matvec(contexts, coef)
     rss, freedom = dot(left, left), len(outcomes) - len(columns)
+    variance = rss / freedom if freedom > 0 else math.nan
     return dataclasses.replace(
         arm,
         coef=coef,
@@ -134,9 +135,11 @@ def _with_coef(arm: ArmEstimate, coef: Vector, data: tuple[Matrix, Vector]) -> A
         least_squares=None,
         inverse_root=None,
         sandwich=None,
-        noise_variance=rss / freedom if freedom > 0 else math.nan,
+        noise_variance=variance,
+        residual_variance=variance,
         dof=0,
         expected_error=math.inf,
+        error_factor=1.0,
         least_squares_error=math.inf,
         bias=math.inf,
         estimator=LASSO,

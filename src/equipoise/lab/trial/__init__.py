@@ -8,6 +8,7 @@
 ``ending``    the estimates that a trial ends with
 ``judge``     errors of the estimates, coverage of the intervals
 ``ledger``    what trials end with
+``promises``  expected errors beside those that happened
 ``blocks``    a block of trials for all policies in turn
 ``bench``     trials of several policies on the same draws
 ============  ===========================================================================================

@@ -148,9 +148,9 @@ def _left_out_error(work: Workspace, i: int, rows: int, ridge: float) -> float:
 def expect_errors(state: State, work: Workspace, moment_root: Matrix) -> None:
     """Write noise and bias of every arm for a λ that the same outcomes chose.
 
-    The posterior variance σ²Tr(ΣW), and for the uncertain λ 2/(d−2) of the squared shift from least
-    squares (Morris 1983). The appendix lemma with the shrunk coefficients would promise an error of 0 as λ
-    grows.
+    The posterior variance σ²Tr(ΣW), with a λ that is smaller by dof/(dof + 2) (see stein.py), and for the
+    uncertain λ 2/(d−2) of the squared shift from least squares (Morris 1983). The appendix lemma with the
+    shrunk coefficients would promise an error of 0 as λ grows.
     """
     dim = work.centers.shape[1]
     for i in range(work.ridges.shape[0]):
@@ -159,10 +159,11 @@ def expect_errors(state: State, work: Workspace, moment_root: Matrix) -> None:
             work.noise_errors[i] = work.biases[i] = np.inf
             continue
         root, fit, coef, line = work.roots[i], work.fits[i], work.solution, work.middle
-        fit_ridge(state, i, work.ridges[i], root, fit, work.system, coef, line)
+        lower = work.ridges[i] * arm.dof / (arm.dof + 2.0)
+        fit_ridge(state, i, lower, root, fit, work.system, coef, line)
         trace, _ = ridge_traces(root, work.system, moment_root, work.bases[i], line)
         for r in range(dim):
-            coef[r] = fit[r] - coef[r]
+            coef[r] = fit[r] - work.coefs[i, r]
         work.noise_errors[i] = arm.noise_variance * trace
         work.biases[i] = squared_length_through(moment_root, coef) * min(2.0 / max(dim - 2, 1), 2.0)
 

@@ -143,14 +143,20 @@ def _shrink_ready(work: Workspace, i: int, rss: float, dof: int) -> None:
             work.centers[i, r] = 0.0
         _measure_gaps(work, i, False)
     work.ridges[i] = ridge
-    # Morris (1983): τ² is an estimate itself, which adds 2/(d−2) of the squared shift. Summed over
-    # coordinates with equal s this is Stein's unbiased estimate of the error.
+    # Morris (1983): τ² is an estimate itself, which adds 2/(d−2) of the squared shift. What is kept is
+    # counted at a σ² that is smaller by dof/(dof + 2): where σ̂² came out high, less is kept, and σ̂² times
+    # what is kept would be too low on average. Summed over coordinates with equal s this is Stein's unbiased
+    # estimate of the error.
+    lower = 0.0
+    if chosen:
+        lower = _ridge(squares, spectrum, rss * dof / ((dof + 2.0) * (dof + 2.0)), dim - 2.0)
+        lower = max(lower - (_CLEARLY - 1.0) * work.usual_ridge[0], usual)
     noise_error = bias = 0.0
     for c in range(dim):
         kept[c] = 1.0 / (1.0 + ridge / spectrum[c])
         lost = 1.0 - kept[c]
         variance = rss / dof / spectrum[c]
-        noise_error += variance * kept[c] * (1.0 if chosen else kept[c])
+        noise_error += variance / (1.0 + lower / spectrum[c]) if chosen else variance * kept[c] * kept[c]
         bias += lost * lost * squares[c]
     work.noise_errors[i] = noise_error
     work.biases[i] = bias * 2.0 / (dim - 2.0) if chosen else bias

@@ -1,0 +1,133 @@
+"""What estimates promise beside what happened: expected errors and noise variances of simulated trials.
+
+A policy whose expected errors are right on average has ratios of 1. Given contexts and noise estimates, the
+error of least squares is σ²Tr(ΣS⁻¹) on average, whatever the policy; how a policy uses σ̂² decides how far an
+estimate of that is flattered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from equipoise.core.arrays import Counts, Matrix, Vector
+from equipoise.core.choice.ties import new_ties
+from equipoise.core.estimates.estimates import Fitted
+from equipoise.core.policies.base.policy import Policy
+from equipoise.core.problem.objective import combine
+from equipoise.core.stages.stage import Stage, first_stage
+from equipoise.lab.trial.judge import judge_coefs, new_judge
+from equipoise.lab.trial.rule import rule_of
+from equipoise.lab.trial.run import run_stage, start_trial
+from equipoise.lab.trial.world import Draws
+
+if TYPE_CHECKING:
+    from equipoise.lab.scenario import Scenario
+
+
+@dataclass(frozen=True, eq=False)
+class Promises:
+    """What every trial promised and kept; rows are trials, columns arms."""
+
+    realised: Matrix
+    """‖β̂ − β‖²_Σ."""
+    expected: Matrix
+    """What ``expected_error`` was."""
+    plain: Matrix
+    """The same without correction for the selection."""
+    noise: Matrix
+    """What ``noise_variance`` was."""
+    residual: Matrix
+    """What ``residual_variance`` was."""
+    units: Counts
+    """Units of the trial, one number a trial."""
+
+
+def new_promises(trials: int, arms: int) -> Promises:
+    """Room for some trials."""
+    realised, expected, plain, noise, residual = np.zeros((5, trials, arms))
+    return Promises(realised, expected, plain, noise, residual, np.zeros(trials, np.int64))
+
+
+class Trials:
+    """Trials of a policy of one stage, whose estimates can be looked at on the way."""
+
+    def __init__(self, scenario: Scenario, policy: Policy, seed: int) -> None:
+        self.scenario, self.problem, self._draws = scenario, scenario.problem(), Draws(scenario, seed)
+        self._ties = new_ties(self.problem.arms)
+        self._stage = first_stage(
+            self.problem, policy.informed(scenario.noise), seed, capacity=self.problem.units
+        )
+        self._judge = new_judge(len(scenario.noise), scenario.units, 0.0, scenario.true_moment())
+
+    def run(self, trials: int, times: Sequence[int]) -> Generator[tuple[int, Stage], bool | None]:
+        """The number of every trial and its stage, once for each of the ``times``, counted in units.
+
+        What is sent back as true ends the trial. Outcomes arrive at once in all of it, or only at the end.
+        """
+        draws = self._draws
+        for start in range(0, trials, draws.block):
+            draws.draw(start, min(draws.block, trials - start))
+            for place in range(min(draws.block, trials - start)):
+                start_trial(self._stage.state, self._ties, draws.world, place, start + place)
+                clock, end = draws.world.clock, int(draws.world.clock["last"][0])
+                for time in times:
+                    clock["last"] = end if time >= self.problem.units else time
+                    run_stage(self._stage.state, rule_of(self._stage), draws.world)
+                    if (yield start + place, self._stage):
+                        break
+
+    def note(self, fitted: Fitted, kept: Promises, row: int) -> None:
+        """Write what the estimates of the trial at hand promise and keep."""
+        world, state = self._draws.world, fitted.stage.state
+        truth = world.coefs[int(world.clock["place"][0])]
+        judge_coefs(self._judge, fitted.work.coefs, truth, kept.realised[row])
+        kept.expected[row] = fitted.expected_errors()
+        kept.plain[row] = fitted.work.noise_errors + fitted.work.biases
+        kept.residual[row] = state.arms["noise_variance"]
+        kept.noise[row] = fitted.selection.noise * kept.residual[row]
+        kept.units[row] = int(state.trial["step"][0])
+
+
+def keep_promises(
+    scenario: Scenario, policy: Policy, *, trials: int, seed: int, estimators: Sequence[str]
+) -> dict[str, Promises]:
+    """Run trials, and estimate after each as an experiment would, by several estimators."""
+    kept = {name: new_promises(trials, len(scenario.noise)) for name in estimators}
+    runs = Trials(scenario, policy, seed)
+    for row, stage in runs.run(trials, [scenario.units]):
+        for name, promises in kept.items():
+            runs.note(Fitted(stage, name, scenario.ridge), promises, row)
+    return kept
+
+
+def stop_on_target(
+    scenario: Scenario, policy: Policy, *, trials: int, seed: int, target: float, every: int
+) -> Promises:
+    """End every trial when the objective of its estimates, looked at every so many units, passes a target."""
+    kept, runs = new_promises(trials, len(scenario.noise)), Trials(scenario, policy, seed)
+    problem = runs.problem
+    first = len(problem.arms) * (problem.dim + 1)
+    looks = runs.run(trials, [*range(first + every, problem.units, every), problem.units])
+    look: tuple[int, Stage] | None = next(looks)
+    while look is not None:
+        row, stage = look
+        fitted = Fitted(stage, scenario.estimator, scenario.ridge)
+        errors = fitted.expected_errors().tolist()
+        runs.note(fitted, kept, row)
+        stops = combine(errors, problem.weights, problem.objective) <= target
+        try:
+            look = looks.send(stops)
+        except StopIteration:
+            look = None
+    return kept
+
+
+def ratio(realised: Vector, expected: Vector) -> tuple[float, float]:
+    """Mean of one over mean of the other, over paired trials, with its standard error."""
+    value = float(np.mean(realised) / np.mean(expected))
+    spread = float(np.std(realised - value * expected, ddof=1) / np.mean(expected))
+    return value, spread / float(np.sqrt(len(realised)))
