@@ -70,6 +70,8 @@ class ArmEstimate:
     """Features that the model has, where they were chosen; ``gram`` is theirs, others have coefficient 0."""
     omitted: float = 0.0
     """The part of the expected error that features outside the model seem to cause."""
+    most_omitted: float = 0.0
+    """Upper bound of the error that features outside the model cause."""
 
     # Intervals
 
@@ -99,6 +101,7 @@ class ArmEstimate:
         """Upper bound of the expected error, from the upper bound of σ².
 
         With a λ that the data chose, that of least squares: how far shrinking went wrong is not known.
+        Where features were chosen, with an upper bound of what those left out cost.
         """
         if self.dof < 1 or not math.isfinite(self.expected_error):
             return math.inf
@@ -108,8 +111,8 @@ class ArmEstimate:
         ratio = bound / self.noise_variance
         if self.estimator == RIDGE:
             fixed = self.bias + self.omitted
-            return fixed + (self.expected_error - fixed) * ratio
-        return max(self.least_squares_error * ratio + self.omitted, self.expected_error)
+            return fixed + (self.expected_error - fixed) * ratio + self.most_omitted - self.omitted
+        return max(self.least_squares_error * ratio + self.most_omitted, self.expected_error)
 
     def ellipsoid(self, *, deviation: float, norm: float, delta: float | None = None) -> Ellipsoid:
         """Self-normalised confidence ellipsoid: valid at all times at once, for sub-Gaussian noise.

@@ -63,7 +63,7 @@ class Estimates(Sequence[ArmEstimate]):
         problem = self.problem
         costs = problem.costs
         money = exact_sum(costs * [arm.count for arm in self])
-        dim = problem.dim if self.support is None else len(self.support.columns)
+        dim = problem.dim if self.support is None else max(map(len, self.support.own))
         if not np.all(np.isfinite(noise)) or money < exact_sum(costs) * (dim + 1):
             return math.nan
         ideal = ideal_allocation(

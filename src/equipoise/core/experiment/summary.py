@@ -17,6 +17,7 @@ from equipoise.core.estimates.estimates import Estimates, estimate_arms
 from equipoise.core.estimates.support import examine_support
 from equipoise.core.experiment.record import Record, known_data
 from equipoise.core.policies.base.staged import Columns, StagedPolicy
+from equipoise.core.stages.own import additions, adds, stages_of_arms
 from equipoise.core.stages.stage import final_stage, own_coefs
 from equipoise.errors import SupportWarning
 
@@ -37,19 +38,32 @@ def estimate_record(record: Record, *, estimator: str, ridge: float | None, conf
         return Estimates(problem, [_with_coef(*all_of) for all_of in zip(arms, own, fits, strict=True)])
     final = stage.chosen
     stage = final_stage(stage, contexts, problem, policy, record.seed)
-    arms = fitted(stage)
+    stages = stages_of_arms(stage, contexts, problem, policy, record.seed)
+    fits = {id(each): fitted(each) for each in stages}
+    arms = [fits[id(each)][i] for i, each in enumerate(stages)]
     known = policy.known_columns(problem) is not None
-    support = examine_support(problem, stage, contexts, known=known, final=final)
+    support = examine_support(
+        problem, stages, contexts, known=known, final=final, confidence=confidence
+    )
     for complaint in support.complaints:
         warnings.warn(complaint, SupportWarning, stacklevel=3)
     omitted = support.omitted
     if support.found_nothing:
         # Nothing is known of the coefficients, but that ‖β‖²_Σ is no more than outcomes' mean square.
         omitted = np.array([arm.noise_interval[1] for arm in arms])
+    elif not known:
+        # The same of an arm that has none, as far as can be told.
+        omitted = np.where([len(own) == 0 for own in support.own], support.most_omitted, omitted)
+    most = np.maximum(omitted, support.most_omitted)
     embedded = [
-        _embedded(arm, stage.columns, problem.dim, left_out)
-        for arm, left_out in zip(arms, omitted.tolist(), strict=True)
+        _embedded(arm, stages[i].columns, problem.dim, float(omitted[i]), float(most[i]))
+        for i, arm in enumerate(arms)
     ]
+    if adds(stage):
+        embedded = [
+            dataclasses.replace(arm, coef=arm.coef + additions(stages[i], contexts, i))
+            for i, arm in enumerate(embedded)
+        ]
     return Estimates(problem, embedded, support)
 
 
@@ -77,7 +91,7 @@ def _with_coef(arm: ArmEstimate, coef: Vector, data: tuple[Matrix, Vector]) -> A
     )
 
 
-def _embedded(arm: ArmEstimate, columns: Columns, dim: int, omitted: float) -> ArmEstimate:
+def _embedded(arm: ArmEstimate, columns: Columns, dim: int, omitted: float, most: float) -> ArmEstimate:
     """An arm's model of some columns as one of all features."""
 
     def spread(values: Vector) -> Vector:
@@ -95,4 +109,5 @@ def _embedded(arm: ArmEstimate, columns: Columns, dim: int, omitted: float) -> A
         expected_error=arm.expected_error + omitted,
         columns=columns,
         omitted=omitted,
+        most_omitted=most,
     )

@@ -39,10 +39,12 @@ def cross_validated(
     scale: Vector,
     *,
     refit: bool = False,
+    cautious: bool = False,
 ) -> Task:
     """The block lasso at the λ with the least squared error of rows left out, in units of ``scale``.
 
-    ``refit``: errors are those of least squares on the active features.
+    ``refit``: errors are those of least squares on the active features. ``cautious``: λ_max, unless the least
+    error is smaller by more than the standard error of that difference, between folds.
     """
     task = weighted_task(data, scale)
     largest = largest_penalty(task)
@@ -55,15 +57,29 @@ def cross_validated(
     shares = [power(_SMALLEST, step / (_PENALTIES - 1.0)) for step in range(_PENALTIES)]
     # At λ_max nothing is explained, and without rows to leave out nothing else is chosen.
     best, least = 0, exact_sum(fold.square for fold in folds)
+    gains: list[float] = []
     for step in range(1, _PENALTIES if largest > 0.0 and folds else 1):
-        error = exact_sum(fold.error(shares[step] * largest, refit) for fold in folds)
+        errors = [fold.error(shares[step] * largest, refit) for fold in folds]
+        error = exact_sum(errors)
         if error < least:
             best, least = step, error
+            gains = [fold.square - of for fold, of in zip(folds, errors, strict=True)]
         if step - best >= _PATIENCE:
             break
+    if cautious and not _is_evident(gains):
+        best = 0
     for share in shares[1 : best + 1]:
         solve(task, share * largest, _TOLERANCE)
     return task
+
+
+def _is_evident(gains: list[float]) -> bool:
+    """Whether the sum over folds is more than its standard error."""
+    if len(gains) < 2:
+        return False
+    mean = exact_sum(gains) / len(gains)
+    variance = exact_sum((gain - mean) * (gain - mean) for gain in gains) / (len(gains) - 1)
+    return mean > math.sqrt(variance / len(gains))
 
 
 def raw_coefs(task: Task, data: Standardised, scale: Vector) -> Matrix:
