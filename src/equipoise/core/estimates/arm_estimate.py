@@ -12,7 +12,7 @@ import numpy.typing as npt
 from equipoise.core.arrays import Matrix, Vector
 from equipoise.core.estimates.ellipsoid import Ellipsoid, self_normalised_ellipsoid
 from equipoise.core.estimates.estimators import RIDGE
-from equipoise.core.estimates.intervals import t_quantile, variance_interval, variance_upper_bound
+from equipoise.core.estimates.intervals import f_quantile, t_quantile, variance_interval, variance_upper_bound
 from equipoise.core.text_tables import html_table, text_table
 from equipoise.errors import InvalidArgument, InvalidContext
 
@@ -72,6 +72,8 @@ class ArmEstimate:
     """The part of the expected error that features outside the model seem to cause."""
     most_omitted: float = 0.0
     """Upper bound of the error that features outside the model cause."""
+    chosen: bool = False
+    """Whether the outcomes have chosen the features: then ``error_bound`` is one of the error itself."""
 
     # Intervals
 
@@ -101,18 +103,24 @@ class ArmEstimate:
         """Upper bound of the expected error, from the upper bound of σ².
 
         With a λ that the data chose, that of least squares: how far shrinking went wrong is not known.
-        Where features were chosen, with an upper bound of what those left out cost.
+        Where outcomes have chosen the features it is a bound of the error itself, of which the model has its
+        part by an F quantile, and features left out as much as they may hide.
         """
         if self.dof < 1 or not math.isfinite(self.expected_error):
             return math.inf
         if self.noise_variance == 0.0:
             return self.expected_error
+        if self.chosen:
+            features = 0 if self.columns is None else len(self.columns)
+            level = 0.5 * (1.0 + self.confidence)
+            reach = f_quantile(level, features, self.dof) * self.inflation if features else 0.0
+            return max(self.least_squares_error * reach + self.most_omitted, self.expected_error)
         bound = variance_upper_bound(self.noise_variance * self.inflation, self.dof, self.confidence)
         ratio = bound / self.noise_variance
         if self.estimator == RIDGE:
             fixed = self.bias + self.omitted
-            return fixed + (self.expected_error - fixed) * ratio + self.most_omitted - self.omitted
-        return max(self.least_squares_error * ratio + self.most_omitted, self.expected_error)
+            return fixed + (self.expected_error - fixed) * ratio
+        return max(self.least_squares_error * ratio + self.omitted, self.expected_error)
 
     def ellipsoid(self, *, deviation: float, norm: float, delta: float | None = None) -> Ellipsoid:
         """Self-normalised confidence ellipsoid: valid at all times at once, for sub-Gaussian noise.

@@ -56,6 +56,13 @@ def t_quantile(confidence: float, dof: float) -> float:
     return float(stdtrit(dof, 0.5 + confidence / 2.0)) if dof > 0 else math.inf
 
 
+def f_quantile(confidence: float, features: int, dof: float) -> float:
+    """One-sided quantile of the squared error of coefficients over its estimate; exact where Σ ∝ S."""
+    from scipy.special import fdtri
+
+    return float(fdtri(features, dof, confidence))
+
+
 def variance_interval(variance: float, dof: int, confidence: float) -> tuple[float, float]:
     """χ² interval of a noise variance."""
     from scipy.special import chdtri

@@ -17,7 +17,7 @@ from equipoise.core.estimates.estimates import Estimates, estimate_arms
 from equipoise.core.estimates.support import examine_support
 from equipoise.core.experiment.record import Record, known_data
 from equipoise.core.policies.base.staged import Columns, StagedPolicy
-from equipoise.core.stages.own import additions, adds, stages_of_arms
+from equipoise.core.stages.own import soft_coefs_of, stages_of_arms
 from equipoise.core.stages.stage import final_stage, own_coefs
 from equipoise.errors import SupportWarning
 
@@ -42,9 +42,7 @@ def estimate_record(record: Record, *, estimator: str, ridge: float | None, conf
     fits = {id(each): fitted(each) for each in stages}
     arms = [fits[id(each)][i] for i, each in enumerate(stages)]
     known = policy.known_columns(problem) is not None
-    support = examine_support(
-        problem, stages, contexts, known=known, final=final, confidence=confidence
-    )
+    support = examine_support(problem, stages, contexts, known=known, final=final, confidence=confidence)
     for complaint in support.complaints:
         warnings.warn(complaint, SupportWarning, stacklevel=3)
     omitted = support.omitted
@@ -56,14 +54,18 @@ def estimate_record(record: Record, *, estimator: str, ridge: float | None, conf
         omitted = np.where([len(own) == 0 for own in support.own], support.most_omitted, omitted)
     most = np.maximum(omitted, support.most_omitted)
     embedded = [
-        _embedded(arm, stages[i].columns, problem.dim, float(omitted[i]), float(most[i]))
+        dataclasses.replace(
+            _embedded(arm, stages[i].columns, problem.dim, float(omitted[i])),
+            most_omitted=float(most[i]),
+            chosen=not known,
+        )
         for i, arm in enumerate(arms)
     ]
-    if adds(stage):
-        embedded = [
-            dataclasses.replace(arm, coef=arm.coef + additions(stages[i], contexts, i))
-            for i, arm in enumerate(embedded)
-        ]
+    soft = [soft_coefs_of(each, contexts, i) for i, each in enumerate(stages)]
+    embedded = [
+        arm if coef is None else dataclasses.replace(arm, coef=coef)
+        for arm, coef in zip(embedded, soft, strict=True)
+    ]
     return Estimates(problem, embedded, support)
 
 
@@ -91,7 +93,7 @@ def _with_coef(arm: ArmEstimate, coef: Vector, data: tuple[Matrix, Vector]) -> A
     )
 
 
-def _embedded(arm: ArmEstimate, columns: Columns, dim: int, omitted: float, most: float) -> ArmEstimate:
+def _embedded(arm: ArmEstimate, columns: Columns, dim: int, omitted: float) -> ArmEstimate:
     """An arm's model of some columns as one of all features."""
 
     def spread(values: Vector) -> Vector:
@@ -109,5 +111,4 @@ def _embedded(arm: ArmEstimate, columns: Columns, dim: int, omitted: float, most
         expected_error=arm.expected_error + omitted,
         columns=columns,
         omitted=omitted,
-        most_omitted=most,
     )

@@ -48,14 +48,15 @@ class SparseTraceUCB(StagedPolicy, BoundedPolicy):
     sparsity
         s, how many features matter in any arm, which then are those of all; None: the criterion says.
     criterion
-        How the number of features is chosen jointly: ``"elimination"``, or without ``sparsity`` also ``"ebic"``,
-        ``"cross-validation"`` and ``"stability"``, with it ``"path"``, the first λ that has s features.
-        See :mod:`equipoise.core.sparse.criteria`.
+        How the number of features is chosen jointly: ``"elimination"``, or without ``sparsity`` also
+        ``"ebic"``, ``"cross-validation"`` and ``"stability"``, with it ``"path"``, the first λ that has s
+        features. See :mod:`equipoise.core.sparse.criteria`.
     support
         The features themselves, counted from 0, if they are known: Trace-UCB among them from the start.
     reuse
         Whether the outcomes that choose features serve the second stage and the estimates as well. They make
-        estimates better, and intervals too short where the choice went wrong. None: unless features are shared.
+        estimates better, and intervals too short where the choice went wrong. None: unless arms are taken to
+        share their features.
     look
         Whether the second stage looks at contexts: :class:`~equipoise.TraceGain` instead of Trace-UCB.
     refresh
@@ -219,9 +220,7 @@ class SparseTraceUCB(StagedPolicy, BoundedPolicy):
         self, contexts: Matrix, outcomes: Vector, arms: npt.NDArray[np.int64], arm_count: int, most: int
     ) -> Recovery:
         if self.by_arm:
-            return recover_supports(
-                contexts, outcomes, arms, arm_count, most=most, criterion=self.criterion
-            )
+            return recover_supports(contexts, outcomes, arms, arm_count, most=most, criterion=self.criterion)
         return recover_support(
             contexts,
             outcomes,

@@ -3,7 +3,7 @@
 ====================  =================================================================
 ``recovery``          the features that matter to any arm: stage one of Algorithm 2
 ``own``               every arm's own features, where arms differ
-``additions``         what a lasso adds where features are too weak to be chosen
+``soft``              a lasso for an arm whose features are too weak to be chosen
 ``criteria``          how many features, when nobody says
 ``elimination``       drops the feature that the data miss least, until all are evident
 ``cross_validation``  λ by cross-validation

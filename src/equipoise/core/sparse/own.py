@@ -8,11 +8,12 @@ the first, and features that turn out not worth their price are dropped. What a 
     z² = ν log(RSS without / RSS with), ν the degrees of freedom left,
 
 times Wallace's factor, which makes it a squared normal number at few degrees of freedom too. Its price is
-log k + 2 log((d − s)/√(s + 1)), after the extended BIC (Chen & Chen 2008): the first part for a coefficient, the
-second for the number of features it was chosen from. A feature that c of the m − 1 other arms have has been chosen already:
-with ρ = (c + ½)/m its price is log k + 2 log((1 − ρ)/ρ), if that is less, and one at least. So what most arms
-have is kept wherever it is not plainly useless, and what few have must be evident. The arms choose in turns,
-each knowing what the others chose in the turn before, and what the joint choice found to begin with.
+log k + 2 log((d − s)/√(s + 1)), after the extended BIC (Chen & Chen 2008): the first part for a coefficient,
+the second for the number of features it was chosen from. A feature that c of the m − 1 other arms have was
+chosen already: with ρ = (c + ½)/m its price is log k + 2 log((1 − ρ)/ρ), if that is less, and one at least.
+So what most arms have is kept wherever it is not plainly useless, and what few have must be evident. The arms
+choose in turns, each knowing what the others chose in the turn before, and what the joint choice found to
+begin with.
 """
 
 from __future__ import annotations
@@ -70,6 +71,13 @@ def own_features(
     for i, chooser in enumerate(choosers):
         chooser.add_worth(np.flatnonzero(chosen[i]), worth)
     return tuple(np.flatnonzero(mine) for mine in chosen), worth
+
+
+def worths(contexts: Matrix, outcomes: Vector, columns: Integers) -> Vector:
+    """[d] z² of the features of one arm in its least squares on them; 0 for others."""
+    found = np.zeros(contexts.shape[1])
+    _Chooser(contexts, outcomes).add_worth(columns, found)
+    return found
 
 
 def _first_prices(dim: int, joint: Integers) -> Vector:

@@ -1,4 +1,4 @@
-"""Arms that have chosen features for themselves: a stage for every set of columns, and what a lasso adds."""
+"""Arms that have chosen features for themselves: a stage for every set of columns, and weak features."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from equipoise.core.arms.state import TOLD
 from equipoise.core.arrays import Matrix, Vector
 from equipoise.core.policies.base.staged import StagedPolicy
 from equipoise.core.problem.problem import Problem
-from equipoise.core.sparse.additions import lasso_additions
+from equipoise.core.sparse.soft import soft_coefs
 from equipoise.core.stages.stage import Stage, on_own_columns
 
 
@@ -31,14 +31,18 @@ def stages_of_arms(
     return stages
 
 
-def additions(stage: Stage, contexts: Matrix, i: int) -> Vector:
-    """[d] what a lasso adds to arm i's coefficients in its stage; ``contexts`` have all features."""
+def soft_coefs_of(stage: Stage, contexts: Matrix, i: int) -> Vector | None:
+    """[d] arm i's coefficients where its features are too weak to be chosen; else None.
+
+    Only where arms have chosen for themselves; ``stage`` is the arm's, ``contexts`` have all features.
+    """
+    if stage.recovery is None or i >= len(stage.recovery.own):
+        return None
     used = int(stage.state.trial["step"][0])
     rows = stage.state.rows[:used]
     mine = (rows["arm"] == i) & (rows["status"] == TOLD)
-    return lasso_additions(contexts[:used][mine], stage.state.outcomes[:used][mine], stage.columns)
-
-
-def adds(stage: Stage) -> bool:
-    """Whether arms have chosen for themselves, and a lasso adds to what they have."""
-    return stage.recovery is not None and len(stage.recovery.own) > 0
+    counts = np.zeros(contexts.shape[1], np.int64)
+    for other, columns in enumerate(stage.recovery.own):
+        counts[columns] += other != i
+    common = np.flatnonzero(2 * counts > len(stage.recovery.own) - 1)
+    return soft_coefs(contexts[:used][mine], stage.state.outcomes[:used][mine], stage.columns, common)

@@ -11,7 +11,7 @@ from equipoise.core.estimates.estimators import ESTIMATORS, Workspace, new_works
 from equipoise.core.policies.base.policy import Policy
 from equipoise.core.policies.base.staged import StagedPolicy
 from equipoise.core.problem.problem import Problem
-from equipoise.core.stages.own import additions, adds, stages_of_arms
+from equipoise.core.stages.own import soft_coefs_of, stages_of_arms
 from equipoise.core.stages.stage import Stage, final_stage, own_coefs
 
 
@@ -36,7 +36,7 @@ class Ending:
         return own_coefs(stage, contexts, self.policy) if isinstance(self.policy, StagedPolicy) else None
 
     def stages(self, last: Stage, contexts: Matrix) -> list[Stage]:
-        """The stage that each arm's estimates rest on, all of them ``last`` where arms share their features."""
+        """The stage that each arm's estimates rest on: ``last`` for all where they share their features."""
         if last.whole:
             return [last] * len(self.problem.arms)
         assert isinstance(self.policy, StagedPolicy)
@@ -50,9 +50,11 @@ class Ending:
         for stage in {id(stage): stage for stage in stages}.values():
             fitted = self._fitted(stage)
             for i in (i for i, each in enumerate(stages) if each is stage):
-                coefs[i, stage.columns] = fitted[i]
-                if adds(stage):
-                    coefs[i] += additions(stage, contexts, i)
+                soft = soft_coefs_of(stage, contexts, i)
+                if soft is None:
+                    coefs[i, stage.columns] = fitted[i]
+                else:
+                    coefs[i] = soft
         return coefs
 
     def _fitted(self, stage: Stage) -> Matrix:
