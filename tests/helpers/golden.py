@@ -230,7 +230,8 @@ ENTRIES = {
         for name in ("sparse-oracle", "static-lasso")
     },
     **{
-        f"sparse {spec}": lambda spec=spec: prompt(spec, **SPARSE)
+        # Written when all arms shared their features.
+        f"sparse {spec}": lambda spec=spec: prompt(f"{spec}:shared=true", **SPARSE)
         for spec in (
             "sparse-trace-ucb:screen=12",
             "sparse-trace-ucb:screen=10:sparsity=2:reuse=true:look=true",
@@ -254,7 +255,7 @@ ENTRIES = {
         for policy in ("trace-ucb", "trace-gain", "uniform")
         for moment in (SKEWED, None)
     },
-    "late sparse": lambda: late("sparse-trace-ucb:screen=12", **SPARSE),
+    "late sparse": lambda: late("sparse-trace-ucb:screen=12:shared=true", **SPARSE),
     "batches trace-gain": lambda: batches("trace-gain"),
     "batches trace-gain, learned": lambda: batches("trace-gain", moment=None),
     "batches trace-ucb": lambda: batches("trace-ucb"),
@@ -316,7 +317,8 @@ ENTRIES = {
         ["trace-ucb"],
     ),
     "trials, sparse": lambda: trials(
-        scenario(dim=12, budget=100, truth=pieces.SparseTruth(features=2)), ["sparse-trace-ucb:screen=12"]
+        scenario(dim=12, budget=100, truth=pieces.SparseTruth(features=2)),
+        ["sparse-trace-ucb:screen=12:shared=true"],
     ),
     "replay": replayed,
 }

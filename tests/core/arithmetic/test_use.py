@@ -42,6 +42,8 @@ WHOLE, QUANTILES = "sums of whole numbers", "quantiles and p values of intervals
 ALLOWED = {
     ("core/arithmetic/sums.py", "exact_sum", "fsum"): "exact, then rounded once",
     ("core/estimates/intervals.py", "t_quantile", "from scipy.special"): QUANTILES,
+    ("core/estimates/intervals.py", "f_quantile", "from scipy.special"): QUANTILES,
+    ("core/estimates/omitted.py", "most_omitted", "from scipy.special"): QUANTILES,
     ("core/estimates/intervals.py", "variance_interval", "from scipy.special"): QUANTILES,
     ("core/estimates/intervals.py", "variance_upper_bound", "from scipy.special"): QUANTILES,
     ("core/arithmetic/lanes.py", "aligned_zeros", "prod"): WHOLE,

@@ -166,9 +166,9 @@ def test_the_length_of_a_context_decides_nothing(seed, factor, moment):
 
 
 def test_quiet_arms_get_contexts_like_the_populations():
-    """Mean xᵀΣ⁻¹x of every arm's contexts, noise from 0.1 to 1.7: 0.8·d in the quiet arm if length sorted them.
+    """Mean xᵀΣ⁻¹x of every arm's contexts is d, where a rule that sorts by length leaves 0.8·d to a quiet arm.
 
-    48 trials give it a standard error below 0.01·d, so this fails by chance less than once in a million seeds.
+    48 trials give it a standard error below 0.01·d: fewer than one seed in a million fails.
     """
     dim, budget, deviations = 6, 400, dict(zip("abcd", [0.1, 0.3, 1.0, 1.7], strict=True))
     lengths = {arm: [] for arm in deviations}

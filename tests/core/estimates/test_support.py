@@ -35,7 +35,7 @@ def test_what_is_left_out_counts_only_where_nothing_stands_in_for_it():
 
 def test_nothing_found_is_no_certainty():
     rng = np.random.default_rng(1)
-    experiment = eq.Experiment(problem(), "sparse-trace-ucb:screen=8", seed=2)
+    experiment = eq.Experiment(problem(), "sparse-trace-ucb:screen=8:shared=true", seed=2)
     while experiment.remaining:
         x = rng.normal(size=DIM)
         experiment.tell(experiment.ask(x).id, float(0.3 * x[3] + rng.normal()))
@@ -99,7 +99,7 @@ def test_p_values_of_features_that_do_not_matter_are_uniform():
 
 def test_arms_without_any_signal():
     rng = np.random.default_rng(1)
-    experiment = eq.Experiment(problem(), "sparse-trace-ucb:screen=20", seed=2)
+    experiment = eq.Experiment(problem(), "sparse-trace-ucb:screen=20:shared=true", seed=2)
     while experiment.remaining:
         experiment.tell(experiment.ask(rng.normal(size=DIM)).id, float(rng.normal()))
     assert experiment.support == ()

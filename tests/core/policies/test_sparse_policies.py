@@ -82,7 +82,7 @@ def test_the_steps_of_algorithm_2():
 
 def test_reuse_fits_all_outcomes_and_needs_no_second_start():
     feed = Feed(1)
-    experiment = eq.Experiment(problem(), eq.SparseTraceUCB(screen=20, reuse=True), seed=2)
+    experiment = eq.Experiment(problem(), eq.SparseTraceUCB(screen=20, shared=True, reuse=True), seed=2)
     path = feed.run(experiment)
     assert experiment.support == FEATURES
     for estimate in experiment.estimates(estimator="ridge"):
@@ -110,13 +110,16 @@ def test_reuse_fits_all_outcomes_and_needs_no_second_start():
         ({"support": (1,), "reuse": True}, "nothing to choose"),
         ({"support": (1,), "criterion": "ebic"}, "nothing to choose"),
         ({"support": (1,), "refresh": 2.0}, "nothing to choose"),
+        ({"support": (1,), "shared": True}, "nothing to choose"),
+        ({"shared": 1}, "shared=1 is neither true nor false"),
+        ({"refresh": 2.0, "reuse": False}, "give reuse=true"),
         ({"support": ()}, "names no feature"),
         ({"criterion": "path"}, "no criterion 'path' without sparsity="),
         ({"criterion": "ebic", "sparsity": 3}, "no criterion 'ebic' with sparsity="),
         ({"reuse": 1}, "reuse=1 is neither true nor false"),
         ({"look": "yes"}, "look='yes' is neither"),
         ({"look": True, "width": 0.5}, "there is no width"),
-        ({"refresh": 2.0}, "give reuse=true"),
+        ({"refresh": 2.0, "shared": True}, "give reuse=true"),
         ({"refresh": 1.0, "reuse": True}, "refresh=1.0 is not a number above 1"),
         ({"refresh": "2", "reuse": True}, "refresh='2'"),
         ({"width": "wide"}, "unknown width"),
@@ -135,7 +138,11 @@ def test_refuses_arguments(arguments, message):
     [
         ("sparse-trace-ucb:sparsity=21", InvalidPolicy, "more than the 20 features"),
         ("sparse-trace-ucb:screen=8:sparsity=7", InvalidPolicy, "cannot choose 7 features: that takes 9"),
-        ("sparse-trace-ucb:screen=81", BudgetTooSmall, "81 units an arm to choose features and 1 to start"),
+        (
+            "sparse-trace-ucb:screen=81:shared=true",
+            BudgetTooSmall,
+            "81 units an arm to choose features and 1 to start",
+        ),
         ("sparse-trace-ucb:screen=77:sparsity=3", BudgetTooSmall, "that takes 243"),
         ("sparse-trace-ucb:support=20", InvalidPolicy, "names feature 20, and there are 20"),
         ("sparse-trace-ucb:sparsity=79:screen=80", InvalidPolicy, "more than the 20 features"),
@@ -192,6 +199,8 @@ STREAMS = st.sampled_from(["normal", "zero", "constant", "duplicates", "one-hot"
         [
             "sparse-trace-ucb",
             "sparse-trace-ucb:screen=4",
+            "sparse-trace-ucb:screen=4:shared=true",
+            "sparse-trace-ucb:screen=5:reuse=false",
             "sparse-trace-ucb:screen=3:sparsity=1",
             "sparse-trace-ucb:screen=5:reuse=true:look=true:refresh=1.3",
             "uniform-lasso",

@@ -52,11 +52,13 @@ def test_late_outcomes_are_not_waited_for_beyond_what_the_second_stage_needs():
     assert experiment.support == FEATURES
 
 
-@pytest.mark.parametrize("spec", ["sparse-trace-ucb:screen=20:sparsity=3", "sparse-trace-ucb:screen=20"])
-def test_without_outcomes_nothing_is_chosen_for_good(spec):
+@pytest.mark.parametrize(
+    "spec", ["sparse-trace-ucb:screen=20:sparsity=3", "sparse-trace-ucb:screen=20:shared=true"]
+)
+def test_without_outcomes_nothing_is_chosen_for_good(more):
     """All units first, all outcomes later: they choose the features when they come."""
     feed = Feed(1)
-    experiment = eq.Experiment(problem(budget=150), spec, seed=2)
+    experiment = eq.Experiment(problem(budget=150), f"sparse-trace-ucb:screen=20:{more}", seed=2)
     units = [experiment.ask(feed.contexts[t]) for t in range(150)]
     for unit in units:
         experiment.tell(unit.id, feed.outcome(unit))
@@ -70,7 +72,7 @@ def test_without_outcomes_nothing_is_chosen_for_good(spec):
 @pytest.mark.parametrize("budget", [63, 66, 80])
 def test_prompt_outcomes_are_never_cut_short(budget):
     feed = Feed(1)
-    experiment = eq.Experiment(problem(budget=budget), eq.SparseTraceUCB(screen=20), seed=2)
+    experiment = eq.Experiment(problem(budget=budget), eq.SparseTraceUCB(screen=20, shared=True), seed=2)
     feed.run(experiment)
     assert experiment._stage.screened == 60
     assert experiment.support == FEATURES[: len(experiment.support)]
@@ -143,7 +145,8 @@ def test_estimates_of_next_to_nothing(units):
 
 def test_refresh_finds_what_the_first_choice_missed():
     feed = Feed(4, scale=0.5)
-    specs = ["sparse-trace-ucb:screen=5:reuse=true", "sparse-trace-ucb:screen=5:reuse=true:refresh=1.5"]
+    shared = "sparse-trace-ucb:screen=5:shared=true:reuse=true"
+    specs = [shared, f"{shared}:refresh=1.5"]
     once, again = (eq.Experiment(problem(budget=400), spec, seed=2) for spec in specs)
     feed.run(once)
     feed.run(again)
@@ -161,7 +164,9 @@ def test_features_are_chosen_again_as_often_as_outcomes_have_grown():
     names = ["a", "b", "c", "d", "e", "f"]
     caps = dict.fromkeys(names[:3], 4)
     small = eq.Problem(names, 12, budget=200, moment=np.eye(12), caps=caps, allow_small_budget=True)
-    experiment = eq.Experiment(small, "sparse-trace-ucb:screen=20:reuse=true:refresh=1.25", seed=2)
+    experiment = eq.Experiment(
+        small, "sparse-trace-ucb:screen=20:shared=true:reuse=true:refresh=1.25", seed=2
+    )
     choices = []
     while experiment.remaining:
         x = rng.normal(size=12)
@@ -174,7 +179,13 @@ def test_features_are_chosen_again_as_often_as_outcomes_have_grown():
 
 
 @pytest.mark.parametrize(
-    "spec", ["sparse-trace-ucb:screen=15", "sparse-trace-ucb:screen=15:reuse=true:look=true"]
+    "spec",
+    [
+        "sparse-trace-ucb:screen=15",
+        "sparse-trace-ucb:screen=15:shared=true",
+        "sparse-trace-ucb:screen=15:reuse=true:look=true",
+        "sparse-trace-ucb:screen=15:reuse=false",
+    ],
 )
 @pytest.mark.parametrize("half", [30, 90])
 def test_pickled_half_way_it_goes_on_alike(spec, half):
@@ -190,7 +201,7 @@ def test_pickled_half_way_it_goes_on_alike(spec, half):
 @pytest.mark.parametrize("look", [False, True])
 def test_batches(look):
     feed = Feed(1, units=1300)
-    policy = eq.SparseTraceUCB(screen=20, look=look)
+    policy = eq.SparseTraceUCB(screen=20, shared=True, look=look)
     experiment = eq.Experiment(problem(budget=1200), policy, seed=2)  # more rows than room at first
     while experiment.remaining:
         units = experiment.ask_many(feed.contexts[experiment.asked : experiment.asked + 40])
@@ -227,7 +238,9 @@ def test_a_batch_across_the_choice_is_the_same_as_one_by_one(look):
 @pytest.mark.parametrize("reuse", [False, True])
 def test_a_learned_moment_is_that_of_all_contexts(reuse):
     feed = Feed(1)
-    experiment = eq.Experiment(problem(moment=None), eq.SparseTraceUCB(screen=20, reuse=reuse), seed=2)
+    experiment = eq.Experiment(
+        problem(moment=None), eq.SparseTraceUCB(screen=20, shared=True, reuse=reuse), seed=2
+    )
     path = np.array(feed.run(experiment))
     columns = list(experiment.support)
     seen = feed.contexts[:240, columns]

@@ -40,7 +40,8 @@ def test_chunks_cover_all_trials_and_are_neither_too_short_nor_too_long(policies
     chunks = list(module.cut_trials(policies, trials, budget))
     starts = [chunk.first for chunk in chunks]
     ends = [chunk.first + chunk.trials for chunk in chunks]
-    assert starts == [0, *ends[:-1]] and ends[-1] == trials
+    assert starts == [0, *ends[:-1]]
+    assert ends[-1] == trials
     decisions = [chunk.trials * policies * budget for chunk in chunks]
     assert max(decisions) <= max(module._DECISIONS_A_CHUNK, policies * budget)
     worth = module._WORTH_A_CHUNK - policies * budget

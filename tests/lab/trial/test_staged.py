@@ -16,6 +16,8 @@ from equipoise.lab import Delay, SparseTruth, StudentNoise
 NOISE = (0.1, 0.5, 1.0, 2.0)
 SPECS = [
     "sparse-trace-ucb",
+    "sparse-trace-ucb:shared=true",
+    "sparse-trace-ucb:screen=15:reuse=false",
     "sparse-trace-ucb:screen=15:sparsity=3",
     "sparse-trace-ucb:screen=15:sparsity=2:reuse=true",
     "sparse-trace-ucb:screen=15:sparsity=3:look=true",
@@ -116,7 +118,7 @@ def test_methods_of_estimation(estimator):
 @pytest.mark.parametrize("variation", ["plain", "late and lost"])
 def test_a_trial_does_not_depend_on_its_neighbours(variation):
     scenario = sparse_scenario(variation)
-    specs = SPECS[:6]
+    specs = SPECS[:8]
     whole = eq.simulate(scenario, specs, trials=12, seed=4, workers=2)
     again = eq.simulate(scenario, specs, trials=12, seed=4, workers=1)
     for spec in specs:
@@ -141,7 +143,9 @@ def test_checkpoints_and_files_keep_the_support(tmp_path):
     assert "recovery" in {row["loss"] for row in first.losses()}
 
 
-@pytest.mark.parametrize("spec", ["sparse-trace-ucb:screen=30:sparsity=3", "sparse-trace-ucb:screen=30"])
+@pytest.mark.parametrize(
+    "spec", ["sparse-trace-ucb:screen=30:sparsity=3", "sparse-trace-ucb:screen=30:shared=true"]
+)
 def test_outcomes_that_all_come_after_the_last_unit(spec):
     scenario = sparse_scenario(delay=Delay(mean=3000))
     result = eq.simulate(scenario, [spec, "sparse-oracle"], trials=10, seed=3)
@@ -233,7 +237,9 @@ def test_small_budgets_and_what_can_run_on_them():
 SETTING = {"noise": [1.0] * 10, "dim": 500, "truth": SparseTruth(features=8)}
 
 
-@pytest.mark.parametrize("spec", ["sparse-trace-ucb:screen=60:sparsity=8", "sparse-trace-ucb:screen=60"])
+@pytest.mark.parametrize(
+    "spec", ["sparse-trace-ucb:screen=60:sparsity=8", "sparse-trace-ucb:screen=60:shared=true"]
+)
 def test_support_is_recovered_in_95_of_100_trials(spec):
     # At the 100 % that longer runs find, it cannot fail; at 95 % it would do so in 35 of 100 seeds.
     scenario = eq.GaussianScenario(budget=700, **SETTING)
@@ -244,7 +250,7 @@ def test_support_is_recovered_in_95_of_100_trials(spec):
 def test_partial_recovery_is_graceful():
     # 12 outcomes an arm are too few for 8 of 500 features, 17 are not always enough.
     scenario = eq.GaussianScenario(budget=700, **SETTING)
-    specs = ["sparse-trace-ucb:screen=12", "sparse-trace-ucb:screen=17"]
+    specs = ["sparse-trace-ucb:screen=12:shared=true", "sparse-trace-ucb:screen=17:shared=true"]
     few, more = eq.simulate(scenario, specs, trials=20, seed=2).policies.values()
     assert few.recovery().value < 0.2 < more.recovery().value < 1.0
     assert np.all(np.isfinite(few.errors))
@@ -256,7 +262,7 @@ def test_partial_recovery_is_graceful():
 def test_worst_errors_at_3000_units():
     # Measured: 0.21 of the lasso's and 1.3 of the oracle's, with standard errors of 2 % and 3 %.
     scenario = eq.GaussianScenario(budget=3000, **SETTING)
-    sparse = "sparse-trace-ucb:screen=60"
+    sparse = "sparse-trace-ucb:screen=60:shared=true"
     result = eq.simulate(scenario, [sparse, "sparse-oracle"], trials=300, seed=5)
     lasso = eq.simulate(scenario, ["uniform-lasso"], trials=30, seed=5)["uniform-lasso"]
     for loss in ("expected_max", "median_max"):

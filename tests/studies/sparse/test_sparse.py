@@ -131,7 +131,7 @@ def test_recovery_does_not_depend_on_workers_and_is_that_of_the_policy():
     longer = sparse_scenario(EQUAL[:4], 20, 4 * 40, 3)
     policies = {
         "known": "sparse-trace-ucb:screen=10:sparsity=3",
-        "unknown": "sparse-trace-ucb:screen=10",
+        "unknown": "sparse-trace-ucb:screen=10:shared=true",
     }
     result = eq.simulate(longer, list(policies.values()), trials=40, seed=3, workers=1)
     for curve, policy in policies.items():
@@ -188,7 +188,7 @@ def test_policies_that_refuse_a_budget_leave_a_gap():
     assert affordable(names, scenario) == [names[0], names[2]]
     study = BudgetStudy(dim=20, features=2, budgets=(10, 160), asked_at=160)
     result = study.measure(runner(), 0.02)
-    policy = "sparse-trace-ucb"
+    policy = "sparse-trace-ucb:shared=true"
     assert [m.at for m in result.curve("equal", policy)] == [160]
     assert [m.at for m in result.curve("equal", "uniform-lasso")] == [10, 160]
     rows = result.tables()[0].rows
@@ -213,7 +213,7 @@ def test_prices_are_paired_and_interpolated(found):
     assert math.isnan(result.relative(160, False, 20).value)
     losses = result.points[160].losses["expected_max"]
     assert result.prices(160, False)[1] == Measured(
-        6, *losses.ratio("sparse-trace-ucb:screen=6", "sparse-oracle")
+        6, *losses.ratio("sparse-trace-ucb:screen=6:shared=true", "sparse-oracle")
     )
 
 

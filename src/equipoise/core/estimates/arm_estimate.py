@@ -12,7 +12,7 @@ import numpy.typing as npt
 from equipoise.core.arrays import Matrix, Vector
 from equipoise.core.estimates.ellipsoid import Ellipsoid, self_normalised_ellipsoid
 from equipoise.core.estimates.estimators import RIDGE
-from equipoise.core.estimates.intervals import t_quantile, variance_interval, variance_upper_bound
+from equipoise.core.estimates.intervals import f_quantile, t_quantile, variance_interval, variance_upper_bound
 from equipoise.core.estimates.robust import Sandwich, t_quantiles
 from equipoise.core.text_tables import html_table, text_table
 from equipoise.errors import InvalidArgument, InvalidContext
@@ -84,6 +84,10 @@ class ArmEstimate:
     spread_ratio: float = 1.0
     """Tr(ΣS⁻¹MS⁻¹)/(σ̂²Tr(ΣS⁻¹)): what noise that depends on x does to the expected error of least squares.
     Measured only with robust intervals; no other field takes it in."""
+    most_omitted: float = 0.0
+    """Upper bound of the error that features outside the model cause."""
+    chosen: bool = False
+    """Whether the outcomes have chosen the features: then ``error_bound`` is one of the error itself."""
 
     # Intervals
 
@@ -118,11 +122,19 @@ class ArmEstimate:
         """Upper bound of the expected error, from the upper bound of σ².
 
         With a λ that the data chose, that of least squares: how far shrinking went wrong is not known.
+        Where outcomes have chosen the features it is a bound of the error itself, of which the model has its
+        part by an F quantile, and features left out as much as they may hide.
         """
         if self.dof < 1 or not math.isfinite(self.expected_error):
             return math.inf
         if self.residual_variance == 0.0:
             return self.expected_error
+        if self.chosen:
+            features = 0 if self.columns is None else len(self.columns)
+            level = 0.5 * (1.0 + self.confidence)
+            reach = f_quantile(level, features, self.dof) * self.inflation if features else 0.0
+            noise = self.least_squares_error / self.error_factor
+            return max(noise * reach + self.most_omitted, self.expected_error)
         variance = self.residual_variance * self.inflation
         bound = variance_upper_bound(variance, self._noise_dof(), self.confidence)
         # A bound has its own correction, in ``inflation``.

@@ -74,7 +74,7 @@ class Estimates(Sequence[ArmEstimate]):
         problem = self.problem
         costs = problem.costs
         money = exact_sum(costs * [arm.count for arm in self])
-        dim = problem.dim if self.support is None else len(self.support.columns)
+        dim = problem.dim if self.support is None else max(map(len, self.support.own))
         if not np.all(np.isfinite(noise)) or money < exact_sum(costs) * (dim + 1):
             return math.nan
         ideal = ideal_allocation(
@@ -141,7 +141,9 @@ def estimate_arms(
         for i in range(len(stage.problem.arms))
     ]
     return (
-        [_with_sandwich(stage, i, arm, fitted.root) for i, arm in enumerate(arms)] if intervals == ROBUST else arms
+        [_with_sandwich(stage, i, arm, fitted.root) for i, arm in enumerate(arms)]
+        if intervals == ROBUST
+        else arms
     )
 
 

@@ -56,6 +56,13 @@ def t_quantile(confidence: float, dof: float) -> float:
     return float(stdtrit(dof, 0.5 + confidence / 2.0)) if dof > 0 else math.inf
 
 
+def f_quantile(confidence: float, features: int, dof: float) -> float:
+    """One-sided quantile of the squared error of coefficients over its estimate; exact where Σ ∝ S."""
+    from scipy.special import fdtri
+
+    return float(fdtri(features, dof, confidence))
+
+
 def variance_interval(variance: float, dof: float, confidence: float) -> tuple[float, float]:
     """χ² interval of a noise variance."""
     from scipy.special import chdtri
@@ -161,7 +168,7 @@ def measure_first_weights(
         arm, first, one, scored = arms[i], probe[i], probe[i : i + 1], result[i : i + 1]
         first.count, first.dof, first.inverse_root_dof = arm.count - arm.dof + 1, 1, 1.0
         first.trace = arm.trace * arm.dof
-        first.gain = _typical_gain(first.trace, trial.dim)
+        first.leverage = first.trace
         call_score(score, one, trial, settings, scored)
         here = scored[0]
         first.noise_variance = arm.noise_variance * (1.0 + _NUDGE)

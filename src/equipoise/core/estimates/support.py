@@ -9,6 +9,7 @@ arithmetic.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,7 @@ from equipoise.core.arithmetic.solving import cholesky_solve
 from equipoise.core.arithmetic.sums import exact_sum
 from equipoise.core.arms.state import TOLD, WITHDRAWN
 from equipoise.core.arrays import Matrix, Vector
+from equipoise.core.estimates.omitted import most_omitted
 from equipoise.core.policies.base.staged import Columns
 from equipoise.core.problem.problem import Problem
 from equipoise.core.sparse.refit import add_feature, new_refit
@@ -47,7 +49,9 @@ class Support:
     """Which features the models have, and how sure that is."""
 
     columns: tuple[int, ...]
-    """Features of the models, counted from 0."""
+    """Features of the models, counted from 0: of any arm, where arms have chosen for themselves."""
+    own: tuple[tuple[int, ...], ...]
+    """Features of every arm."""
     known: bool
     """Whether they were given, not chosen."""
     final: bool
@@ -66,6 +70,8 @@ class Support:
     """Features outside that the outcomes speak for."""
     omitted: Vector
     """[m] error that the suspects seem to cause in every arm."""
+    most_omitted: Vector
+    """[m] upper bound of the error that all features left out cause; ``omitted`` if features were given."""
 
     @property
     def found_nothing(self) -> bool:
@@ -97,6 +103,7 @@ class Support:
         """Plain values."""
         return {
             "columns": list(self.columns),
+            "own": [list(columns) for columns in self.own],
             "known": self.known,
             "final": self.final,
             "criterion": self.criterion,
@@ -106,6 +113,7 @@ class Support:
             "p_values": [None if math.isnan(value) else float(value) for value in self.p_values],
             "suspects": list(self.suspects),
             "omitted": self.omitted.tolist(),
+            "most_omitted": self.most_omitted.tolist(),
         }
 
     def __str__(self) -> str:
@@ -127,25 +135,36 @@ class Support:
         return ["feature", "", "entered at", "p value"], rows
 
 
-def examine_support(problem: Problem, stage: Stage, contexts: Matrix, *, known: bool, final: bool) -> Support:
-    """Test the columns of a settled stage; ``contexts`` are those of all units, in all features."""
+def examine_support(
+    problem: Problem,
+    stages: Sequence[Stage],
+    contexts: Matrix,
+    *,
+    known: bool,
+    final: bool,
+    confidence: float,
+) -> Support:
+    """Test the columns of every arm's settled stage; ``contexts`` are those of all units, in all features."""
     from scipy.special import chdtrc, fdtrc
 
-    state, columns, dim = stage.state, stage.columns, contexts.shape[1]
-    status = state.rows["status"][: len(contexts)]
-    outside = np.setdiff1d(np.arange(dim), columns)
-    log_p = np.zeros(dim)
-    tests = np.zeros(dim)
-    residuals: list[tuple[int, Matrix, Vector]] = []
-    for i, arm in enumerate(state.arms):
+    dim = contexts.shape[1]
+    log_p, tests = np.zeros(dim), np.zeros(dim)
+    omitted, most = np.zeros(len(stages)), np.zeros(len(stages))
+    residuals: list[tuple[int, Columns, Matrix, Vector]] = []
+    for i, stage in enumerate(stages):
+        arm, columns = stage.state.arms[i], stage.columns
         if not arm["data_ready"] or arm["dof"] < 2 or not arm["rss"] > 0.0:
             continue
-        mine = (state.rows["arm"][: len(contexts)] == i) & (status == TOLD)
-        rows, left, t_squares = _least_squares(contexts[mine], state.outcomes[: len(contexts)][mine], columns)
-        residuals.append((i, rows, left))
-        squares = column_squares(rows)
+        rows = stage.state.rows[: len(contexts)]
+        mine = (rows["arm"] == i) & (rows["status"] == TOLD)
+        outside = np.setdiff1d(np.arange(dim), columns)
+        others, left, t_squares = _least_squares(
+            contexts[mine], stage.state.outcomes[: len(contexts)][mine], columns
+        )
+        residuals.append((i, outside, others, left))
+        squares = column_squares(others)
         usable = squares > 1e-12 * column_squares(contexts[mine][:, outside])
-        along = matvec(rows.T, left)
+        along = matvec(others.T, left)
         explained = np.where(usable, along * along / np.where(usable, squares, 1.0), 0.0)
         total, dof = dot(left, left), int(arm["dof"])
         rest = np.maximum(total - explained, 1e-300)
@@ -154,27 +173,34 @@ def examine_support(problem: Problem, stage: Stage, contexts: Matrix, *, known: 
         tests[outside] += usable
         log_p[columns] += np.log(np.maximum(fdtrc(1, dof, t_squares), 1e-300))
         tests[columns] += 1
+        if not known:
+            most[i] = most_omitted(others[:, usable], left, dof, confidence)
     p_values = np.where(tests > 0, chdtrc(2.0 * np.maximum(tests, 1.0), -2.0 * log_p), np.nan)
+    union = np.unique(np.concatenate([stage.columns for stage in stages]))
+    outside = np.setdiff1d(np.arange(dim), union)
     low = np.nan_to_num(p_values[outside], nan=1.0) * len(outside) < SUSPICION
     suspects = outside[low][np.argsort(p_values[outside][low], kind="stable")]
-    omitted = np.zeros(len(state.arms))
     if len(suspects):
-        places = np.searchsorted(outside, suspects)
-        moment = _left_over_moment(problem, contexts[status != WITHDRAWN], suspects, columns)
-        for i, rows, left in residuals:
-            omitted[i] = _omitted_error(rows[:, places], left, len(columns), moment)
-    recovery = stage.recovery
+        for i, others_of, others, left in residuals:
+            columns = stages[i].columns
+            kept = stages[i].state.rows["status"][: len(contexts)] != WITHDRAWN
+            moment = _left_over_moment(problem, contexts[kept], suspects, columns)
+            places = np.searchsorted(others_of, suspects)
+            omitted[i] = _omitted_error(others[:, places], left, len(columns), moment)
+    recovery = stages[0].recovery
     return Support(
-        columns=tuple(columns.tolist()),
+        columns=tuple(union.tolist()),
+        own=tuple(tuple(stage.columns.tolist()) for stage in stages),
         known=known,
         final=final,
         criterion="known" if recovery is None else recovery.criterion,
-        screened=stage.screened,
+        screened=stages[0].screened,
         entered=() if recovery is None else tuple(recovery.entered),
         left_out=() if recovery is None else tuple(recovery.left_out.tolist()),
         p_values=p_values,
         suspects=tuple(suspects.tolist()),
         omitted=omitted,
+        most_omitted=np.maximum(omitted, most),
     )
 
 

@@ -100,5 +100,5 @@ def _in_due_stage(record: Record) -> Record:
     assert isinstance(policy, StagedPolicy)
     if record.step >= record.problem.units or not restrict(stage.state, np.zeros(len(record.problem.arms))):
         raise exhausted(record.problem, stage.state.arms)
-    following = next_stage(stage, record.contexts, record.problem, policy, record.seed, reuse=policy.reuse)
+    following = next_stage(stage, record.contexts, record.problem, policy, record.seed, reuse=policy.reuses)
     return replace(record, stage=following)

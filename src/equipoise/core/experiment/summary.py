@@ -24,6 +24,7 @@ from equipoise.core.estimates.intervals import elasticities, variance_inflation
 from equipoise.core.estimates.support import examine_support
 from equipoise.core.experiment.record import Record, known_data
 from equipoise.core.policies.base.staged import Columns, StagedPolicy
+from equipoise.core.stages.own import soft_coefs_of, stages_of_arms
 from equipoise.core.stages.stage import Stage, final_stage, own_coefs
 from equipoise.errors import FitWarning, SupportWarning
 
@@ -49,18 +50,33 @@ def estimate_record(
         return Estimates(problem, [_with_coef(*all_of) for all_of in zip(arms, own, fits, strict=True)])
     final = stage.chosen
     stage = final_stage(stage, contexts, problem, policy, record.seed)
-    arms = fitted(stage)
+    stages = stages_of_arms(stage, contexts, problem, policy, record.seed)
+    by_stage = {id(each): fitted(each) for each in stages}
+    arms = [by_stage[id(each)][i] for i, each in enumerate(stages)]
     known = policy.known_columns(problem) is not None
-    support = examine_support(problem, stage, contexts, known=known, final=final)
+    support = examine_support(problem, stages, contexts, known=known, final=final, confidence=confidence)
     for complaint in support.complaints:
         warnings.warn(complaint, SupportWarning, stacklevel=3)
     omitted = support.omitted
     if support.found_nothing:
         # Nothing is known of the coefficients, but that ‖β‖²_Σ is no more than outcomes' mean square.
         omitted = np.array([arm.noise_interval[1] for arm in arms])
+    elif not known:
+        # The same of an arm that has none, as far as can be told.
+        omitted = np.where([len(own) == 0 for own in support.own], support.most_omitted, omitted)
+    most = np.maximum(omitted, support.most_omitted)
     embedded = [
-        _embedded(arm, stage.columns, problem.dim, left_out)
-        for arm, left_out in zip(arms, omitted.tolist(), strict=True)
+        dataclasses.replace(
+            _embedded(arm, stages[i].columns, problem.dim, float(omitted[i])),
+            most_omitted=float(most[i]),
+            chosen=not known,
+        )
+        for i, arm in enumerate(arms)
+    ]
+    soft = [soft_coefs_of(each, contexts, i) for i, each in enumerate(stages)]
+    embedded = [
+        arm if coef is None else dataclasses.replace(arm, coef=coef)
+        for arm, coef in zip(embedded, soft, strict=True)
     ]
     return Estimates(problem, embedded, support, _complaint(stage, arms))
 

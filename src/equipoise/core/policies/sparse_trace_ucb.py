@@ -13,21 +13,29 @@ from equipoise.core.arms.widths import is_number
 from equipoise.core.arrays import Matrix, Vector
 from equipoise.core.policies.base.features import checked_columns, checked_count, checked_features
 from equipoise.core.policies.base.policy import Policy, register
-from equipoise.core.policies.base.screening import default_screening
+from equipoise.core.policies.base.screening import default_screening, default_screening_alone
 from equipoise.core.policies.base.staged import Columns, StagedPolicy
 from equipoise.core.policies.base.ucb import BoundedPolicy
 from equipoise.core.policies.trace_gain import TraceGain
 from equipoise.core.policies.trace_ucb import TraceUCB
 from equipoise.core.problem.costs import covers
 from equipoise.core.problem.problem import Problem
-from equipoise.core.sparse import BY_SPARSITY, CRITERIA, Recovery, recover_support
+from equipoise.core.sparse import BY_SPARSITY, CRITERIA, Recovery, recover_support, recover_supports
 from equipoise.errors import BudgetTooSmall, InvalidPolicy
+
+# By what factor outcomes grow before arms choose their features again.
+_GROWTH = 1.3
 
 
 @register("sparse-trace-ucb")
 @dataclass(frozen=True, kw_only=True)
 class SparseTraceUCB(StagedPolicy, BoundedPolicy):
-    """Give every arm L units, choose the features that all arms share by a block lasso, go on among them.
+    """Give every arm L units, choose the features that matter, go on among them.
+
+    Features are chosen jointly, by a block lasso, and then by every arm for itself: arms may share their
+    features, or some of them, or none. All outcomes are fitted, and features are chosen again as they grow in
+    number. With ``shared=True``, or ``sparsity``, it is Algorithm 2 as printed: one choice for all arms, from
+    outcomes that serve no estimate.
 
     Parameters
     ----------
@@ -35,31 +43,36 @@ class SparseTraceUCB(StagedPolicy, BoundedPolicy):
         Of Trace-UCB in the second stage, see :class:`~equipoise.TraceUCB`.
     screen
         L, outcomes an arm that the features are chosen from; None: from the budget.
+    shared
+        Whether all arms have the same features, which one joint choice finds.
     sparsity
-        s, how many features matter in any arm; None: the criterion says.
+        s, how many features matter in any arm, which then are those of all; None: the criterion says.
     criterion
-        How the number of features is chosen: ``"elimination"``, or without ``sparsity`` also ``"ebic"``,
-        ``"cross-validation"`` and ``"stability"``, with it ``"path"``, the first λ that has s features.
-        See :mod:`equipoise.core.sparse.criteria`.
+        How the number of features is chosen jointly: ``"elimination"``, or without ``sparsity`` also
+        ``"ebic"``, ``"cross-validation"`` and ``"stability"``, with it ``"path"``, the first λ that has s
+        features. See :mod:`equipoise.core.sparse.criteria`.
     support
         The features themselves, counted from 0, if they are known: Trace-UCB among them from the start.
     reuse
-        Whether the outcomes of the first stage serve the second one and the estimates as well. They make
-        estimates better, and intervals too short where the choice went wrong.
+        Whether the outcomes that choose features serve the second stage and the estimates as well. They make
+        estimates better, and intervals too short where the choice went wrong. None: unless arms are taken to
+        share their features.
     look
         Whether the second stage looks at contexts: :class:`~equipoise.TraceGain` instead of Trace-UCB.
     refresh
         A factor above 1: features are chosen again whenever outcomes have grown by it. Needs ``reuse``.
+        Infinite: never. None: 1.3 where arms choose for themselves, else never.
 
     >>> SparseTraceUCB(screen=60, sparsity=8, reuse=True).spec
     'sparse-trace-ucb:screen=60:sparsity=8:reuse=true'
     """
 
     screen: int | None = None
+    shared: bool = False
     sparsity: int | None = None
     criterion: str = "elimination"
     support: tuple[int, ...] | None = None
-    reuse: bool = False
+    reuse: bool | None = None
     look: bool = False
     refresh: float | None = None
 
@@ -70,7 +83,11 @@ class SparseTraceUCB(StagedPolicy, BoundedPolicy):
         },
         "screen": ({"screen": 6, "sparsity": 2}, {"screen": 12, "sparsity": 2}),
         "sparsity": ({"screen": 8, "sparsity": 1}, {"screen": 8, "sparsity": 3}),
-        "criterion": ({"screen": 10}, {"screen": 10, "criterion": "ebic"}),
+        "shared": ({"screen": 8}, {"screen": 8, "shared": True}),
+        "criterion": (
+            {"screen": 10, "shared": True},
+            {"screen": 10, "shared": True, "criterion": "ebic"},
+        ),
         "support": ({"support": (0,)}, {"support": (0, 1, 2)}),
         "reuse": ({"screen": 8, "sparsity": 2}, {"screen": 8, "sparsity": 2, "reuse": True}),
         "look": ({"screen": 8, "sparsity": 2}, {"screen": 8, "sparsity": 2, "look": True}),
@@ -84,19 +101,19 @@ class SparseTraceUCB(StagedPolicy, BoundedPolicy):
         super().__post_init__()
         if self.support is not None:
             object.__setattr__(self, "support", checked_features(self.support))
-            chooses = self.screen is not None or self.sparsity is not None
-            if chooses or self.reuse or self.refresh is not None or self.criterion != "elimination":
+            left = (self.screen, self.sparsity, self.refresh) == (None, None, None)
+            if not left or self.reuse or self.shared or self.criterion != "elimination":
                 raise InvalidPolicy(
                     "with support= there is nothing to choose",
-                    hint="leave screen=, sparsity=, criterion=, reuse= and refresh= out",
+                    hint="leave screen=, shared=, sparsity=, criterion=, reuse= and refresh= out",
                 )
             if not self.support:
                 raise InvalidPolicy("support= names no feature", hint="e.g. support=(0, 3)")
         for name, least in (("screen", 2), ("sparsity", 0)):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, checked_count(name, getattr(self, name), least=least))
-        for name in ("reuse", "look"):
-            if not isinstance(getattr(self, name), bool):
+        for name in ("shared", "reuse", "look"):
+            if not isinstance(getattr(self, name), bool) and (name != "reuse" or self.reuse is not None):
                 raise InvalidPolicy(
                     f"{name}={getattr(self, name)!r} is neither true nor false", hint=f"e.g. {name}=True"
                 )
@@ -118,13 +135,27 @@ class SparseTraceUCB(StagedPolicy, BoundedPolicy):
     def _check_refresh(self) -> None:
         if self.refresh is None:
             return
-        if not is_number(self.refresh) or not 1.0 < self.refresh < math.inf:
+        if not is_number(self.refresh) or not 1.0 < self.refresh:
             raise InvalidPolicy(f"refresh={self.refresh!r} is not a number above 1", hint="e.g. 2")
-        if not self.reuse:
+        if not self.reuses and self.refresh < math.inf:
             raise InvalidPolicy(
                 "refresh= would use up outcomes again and again, and leave none for the estimates",
                 hint="give reuse=true with it",
             )
+
+    @property
+    def by_arm(self) -> bool:
+        return self.support is None and self.sparsity is None and not self.shared
+
+    @property
+    def reuses(self) -> bool:
+        return self.by_arm if self.reuse is None else self.reuse
+
+    @property
+    def growth(self) -> float:
+        if self.refresh is not None:
+            return float(self.refresh)
+        return _GROWTH if self.by_arm and self.reuses else math.inf
 
     def check(self, problem: Problem) -> None:
         super().check(problem)
@@ -151,7 +182,7 @@ class SparseTraceUCB(StagedPolicy, BoundedPolicy):
         self._check_budget(problem, pulls, self.sparsity or 0)
 
     def _check_budget(self, problem: Problem, pulls: int, features: int) -> None:
-        start = 0 if self.reuse else features + 1
+        start = 0 if self.reuses else features + 1
         needed = exact_sum(problem.costs * np.maximum(problem.floors, pulls + start))
         if covers(problem.budget, needed):
             return
@@ -166,10 +197,12 @@ class SparseTraceUCB(StagedPolicy, BoundedPolicy):
         )
 
     def screening(self, problem: Problem) -> int:
-        return default_screening(problem, self.sparsity) if self.screen is None else self.screen
+        if self.screen is not None:
+            return self.screen
+        return default_screening_alone(problem) if self.by_arm else default_screening(problem, self.sparsity)
 
     def reserve(self, problem: Problem) -> int:
-        if self.reuse:
+        if self.reuses:
             return 0
         return (max(self.screening(problem) // 4, 1) if self.sparsity is None else self.sparsity) + 1
 
@@ -186,6 +219,8 @@ class SparseTraceUCB(StagedPolicy, BoundedPolicy):
     def recover(
         self, contexts: Matrix, outcomes: Vector, arms: npt.NDArray[np.int64], arm_count: int, most: int
     ) -> Recovery:
+        if self.by_arm:
+            return recover_supports(contexts, outcomes, arms, arm_count, most=most, criterion=self.criterion)
         return recover_support(
             contexts,
             outcomes,

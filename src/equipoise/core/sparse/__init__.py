@@ -2,6 +2,8 @@
 
 ====================  =================================================================
 ``recovery``          the features that matter to any arm: stage one of Algorithm 2
+``own``               every arm's own features, where arms differ
+``soft``              a lasso for an arm whose features are too weak to be chosen
 ``criteria``          how many features, when nobody says
 ``elimination``       drops the feature that the data miss least, until all are evident
 ``cross_validation``  λ by cross-validation
@@ -19,6 +21,14 @@
 from equipoise.core.sparse.criteria import CRITERIA
 from equipoise.core.sparse.lasso import fit_lasso
 from equipoise.core.sparse.path import Entry
-from equipoise.core.sparse.recovery import BY_SPARSITY, Recovery, recover_support
+from equipoise.core.sparse.recovery import BY_SPARSITY, Recovery, recover_support, recover_supports
 
-__all__ = ["BY_SPARSITY", "CRITERIA", "Entry", "Recovery", "fit_lasso", "recover_support"]
+__all__ = [
+    "BY_SPARSITY",
+    "CRITERIA",
+    "Entry",
+    "Recovery",
+    "fit_lasso",
+    "recover_support",
+    "recover_supports",
+]

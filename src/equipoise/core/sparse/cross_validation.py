@@ -39,10 +39,12 @@ def cross_validated(
     scale: Vector,
     *,
     refit: bool = False,
+    cautious: bool = False,
 ) -> Task:
     """The block lasso at the λ with the least squared error of rows left out, in units of ``scale``.
 
-    ``refit``: errors are those of least squares on the active features.
+    ``refit``: errors are those of least squares on the active features. ``cautious``: λ_max, unless the least
+    error is smaller by more than the standard error of that difference, between rows.
     """
     task = weighted_task(data, scale)
     largest = largest_penalty(task)
@@ -55,15 +57,30 @@ def cross_validated(
     shares = [power(_SMALLEST, step / (_PENALTIES - 1.0)) for step in range(_PENALTIES)]
     # At λ_max nothing is explained, and without rows to leave out nothing else is chosen.
     best, least = 0, exact_sum(fold.square for fold in folds)
+    gains: Vector = np.zeros(0)
     for step in range(1, _PENALTIES if largest > 0.0 and folds else 1):
-        error = exact_sum(fold.error(shares[step] * largest, refit) for fold in folds)
+        errors = [fold.error(shares[step] * largest, refit) for fold in folds]
+        error = exact_sum(errors)
         if error < least:
             best, least = step, error
+            if cautious:
+                gains = np.concatenate([fold.squares - fold.latest for fold in folds])
         if step - best >= _PATIENCE:
             break
+    if cautious and not _is_evident(gains):
+        best = 0
     for share in shares[1 : best + 1]:
         solve(task, share * largest, _TOLERANCE)
     return task
+
+
+def _is_evident(gains: Vector) -> bool:
+    """Whether the sum over rows is more than its standard error."""
+    if len(gains) < 2:
+        return False
+    total = exact_sum(gains)
+    spread = gains - total / len(gains)
+    return total > math.sqrt(exact_sum(spread * spread))
 
 
 def raw_coefs(task: Task, data: Standardised, scale: Vector) -> Matrix:
@@ -92,7 +109,9 @@ class _Fold:
         self.rows = contexts[out] * (1.0 / scale)[self.arms][:, None]
         self.told = outcomes[out] / scale[self.arms]
         self.scale = scale
+        self.latest: Vector = np.zeros(len(self.told))  # squares of the rows left out, at the last λ
         self.square = self._square(np.zeros(0, np.int64), np.zeros((0, len(scale))))
+        self.squares = self.latest.copy()
 
     def error(self, penalty: float, refit: bool) -> float:
         """Sum of squares, in units of scale."""
@@ -105,16 +124,20 @@ class _Fold:
         return self._square(active, coefs)
 
     def _square(self, active: Integers, coefs: Matrix) -> float:
-        return _squared_error(self.rows, self.told, self.arms, active, np.ascontiguousarray(coefs))
+        coefs = np.ascontiguousarray(coefs)
+        return _squared_error(self.rows, self.told, self.arms, active, coefs, self.latest)
 
 
 @compiled
-def _squared_error(rows: Matrix, told: Vector, arms: Integers, active: Integers, coefs: Matrix) -> float:
-    """Sum over rows of (y − Σⱼ xⱼbⱼ)², b the coefficients [j, arm] of some features."""
+def _squared_error(
+    rows: Matrix, told: Vector, arms: Integers, active: Integers, coefs: Matrix, squares: Vector
+) -> float:
+    """Sum of the ``squares`` (y − Σⱼ xⱼbⱼ)² of all rows, b the coefficients [j, arm] of some features."""
     total = 0.0
     for r in range(rows.shape[0]):
         left = told[r]
         for k in range(active.shape[0]):
             left -= rows[r, active[k]] * coefs[k, arms[r]]
-        total += left * left
+        squares[r] = left * left
+        total += squares[r]
     return total

@@ -58,7 +58,7 @@ def _weakest(
     Also the evidence for all features that were dropped since there were ``first``.
     """
     size = refit.size[0]
-    _losses(refit, lines[0], lines[1], missed)
+    losses(refit, lines[0], lines[1], missed)
     weakest, least, missed_least = 0, np.inf, np.inf
     # One place more: the features that were dropped.
     for place in range(size + 1):
@@ -70,7 +70,7 @@ def _weakest(
 
 
 @compiled
-def _losses(refit: Refit, fit: Vector, inverse: Vector, missed: Matrix) -> None:
+def losses(refit: Refit, fit: Vector, inverse: Vector, missed: Matrix) -> None:
     """RSSᵢ would grow by b²ⱼ/(S⁻¹)ⱼⱼ without feature j; S⁻¹ = R⁻¹R⁻ᵀ."""
     size = refit.size[0]
     for i in range(refit.counts.shape[0]):

@@ -8,14 +8,15 @@ square alone, and its residuals give the noise for the second.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from equipoise.core.arrays import Vector
+from equipoise.core.arrays import Matrix, Vector
 from equipoise.core.sparse.criteria import CRITERIA, Rows, eliminated
+from equipoise.core.sparse.own import own_features
 from equipoise.core.sparse.path import Entry, first_support
 from equipoise.core.sparse.refit import Refit, add_feature, new_refit
 from equipoise.core.sparse.rows import checked_rows
@@ -26,6 +27,10 @@ from equipoise.errors import InvalidArgument
 _SPARE = 2
 # How much of the outcomes' mean square counts as noise in the second pass.
 _SIGNAL = 0.3
+# Features that a joint choice finds at most where arms choose for themselves after it.
+_JOINT_MOST = 24
+# Arms with less than this share of the rows of the largest do not take part in it.
+_ENOUGH = 0.4
 BY_SPARSITY = ("elimination", "path")
 
 
@@ -45,6 +50,12 @@ class Recovery:
     """Features that entered the path and are linear combinations of Ŝ in every arm."""
     noise: Vector
     """[m] noise variances after the first pass, which weighted the arms; NaN for an arm without rows."""
+    own: tuple[npt.NDArray[np.int64], ...] = ()
+    """Features of every arm, where arms have chosen for themselves; else none, and all have Ŝ."""
+
+    def of_arm(self, i: int) -> npt.NDArray[np.int64]:
+        """Features of arm i; an arm that has joined since the choice has Ŝ."""
+        return self.own[i] if i < len(self.own) else self.columns
 
 
 def recover_support(
@@ -73,9 +84,61 @@ def recover_support(
     """
     contexts, outcomes, arms = checked_rows(contexts, outcomes, arms, arm_count)
     _check_numbers(sparsity, most, criterion)
+    return _recovered(contexts, outcomes, arms, arm_count, sparsity, most, criterion, contexts.shape[1])
+
+
+def recover_supports(
+    contexts: npt.ArrayLike,
+    outcomes: npt.ArrayLike,
+    arms: npt.ArrayLike,
+    arm_count: int,
+    *,
+    most: int | None = None,
+    criterion: str = "elimination",
+) -> Recovery:
+    """Features of every arm: those that arms share, and those that arms have alone.
+
+    After a joint choice of no more than 24 features every arm chooses for itself (own.py). ``columns`` of the
+    recovery are what any arm has; if these are more than ``most``, or half the rows of an arm, those that are
+    worth most.
+
+    >>> contexts = np.random.default_rng(1).normal(size=(120, 40))
+    >>> arms = np.arange(120) % 3
+    >>> outcomes = contexts[:, 7] + np.where(arms == 0, 2.0 * contexts[:, 30], contexts[:, 0])
+    >>> recover_supports(contexts, outcomes, arms, 3).own
+    (array([ 7, 30]), array([0, 7]), array([0, 7]))
+    """
+    contexts, outcomes, arms = checked_rows(contexts, outcomes, arms, arm_count)
+    _check_numbers(None, most, criterion)
+    counts = np.bincount(arms, minlength=arm_count)
+    # The arm with the fewest rows limits the joint choice: those with next to none do not take part.
+    taking = counts >= _ENOUGH * counts.max(initial=0)
+    part = taking[arms]
+    joint = _recovered(
+        contexts[part], outcomes[part], arms[part], arm_count, None, None, criterion, _JOINT_MOST
+    )
+    own, worth = own_features(contexts, outcomes, arms, arm_count, joint.columns)
+    union = np.flatnonzero(worth > 0.0)
+    room = int(counts[taking].min()) // 2
+    room = room if most is None else min(room, most)
+    best = union[np.argsort(-worth[union], kind="stable")[:room]]
+    return replace(joint, columns=np.sort(best), own=own)
+
+
+def _recovered(
+    contexts: Matrix,
+    outcomes: Vector,
+    arms: npt.NDArray[np.int64],
+    arm_count: int,
+    sparsity: int | None,
+    most: int | None,
+    criterion: str,
+    largest: int,
+) -> Recovery:
+    """The joint choice of at most ``largest`` features."""
     data = standardise(contexts, outcomes, arms, arm_count)
     told = data.counts[data.counts > 0]
-    room = int(np.clip(told.min() - _SPARE, 0, contexts.shape[1])) if len(told) else 0
+    room = int(np.clip(told.min() - _SPARE, 0, min(contexts.shape[1], largest))) if len(told) else 0
     wanted = room if most is None else min(most, room)
     squares = mean_squares(data.outcomes, data)
     scale = np.sqrt(np.where(squares > 0.0, squares, 1.0))

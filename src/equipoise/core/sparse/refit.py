@@ -93,21 +93,21 @@ def add_feature(refit: Refit, j: int) -> bool:
         for again in range(2):
             for k in range(size):
                 earlier = refit.basis[k]
-                along = _product(earlier, column, begin, end)
+                along = product(earlier, column, begin, end)
                 refit.triangles[i, k, size] = along + (refit.triangles[i, k, size] if again else 0.0)
                 for r in range(begin, end):
                     column[r] -= along * earlier[r]
-        length = np.sqrt(_product(column, column, begin, end))
+        length = np.sqrt(product(column, column, begin, end))
         new = length > _DEPENDENT
         told_apart = told_apart or new
         refit.triangles[i, size, size] = length if new else np.inf
         for r in range(begin, end):
             column[r] = column[r] / length if new else 0.0
-        along = _product(column, before, begin, end)
+        along = product(column, before, begin, end)
         refit.loads[size, i] = along
         for r in range(begin, end):
             after[r] = before[r] - along * column[r]
-        refit.squares[size + 1, i] = _product(after, after, begin, end)
+        refit.squares[size + 1, i] = product(after, after, begin, end)
         refit.ranks[size + 1, i] = refit.ranks[size, i] + new
     if told_apart:
         refit.features[size] = j
@@ -129,7 +129,8 @@ def _solve_triangles(refit: Refit, coefs: Matrix) -> None:
 
 
 @compiled
-def _product(left: Vector, right: Vector, begin: int, end: int) -> float:
+def product(left: Vector, right: Vector, begin: int, end: int) -> float:
+    """Product of two rows between two places."""
     # Arms have room for whole vectors of four, see standardised.py.
     first, second, third, fourth = 0.0, 0.0, 0.0, 0.0
     for r in range(begin, end, 4):

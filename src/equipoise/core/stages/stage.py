@@ -151,7 +151,7 @@ def next_stage(
     """
     old = stage.state
     step = int(old.trial["step"][0])
-    told = _choosing_rows(old, step, policy.screening(problem))
+    told = _choosing_rows(old, step, math.inf if policy.by_arm and reuse else policy.screening(problem))
     recovery = policy.recover(
         contexts[told],
         old.outcomes[told],
@@ -159,18 +159,10 @@ def next_stage(
         len(problem.arms),
         problem.dim if reuse else _most_columns(problem, old),
     )
-    acting = acting_policy(policy, recovery.columns)
-    part = problem.on_columns(recovery.columns)
-    state = trial_state(part, acting, seed, capacity=len(old.outcomes))
-    state.rows[:step], state.outcomes[:step] = old.rows[:step], old.outcomes[:step]
-    state.contexts[:step] = contexts[:step, recovery.columns]
-    for name in ("assigned", "last_row", "open", "set_aside", "order"):
-        state.arms[name] = old.arms[name]
-    state.trial["step"], state.trial["number"] = step, old.trial["number"]
+    state, acting, part = _moved(old, contexts, problem, policy, recovery.columns, seed)
     if not reuse:
         state.rows["status"][told] = SET_ASIDE
         state.arms["set_aside"] += np.bincount(old.rows["arm"][told], minlength=len(problem.arms))
-    set_limits(state.arms, state.trial, problem.costs, problem.floors, problem.caps)
     rebuild_all(state)
     settings = _settings(acting, part)
     recall_assignments(state, acting, settings)
@@ -183,20 +175,57 @@ def next_stage(
         settings=settings,
         start=part.dim + 1,
         needed=np.zeros(len(problem.arms), np.int64),
-        needed_in_all=_NEVER if policy.refresh is None else _grown(state, policy.refresh),
+        needed_in_all=_NEVER if policy.growth == math.inf else _grown(state, policy.growth),
         recovery=recovery,
         screened=len(told),
     )
 
 
+def on_own_columns(
+    last: Stage, contexts: Matrix, problem: Problem, policy: StagedPolicy, columns: Columns, seed: int
+) -> Stage:
+    """A settled stage's rows, fitted to some other columns: for estimates alone."""
+    state, acting, part = _moved(last.state, contexts, problem, policy, columns, seed)
+    rebuild_all(state)
+    moved = replace(
+        last,
+        problem=part,
+        policy=acting,
+        columns=columns,
+        state=state,
+        settings=_settings(acting, part),
+    )
+    return _settled(moved)
+
+
+def _moved(
+    old: State, contexts: Matrix, problem: Problem, policy: StagedPolicy, columns: Columns, seed: int
+) -> tuple[State, Policy, Problem]:
+    """The rows of a state in the coordinates of some columns, yet to be rebuilt; who acts there; the part."""
+    step = int(old.trial["step"][0])
+    acting = acting_policy(policy, columns)
+    part = problem.on_columns(columns)
+    state = trial_state(part, acting, seed, capacity=len(old.outcomes))
+    state.rows[:step], state.outcomes[:step] = old.rows[:step], old.outcomes[:step]
+    state.contexts[:step] = contexts[:step, columns]
+    for name in ("assigned", "last_row", "open", "set_aside", "order"):
+        state.arms[name] = old.arms[name]
+    state.trial["step"], state.trial["number"] = step, old.trial["number"]
+    set_limits(state.arms, state.trial, problem.costs, problem.floors, problem.caps)
+    return state, acting, part
+
+
 def _choosing_rows(state: State, step: int, screening: float) -> npt.NDArray[np.intp]:
     """Rows whose outcomes choose the features: all that are known, but for arms that have next to none.
 
-    The arm with the fewest rows limits how many features can be told apart.
+    The arm with the fewest rows limits how many features can be told apart. Where arms choose for themselves,
+    from an infinite ``screening``, all take part.
     """
     told = np.flatnonzero(state.rows["status"][:step] == TOLD)
     arms: npt.NDArray[np.int64] = state.rows["arm"][told]
     counts = np.bincount(arms, minlength=len(state.arms))
+    if screening == math.inf:
+        return told
     enough = counts >= _ENOUGH * min(screening, counts.max())
     chosen: npt.NDArray[np.intp] = told[enough[arms]]
     return chosen
@@ -205,14 +234,20 @@ def _choosing_rows(state: State, step: int, screening: float) -> npt.NDArray[np.
 def final_stage(stage: Stage, contexts: Matrix, problem: Problem, policy: StagedPolicy, seed: int) -> Stage:
     """The settled stage that estimates rest on; ``stage`` stays as it is.
 
-    While features are yet to be chosen, all outcomes choose them, and all are fitted. An arm whose outcomes
-    since then do not make a model is fitted to all that it has.
+    While features are yet to be chosen, all outcomes choose them, and all are fitted; so they are where arms
+    choose for themselves and reuse what they chose from. An arm whose outcomes since then do not make a model
+    is fitted to all that it has.
     """
-    last = stage if stage.chosen else next_stage(stage, contexts, problem, policy, seed, reuse=True)
+    anew = not stage.chosen or (policy.by_arm and policy.reuses)
+    if anew:
+        return _settled(next_stage(stage, contexts, problem, policy, seed, reuse=True))
+    return _settled(replace(stage, state=copied(stage.state, len(stage.state.rows))))
+
+
+def _settled(last: Stage) -> Stage:
+    """The same stage, settled, with all outcomes of arms whose later ones do not make a model."""
     arms = last.state.arms
     lacking = np.flatnonzero((arms["set_aside"] > 0) & (arms["data_ready"] == 0))
-    if last is stage:
-        last = replace(last, state=copied(last.state, len(last.state.rows)))
     for i in lacking:
         mine = (last.state.rows["arm"] == i) & (last.state.rows["status"] == SET_ASIDE)
         last.state.rows["status"][mine] = TOLD

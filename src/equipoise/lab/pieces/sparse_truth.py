@@ -23,17 +23,21 @@ class SparseTruth(Truth):
 
     Which features, is drawn, too. Each of them matters in a share ``overlap`` of the arms, at least in
     one; there its coefficient is ``scale`` with a random sign (``values="unit"``), or normal with that
-    standard deviation (``"normal"``).
+    standard deviation (``"normal"``). Beside these every arm has ``own`` features that matter in no other:
+    ``features=3, own=3`` are arms that share half of their features, ``features=0, own=6`` arms that share
+    none.
     """
 
     features: int
     overlap: float = 1.0
     values: str = "unit"
     scale: float = 1.0
+    own: int = 0
     kind: ClassVar[str] = "sparse"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "features", as_count("features", self.features, least=0))
+        for name in ("features", "own"):
+            object.__setattr__(self, name, as_count(name, getattr(self, name), least=0))
         for name in ("overlap", "scale"):
             object.__setattr__(self, name, as_number(name, getattr(self, name)))
         if not 0.0 <= self.overlap <= 1.0:
@@ -52,9 +56,10 @@ class SparseTruth(Truth):
 
     def check(self, arms: int, dim: int) -> None:
         """Refuse more features that matter than there are."""
-        if self.features > dim:
+        matter = self.features + arms * self.own
+        if matter > dim:
             raise InvalidScenario(
-                f"{self.features} features that matter are more than the {dim} that there are",
+                f"{matter} features that matter are more than the {dim} that there are",
                 hint="give fewer features that matter, or a larger dim",
             )
 
@@ -63,7 +68,8 @@ class SparseTruth(Truth):
         _, arms, dim = coefs.shape
         places, turns = np.zeros(dim, np.int64), np.zeros(arms, np.int64)
         share, unit = self.arms_of_feature(arms), self.values == "unit"
-        _fill(new_stream(), coefs, seed, trial, self.features, share, unit, float(self.scale), places, turns)
+        numbers = (self.features, self.own, share, unit, float(self.scale))
+        _fill(new_stream(), coefs, seed, trial, *numbers, places, turns)
 
 
 @compiled
@@ -73,6 +79,7 @@ def _fill(
     seed: int,
     trial: int,
     features: int,
+    own: int,
     share: int,
     unit: bool,
     scale: float,
@@ -84,15 +91,25 @@ def _fill(
     for b in range(coefs.shape[0]):
         coefs[b, :, :] = 0.0
         start(stream, seed, trial + b, TRUTH, arms, 0)
-        _deal(stream, places, features)
+        _deal(stream, places, features + arms * own)
         for f in range(features):
             start(stream, seed, trial + b, TRUTH, arms + 1, f)
             _deal(stream, turns, share)
             for k in range(share):
-                value = normal(stream)
-                if unit:
-                    value = 1.0 if value > 0.0 else -1.0
-                coefs[b, turns[k], places[f]] = scale * value
+                coefs[b, turns[k], places[f]] = scale * _value(stream, unit)
+        for i in range(arms):
+            for f in range(features + i * own, features + (i + 1) * own):
+                start(stream, seed, trial + b, TRUTH, arms + 1, f)
+                coefs[b, i, places[f]] = scale * _value(stream, unit)
+
+
+@compiled
+def _value(stream: Stream, unit: bool) -> float:
+    """A coefficient."""
+    value = normal(stream)
+    if unit:
+        value = 1.0 if value > 0.0 else -1.0
+    return value
 
 
 @compiled

@@ -81,7 +81,7 @@ class ReplaySeat:
         while run_stage(self.stage.state, rule_of(self.stage), rows):
             assert isinstance(policy, StagedPolicy)
             self.stage = next_stage(
-                self.stage, rows.features[place], self._problem, policy, self._seed, reuse=policy.reuse
+                self.stage, rows.features[place], self._problem, policy, self._seed, reuse=policy.reuses
             )
 
     def _measure(self, place: int, ledger: Ledger, row: int) -> None:
@@ -90,7 +90,8 @@ class ReplaySeat:
         contexts = self._rows.features[place]
         coefs = self._ending.own_coefs(self.stage, contexts)
         if coefs is None:
-            coefs = self._ending.coefs(self._ending.last_stage(self.stage, contexts))
+            last = self._ending.last_stage(self.stage, contexts)
+            coefs = self._ending.coefs(self._ending.stages(last, contexts), contexts)
         _measure(self._rows, self._judge, coefs, ledger.errors[row])
 
     def _first_stage(self) -> Stage:

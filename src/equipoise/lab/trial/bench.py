@@ -77,7 +77,7 @@ class ScenarioSeat:
             assert isinstance(policy, StagedPolicy)
             contexts = world.contexts[place]
             self.stage = next_stage(
-                self.stage, contexts, self._problem, policy, self._seed, reuse=policy.reuse
+                self.stage, contexts, self._problem, policy, self._seed, reuse=policy.reuses
             )
 
     def _judge_trial(self, place: int, ledger: Ledger, row: int) -> None:
@@ -87,23 +87,28 @@ class ScenarioSeat:
         coefs = self._ending.own_coefs(self.stage, contexts)
         if coefs is None:
             last = self._ending.last_stage(self.stage, contexts)
-            self._judge_intervals(last, truth, ledger, row)
-            coefs = self._ending.coefs(last)
+            stages = self._ending.stages(last, contexts)
+            self._judge_intervals(stages, truth, ledger, row)
+            coefs = self._ending.coefs(stages, contexts)
             if not last.whole:
-                _judge_support(last.columns, truth, ledger.support[row])
+                chosen = np.unique(np.concatenate([stage.columns for stage in stages]))
+                _judge_support(chosen, truth, ledger.support[row])
         ledger.counts[row] = counts
         judge_coefs(self._judge, coefs, truth, ledger.errors[row])
 
-    def _judge_intervals(self, stage: Stage, truth: Matrix, ledger: Ledger, row: int) -> None:
+    def _judge_intervals(self, stages: Sequence[Stage], truth: Matrix, ledger: Ledger, row: int) -> None:
         """Coverage of the intervals of the features that the models have."""
-        if stage.problem.dim == 0:
-            return
-        judge = self._judge
-        if not stage.whole:
-            judge = self._judge_of(self._moment[np.ix_(stage.columns, stage.columns)])
-            truth = np.ascontiguousarray(truth[:, stage.columns])
-        coverage, plain_coverage = ledger.coverage[row], ledger.plain_coverage[row]
-        judge_intervals(stage.state, rule_of(stage), judge, truth, coverage, plain_coverage)
+        for stage in {id(stage): stage for stage in stages}.values():
+            if stage.problem.dim == 0:
+                continue
+            judge, there = self._judge, truth
+            if not stage.whole:
+                judge = self._judge_of(self._moment[np.ix_(stage.columns, stage.columns)])
+                there = np.ascontiguousarray(truth[:, stage.columns])
+            covered, plainly = np.zeros(len(stages)), np.zeros(len(stages))
+            judge_intervals(stage.state, rule_of(stage), judge, there, covered, plainly)
+            mine = [each is stage for each in stages]
+            ledger.coverage[row, mine], ledger.plain_coverage[row, mine] = covered[mine], plainly[mine]
 
     def _first_stage(self, policy: Policy) -> Stage:
         return first_stage(self._problem, policy, self._seed, capacity=self._problem.units)

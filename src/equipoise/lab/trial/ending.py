@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from equipoise.core.arrays import Matrix
@@ -9,6 +11,7 @@ from equipoise.core.estimates.estimators import ESTIMATORS, Workspace, new_works
 from equipoise.core.policies.base.policy import Policy
 from equipoise.core.policies.base.staged import StagedPolicy
 from equipoise.core.problem.problem import Problem
+from equipoise.core.stages.own import soft_coefs_of, stages_of_arms
 from equipoise.core.stages.stage import Stage, final_stage, own_coefs
 
 
@@ -32,13 +35,31 @@ class Ending:
         """Coefficients of a policy that brings its own estimates."""
         return own_coefs(stage, contexts, self.policy) if isinstance(self.policy, StagedPolicy) else None
 
-    def coefs(self, stage: Stage) -> Matrix:
-        """Coefficients of every arm, 0 for features that the last stage does not have."""
+    def stages(self, last: Stage, contexts: Matrix) -> list[Stage]:
+        """The stage that each arm's estimates rest on: ``last`` for all where they share their features."""
+        if last.whole:
+            return [last] * len(self.problem.arms)
+        assert isinstance(self.policy, StagedPolicy)
+        return stages_of_arms(last, contexts, self.problem, self.policy, self.seed)
+
+    def coefs(self, stages: Sequence[Stage], contexts: Matrix) -> Matrix:
+        """Coefficients of every arm in its stage, 0 for features that it does not have."""
+        if stages[0].whole:
+            return self._fitted(stages[0])
+        coefs = np.zeros((len(self.problem.arms), self.problem.dim))
+        for stage in {id(stage): stage for stage in stages}.values():
+            fitted = self._fitted(stage)
+            for i in (i for i, each in enumerate(stages) if each is stage):
+                soft = soft_coefs_of(stage, contexts, i)
+                if soft is None:
+                    coefs[i, stage.columns] = fitted[i]
+                else:
+                    coefs[i] = soft
+        return coefs
+
+    def _fitted(self, stage: Stage) -> Matrix:
+        """Coefficients of all arms in the columns of a stage."""
         if self._workspace is None or self._workspace.coefs.shape != stage.state.coefs.shape:
             self._workspace = new_workspace(stage.state, self.ridge)
         self._fit(stage.state, self._workspace)
-        if stage.whole:
-            return self._workspace.coefs
-        coefs = np.zeros((len(self.problem.arms), self.problem.dim))
-        coefs[:, stage.columns] = self._workspace.coefs
-        return coefs
+        return self._workspace.coefs

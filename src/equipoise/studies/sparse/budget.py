@@ -22,10 +22,11 @@ from equipoise.studies.sparse.study import (
 )
 from equipoise.studies.verdicts import Check, Finding, number
 
+# Algorithm 2 as printed: arms share their features.
 OURS = (
-    "sparse-trace-ucb",
-    "sparse-trace-ucb:reuse=true",
-    "sparse-trace-ucb:reuse=true:look=true",
+    "sparse-trace-ucb:shared=true",
+    "sparse-trace-ucb:shared=true:reuse=true",
+    "sparse-trace-ucb:shared=true:reuse=true:look=true",
 )
 ORACLE = "sparse-oracle"
 LASSO = "uniform-lasso"

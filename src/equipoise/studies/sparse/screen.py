@@ -196,7 +196,7 @@ class ScreenStudy:
             every = [_policy(screen, reuse) for screen in self.screens for reuse in REUSE]
             paid = affordable(every, scenario)
             screens[n] = tuple(s for s in self.screens if all(_policy(s, reuse) in paid for reuse in REUSE))
-            default[n] = SparseTraceUCB().screening(scenario.problem())
+            default[n] = SparseTraceUCB(shared=True).screening(scenario.problem())
             points[n] = runner.point(
                 scenario,
                 [ORACLE, *(_policy(screen, reuse) for screen in screens[n] for reuse in REUSE)],
@@ -211,4 +211,4 @@ class ScreenStudy:
 
 
 def _policy(screen: int, reuse: bool) -> str:
-    return f"sparse-trace-ucb:screen={screen}" + (":reuse=true" if reuse else "")
+    return f"sparse-trace-ucb:screen={screen}:shared=true" + (":reuse=true" if reuse else "")

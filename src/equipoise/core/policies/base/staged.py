@@ -30,15 +30,24 @@ class StagedPolicy(Policy):
     forced_start: ClassVar[bool] = False  # each stage has its own start
 
     __fingerprint__: ClassVar[tuple[str, ...]] = (
-        *("staged", "forced_start", "reuse", "refresh", "first", "second", "screening", "reserve"),
+        *("staged", "forced_start", "reuses", "growth", "by_arm", "first", "second", "screening", "reserve"),
         *("known_columns", "recover", "fit", "shown", "score"),
     )
 
-    reuse: bool = False
-    """Whether outcomes that have chosen the features serve estimates as well."""
+    @property
+    def reuses(self) -> bool:
+        """Whether outcomes that have chosen the features serve estimates as well."""
+        return False
 
-    refresh: float | None = None
-    """By what factor outcomes have to grow before features are chosen again; None: never."""
+    @property
+    def growth(self) -> float:
+        """By what factor outcomes have to grow before features are chosen again; infinite: never."""
+        return math.inf
+
+    @property
+    def by_arm(self) -> bool:
+        """Whether every arm chooses features for itself, after the joint choice."""
+        return False
 
     def check(self, problem: Problem) -> None:
         """Refuse a problem that either stage cannot run on."""
