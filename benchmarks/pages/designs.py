@@ -41,12 +41,12 @@ SCENARIOS: dict[str, dict[str, Any]] = {
         "contexts": pieces.OneHotContexts(probabilities=(0.3, 0.2, 0.2, 0.1, 0.1, 0.1)),
     },
 }
-BALANCED_TRIALS = 200
+BALANCED_TRIALS = 100
 """Trials whose balance is measured, one by one."""
 
 
 def main() -> None:
-    options = arguments(__doc__, trials=2_000)
+    options = arguments(__doc__, trials=600)
     rows = []
     for name, parts in SCENARIOS.items():
         scenario = eq.Scenario(estimator="ridge", **parts)
