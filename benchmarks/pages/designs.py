@@ -46,7 +46,7 @@ BALANCED_TRIALS = 100
 
 
 def main() -> None:
-    options = arguments(__doc__, trials=600)
+    options = arguments(__doc__, trials=2_000)
     rows = []
     for name, parts in SCENARIOS.items():
         scenario = eq.Scenario(estimator="ridge", **parts)
