@@ -41,7 +41,7 @@ SCENARIOS: dict[str, dict[str, Any]] = {
         "contexts": pieces.OneHotContexts(probabilities=(0.3, 0.2, 0.2, 0.1, 0.1, 0.1)),
     },
 }
-BALANCED_TRIALS = 200
+BALANCED_TRIALS = 100
 """Trials whose balance is measured, one by one."""
 
 

@@ -149,7 +149,7 @@ def test_joining_is_reopening_an_arm_that_was_closed_from_the_start(spec, moment
     np.testing.assert_array_equal(joined._state.coefs, reopened._state.coefs)
 
 
-@pytest.mark.parametrize("spec", [spec for spec in SPECS if spec != "uniform"])
+@pytest.mark.parametrize("spec", [spec for spec in SPECS if ONE_STAGE[spec].forced_start])
 @pytest.mark.parametrize("moment", [None, np.eye(2)], ids=["learned", "given"])
 def test_a_new_arm_has_its_start_first(spec, moment):
     experiment, feed = two_arms(spec, moment=moment), Feed(3)

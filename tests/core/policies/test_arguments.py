@@ -62,6 +62,7 @@ switch = st.booleans() | st.booleans().map(np.bool_)
 count = st.integers(2, 10**9).flatmap(as_numpy)
 
 above_0_to_1 = st.floats(5e-324, 1.0) | st.sampled_from([1, np.float32(0.5)])
+balls = st.just(0.0) | st.floats(5e-324, 1e300)  # not 3 where 3.0 is the default
 cuts = st.sets(st.floats(-1e300, 1e300), min_size=1, max_size=3).map(lambda some: tuple(sorted(some)))
 
 widths = st.one_of(
@@ -120,7 +121,7 @@ ARGUMENTS = {
         },
     ),
     "efron": st.fixed_dictionaries({}, optional={"p": above_0_to_1}),
-    "wei-urn": st.fixed_dictionaries({}, optional={"alpha": not_negative, "beta": not_negative}),
+    "wei-urn": st.fixed_dictionaries({}, optional={"alpha": balls, "beta": balls}),
     "minimisation": st.fixed_dictionaries(
         {},
         optional={
@@ -132,7 +133,7 @@ ARGUMENTS = {
     ),
     "da-optimal": st.just({}),
     "balancing-walk": st.fixed_dictionaries({}, optional={"slack": st.floats(1e-300, 1e300)}),
-    "neyman-balanced": st.fixed_dictionaries({}, optional={"gamma": not_negative, "caution": not_negative}),
+    "neyman-balanced": st.fixed_dictionaries({}, optional={"gamma": balls, "caution": balls}),
     "test-anything": st.fixed_dictionaries(
         {}, optional={"first": anything, "second": anything, "third": anything}
     ),

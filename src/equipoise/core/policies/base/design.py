@@ -33,8 +33,8 @@ class Design(Policy):
     forced_start: ClassVar[bool] = False
 
     __fingerprint__: ClassVar[tuple[str, ...]] = (
-        *("forced_start", "looks", "pools", "staged", "settings", "score", "lots"),
-        *("reordered", "informed", "rescaled", "weighs", "memory", "weigh", "remember", "recut"),
+        *Policy.__fingerprint__,
+        *("memory", "weigh", "remember"),
     )
 
     def memory(self, problem: Problem) -> tuple[int, int]:

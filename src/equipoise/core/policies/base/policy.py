@@ -81,7 +81,7 @@ class Policy:
     # What decides where units go; checks and text forms do not, and see what else is registered.
     __fingerprint__: ClassVar[tuple[str, ...]] = (
         *("forced_start", "looks", "pools", "staged", "settings", "score", "lots"),
-        *("keeps_spread", "reordered", "informed", "rescaled"),
+        *("keeps_spread", "reordered", "informed", "rescaled", "weighs", "recut"),
     )
 
     def __init_subclass__(cls, **arguments: Any) -> None:
