@@ -44,7 +44,7 @@ class Covered:
 
 
 def main() -> None:
-    options = arguments(__doc__, trials=2_000)
+    options = arguments(__doc__, trials=1_000)
     rows = []
     for name, (outcomes, rates, floors) in WORLDS.items():
         scenario = eq.GaussianScenario(
