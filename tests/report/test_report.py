@@ -130,8 +130,8 @@ def test_differences_units_and_quantiles_are_there(result, page):
     difference = with_error(result.difference("oracle", "uniform"))
     assert difference.startswith("-")
     assert difference.replace("-", "−") in page.cells
-    units = [cell for arm in result.scenario.arms for cell in page.cells[page.cells.index(arm) + 3 :][:1]]
-    assert units == ["20", "20", "20"]  # uniform, after noise and optimal
+    units = [cell for arm in result.scenario.arms for cell in page.cells[page.cells.index(arm) + 4 :][:1]]
+    assert units == ["20", "20", "20"]  # uniform, after noise, optimal and best
     assert "99 %" in page.cells
 
 

@@ -46,6 +46,9 @@ def test_limits(board):
             ("expected_max", "trace-ucb"): 1.0,
             ("median_max", "trace-ucb"): 1.0,
         }
+    blind = dataclasses.replace(board.rows[0], entry=next(e for e in SUITE if e.name == "intercept-only"))
+    found = check_bar(dataclasses.replace(board, rows=(blind,)))["intercept-only"]
+    assert {(limit.reference, limit.most) for limit in found} == {("trace-ucb", 1.01)}
     # Off the paper the oracle's allocation is not optimal, so it is no yardstick.
     assert limits["mean-objective"] == {("mean", "trace-ucb"): 1.0, ("median_mean", "trace-ucb"): 1.0}
 

@@ -29,3 +29,14 @@ def test_order_wins_and_what_is_below_the_reference():
     assert standings["early"].contests == 4
     assert standings["early"].expected[0] == pytest.approx(np.sqrt(0.72))
     assert standings["early"].median[0] == pytest.approx(np.sqrt(1.08))
+
+
+def test_whoever_is_told_the_noise_takes_no_wins():
+    ratios = {
+        "oracle": [((1.0, 0.0), (1.0, 0.0))],
+        "best-allocation": [((0.5, 0.0), (0.6, 0.0))],
+        "learner": [((0.8, 0.0), (0.9, 0.0))],
+    }
+    standings = rank(ratios, reference="oracle", told=("oracle", "best-allocation"))
+    found = {standing.policy: (standing.wins, standing.below_reference) for standing in standings}
+    assert found == {"oracle": (0, 0), "best-allocation": (0, 2), "learner": (2, 2)}

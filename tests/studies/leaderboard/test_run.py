@@ -38,6 +38,12 @@ def test_numbers_are_those_of_a_simulation(board):
         assert row.ratio("trace-gain", "oracle", 1)[0] == pytest.approx(median, rel=1e-12)
 
 
+def test_both_references_are_shown_and_neither_competes():
+    board = run_leaderboard(["equal-d5-n350"], policies=["best-allocation", "uniform"], trials=12, seed=3)
+    assert board.told == ("oracle", "best-allocation")
+    assert {standing.policy: standing.wins for standing in board.ranking()}["uniform"] == 2
+
+
 def test_errors_of_ratios_are_right():
     # The spread of 40 repeated runs estimates a standard error to 11 %: a factor of two is 9 errors off.
     boards = [

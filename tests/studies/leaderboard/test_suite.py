@@ -39,6 +39,19 @@ def test_robustness_scenarios_leave_the_paper():
     assert not textbook & {entry.scenario for entry in SUITE if entry.group == ROBUSTNESS}
 
 
+def test_worlds_where_the_line_is_not_the_truth_are_there():
+    worlds = {entry.name: entry.scenario for entry in SUITE if entry.group == ROBUSTNESS}
+    assert (worlds["curved"].curvature, worlds["curved"].curved) == (0.3, "all")
+    assert (worlds["intercept-only"].dim, worlds["intercept-only"].intercept) == (1, True)
+    assert worlds["heteroscedastic"].heteroscedasticity > 0
+    kinds = {name: world.contexts.kind for name, world in worlds.items()}
+    assert (kinds["rare-features"], kinds["sites"]) == ("binary", "sites")
+    assert (kinds["drifting-contexts"], kinds["skewed-contexts"]) == ("drifting", "skewed")
+    rates = worlds["yes-no"].outcomes.rates(worlds["yes-no"].noise)
+    assert rates == pytest.approx((0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.5))
+    assert worlds["counts"].outcomes.kind == "counts"
+
+
 def test_what_is_judged_is_the_objective():
     losses = {entry.scenario.objective: entry.losses for entry in SUITE}
     assert losses == {"max": ("expected_max", "median_max"), "mean": ("mean", "median_mean")}
