@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -139,11 +140,12 @@ def main() -> None:
     parser.add_argument("--policies", nargs="+", default=POLICIES)
     parser.add_argument("--write", type=Path, help="also write the table to this file")
     options = parser.parse_args()
-    rows = [
-        [WORLDS[name].words, f"`{policy}`", *measure(WORLDS[name], policy, options.trials, options.seed)]
-        for name in options.worlds
-        for policy in options.policies
-    ]
+    rows = []
+    for name in options.worlds:
+        for policy in options.policies:
+            cells = measure(WORLDS[name], policy, options.trials, options.seed)
+            rows.append([WORLDS[name].words, f"`{policy}`", *cells])
+            print(*rows[-1], sep=" | ", file=sys.stderr, flush=True)
     header = ["world", "policy", "intercept", "slopes", "false effects", "lack of fit", "warned"]
     header += ["weighted: intercept", "slopes", "false effects"]
     caption = (
