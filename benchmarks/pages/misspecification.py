@@ -44,7 +44,8 @@ class World:
     def outcomes(self, contexts: np.ndarray) -> np.ndarray:
         """Expected outcomes; the curve has mean 0 and does not grow with the number of features."""
         squares = contexts[:, 1:] ** 2 - 1.0
-        return contexts.sum(axis=1) + self.curve * squares.sum(axis=1) / np.sqrt(self.dim - 1)
+        outcomes: np.ndarray = contexts.sum(axis=1) + self.curve * squares.sum(axis=1) / np.sqrt(self.dim - 1)
+        return outcomes
 
     def best_fit(self) -> np.ndarray:
         """β* of every arm: 1, and what the squares add to the slopes."""
@@ -95,11 +96,14 @@ def false_effects(estimates: eq.Estimates) -> float:
     from scipy.stats import norm
 
     found = []
-    for one, two in combinations(estimates, 2):
-        variance = sum(
-            arm.noise_variance * arm.inflation * np.sum(arm.inverse_root[0] ** 2) for arm in (one, two)
-        )
-        found.append(abs(one.least_squares[0] - two.least_squares[0]) > norm.ppf(0.975) * variance**0.5)
+    for pair in combinations(estimates, 2):
+        gap = variance = 0.0
+        for arm, sign in zip(pair, (1.0, -1.0), strict=True):
+            assert arm.least_squares is not None
+            assert arm.inverse_root is not None
+            gap += sign * arm.least_squares[0]
+            variance += arm.noise_variance * arm.inflation * np.sum(arm.inverse_root[0] ** 2)
+        found.append(abs(gap) > norm.ppf(0.975) * variance**0.5)
     return float(np.mean(found))
 
 

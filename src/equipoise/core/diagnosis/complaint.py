@@ -6,7 +6,7 @@ from equipoise.core.diagnosis.balance import ArmBalance, Balance
 from equipoise.core.diagnosis.lack_of_fit import LackOfFit
 
 # Both must be clear, each with its own small chance of a false alarm.
-FIT_LEVEL = 0.01
+FIT_LEVEL = 0.001
 BALANCE_LEVEL = 0.01
 
 
