@@ -117,7 +117,7 @@ def measure(world: World, policy: str, trials: int, seed: int) -> list[str]:
             estimates = experiment.estimates()
         usual.append(covered(estimates, truth))
         fit = experiment.lack_of_fit()
-        other.append([false_effects(estimates), fit.p_value < 0.05, estimates.complaint is not None])
+        other.append([false_effects(estimates), fit.p_value < 0.05])
         if "chance" in policy:
             fits = experiment.weighted_estimates()
             pairs = combinations([arm.arm for arm in fits], 2)
@@ -150,12 +150,12 @@ def main() -> None:
             cells = measure(WORLDS[name], policy, options.trials, options.seed)
             rows.append([WORLDS[name].words, f"`{policy}`", *cells])
             print(*rows[-1], sep=" | ", file=sys.stderr, flush=True)
-    header = ["world", "policy", "intercept", "slopes", "false effects", "lack of fit", "warned"]
+    header = ["world", "policy", "intercept", "slopes", "false effects", "lack of fit"]
     header += ["weighted: intercept", "slopes", "false effects"]
     caption = (
         "Percent. Coverage of the best linear fit by 95 % intervals, of the arm where it is lowest; pairs of "
         "arms whose intercepts differ at the 5 % level, though no arm has an effect; trials in which lack of "
-        "fit was found at the 5 % level, and in which `estimates()` warned. Two arms: noise 0.1 and 2, "
+        "fit was found at the 5 % level. Two arms: noise 0.1 and 2, "
         "d = 11, n = 1,000; four arms: noise 0.01, 0.1, 1 and 3, d = 6, n = 2,000; curved: "
         f"0.3·Σ(xⱼ² − 1)/√(d − 1) added. {options.trials:,} trials: a share p has standard error "
         f"√(p(1 − p)/{options.trials:,}), "
