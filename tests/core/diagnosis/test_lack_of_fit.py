@@ -104,10 +104,11 @@ def test_with_propensities_the_warning_names_the_weighted_estimates():
     experiment = run("uniform", units=40)
     fit = LackOfFit((), 1e-9, 1e-9, 1e-9)
     arms = [_imbalanced(arm) for arm in experiment.balance()]
-    balance = Balance(arms, np.zeros(3), np.ones(3))
-    assert "; or read weighted_estimates()" in complain(balance, fit, weighted=True)
-    assert "in the next experiment" in complain(balance, fit, weighted=False)
-    assert complain(balance, LackOfFit((), 1.0, 1.0, 0.5), weighted=True) is None
+    balance, both = Balance(arms, np.zeros(3), np.ones(3)), np.ones(2, bool)
+    assert complain(balance, fit, ~both, weighted=True) is None
+    assert "; or read weighted_estimates()" in complain(balance, fit, both, weighted=True)
+    assert "in the next experiment" in complain(balance, fit, both, weighted=False)
+    assert complain(balance, LackOfFit((), 1.0, 1.0, 0.5), both, weighted=True) is None
 
 
 def _imbalanced(arm):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import pickle
 import warnings
@@ -12,7 +13,7 @@ from built_in import BUILT_IN
 from inner_state import fingerprint
 
 import equipoise as eq
-from equipoise.errors import SupportWarning
+from equipoise.errors import FitWarning, NoPropensities, NotReplayable, SupportWarning
 
 ARMS, DIM = ["a", "b", "c"], 4
 ARGUMENTS = {
@@ -23,6 +24,13 @@ ARGUMENTS = {
 }
 SPECS = [name + ARGUMENTS.get(name, "") for name in sorted(BUILT_IN)] + ["trace-gain:chance=0.3"]
 SPECS += ["sparse-trace-ucb:screen=8:reuse=true:refresh=1.3", "sparse-trace-ucb:screen=20"]
+
+
+def tried(read, **options):
+    """Call what refuses experiments without lots, or with a history that cannot be replayed."""
+    with contextlib.suppress(NoPropensities, NotReplayable):
+        read(**options)
+
 
 READS = {
     **{
@@ -35,6 +43,11 @@ READS = {
     "estimates, Stein": lambda experiment: experiment.estimates(estimator="empirical-bayes", confidence=0.8),
     "estimates, leaving one out": lambda experiment: experiment.estimates(estimator="leave-one-out"),
     "data": lambda experiment: experiment.data("b"),
+    "balance": lambda experiment: experiment.balance(),
+    "lack of fit": lambda experiment: experiment.lack_of_fit(),
+    "predictability": lambda experiment: experiment.predictability(),
+    "weighted": lambda experiment: tried(experiment.weighted_estimates),
+    "randomisation": lambda experiment: tried(experiment.randomisation_test, draws=2),
     "repr": repr,
     "pickle": pickle.dumps,
     "copy": copy.copy,
@@ -44,7 +57,8 @@ READS = {
 
 def read_everything(experiment):
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SupportWarning)
+        for kind in (SupportWarning, FitWarning):
+            warnings.simplefilter("ignore", kind)
         for read in READS.values():
             read(experiment)
 
@@ -99,7 +113,8 @@ def test_no_read_changes_a_byte_or_a_decision(spec, moment):
         elif events % 3:
             before = live(experiment)
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", SupportWarning)
+                for kind in (SupportWarning, FitWarning):
+                    warnings.simplefilter("ignore", kind)
                 experiment.estimates()
             assert live(experiment) == before
 

@@ -4,6 +4,7 @@
 ``evidence``       what an experiment has seen, as plain arrays
 ``balance``        ``Balance``: the contexts of every arm against those of all units
 ``lack_of_fit``    ``LackOfFit``: a test of the straight line that adaptive allocation leaves valid
+``drift``          which arms' models a curve has moved, since they got other contexts
 ``complaint``      what to say where an arm is out of balance and the line does not fit
 ``weighted``       ``WeightedEstimates``: best linear fits by logged propensities, whatever the truth
 ``randomisation``  ``RandomisationTest``: the rule replayed over lots that are drawn anew

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from equipoise.core.diagnosis.balance import ArmBalance, Balance
+from equipoise.core.diagnosis.evidence import Flags
 from equipoise.core.diagnosis.lack_of_fit import LackOfFit
 
-# Both must be clear, each with its own small chance of a false alarm.
-FIT_LEVEL = 0.01
-BALANCE_LEVEL = 0.01
+FIT_LEVEL = 0.001
 
 
-def complain(balance: Balance, fit: LackOfFit, *, weighted: bool) -> str | None:
-    """A warning for people, or None; ``weighted`` tells whether units have propensities to weight by."""
+def complain(balance: Balance, fit: LackOfFit, drifted: Flags, *, weighted: bool) -> str | None:
+    """A warning for people, or None.
+
+    ``drifted`` tells which arms' models a curve has moved, see drift.py; ``weighted`` whether units have
+    propensities to weight by.
+    """
     if not fit.p_value < FIT_LEVEL:
         return None
-    aside = [arm for arm in balance if arm.speaks(BALANCE_LEVEL / len(balance))]
+    aside = [arm for arm, moved in zip(balance, drifted.tolist(), strict=True) if moved]
     if not aside:
         return None
     named = ", ".join(_described(arm) for arm in aside[:5])

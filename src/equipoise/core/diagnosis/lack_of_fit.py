@@ -94,9 +94,39 @@ class _Terms(NamedTuple):
 
 def lack_of_fit(evidence: Evidence, inflation: Vector) -> LackOfFit:
     """Test every arm and all of them; ``inflation`` is what σ̂² is multiplied by, see intervals.py."""
+    found = _found(evidence, inflation)
+    each = [
+        [1.0 if fit is None else fit.p_value for fit in fits] for fits in (found["length"], found["squares"])
+    ]
+    holm = _holm([min(1.0, 2.0 * min(pair)) for pair in zip(*each, strict=True)])
+    observed = np.bincount(evidence.arms[evidence.fitted], minlength=len(evidence.names)).tolist()
+    arms = tuple(
+        ArmFit(name, observed[i], each[0][i], each[1][i], holm[i]) for i, name in enumerate(evidence.names)
+    )
+    p_length, p_squares = _in_common(found["length"]), _in_common(found["squares"])
+    return LackOfFit(arms, p_length, p_squares, min(1.0, 3.0 * min(p_length, p_squares, *holm)))
+
+
+def shared_squares(evidence: Evidence, inflation: Vector) -> Vector | None:
+    """Coefficients of the squares of :func:`scaled_contexts` that all arms share; None if untold."""
+    known = [fit for fit in _found(evidence, inflation)["squares"] if fit is not None]
+    if not known:
+        return None
+    coef: Vector = _inverse(known) @ np.sum([fit.pull for fit in known], axis=0)
+    return coef
+
+
+def scaled_contexts(evidence: Evidence) -> Matrix:
+    """Features in units of their own size."""
     contexts = evidence.contexts
     size = np.sqrt(np.mean(contexts**2, axis=0)) if len(contexts) else np.ones(contexts.shape[1])
-    scaled = contexts / np.where(size > 0.0, size, 1.0)
+    scaled: Matrix = contexts / np.where(size > 0.0, size, 1.0)
+    return scaled
+
+
+def _found(evidence: Evidence, inflation: Vector) -> dict[str, list[_Terms | None]]:
+    """What each kind of terms says of every arm."""
+    scaled = scaled_contexts(evidence)
     added = {"length": evidence.lengths()[:, None], "squares": scaled**2}
     found: dict[str, list[_Terms | None]] = {name: [] for name in added}
     for i in range(len(evidence.names)):
@@ -109,16 +139,7 @@ def lack_of_fit(evidence: Evidence, inflation: Vector) -> LackOfFit:
         for name, terms in added.items():
             fit = None if exact else _tested(base, terms[mine], residuals, float(inflation[i]))
             found[name].append(fit)
-    each = [
-        [1.0 if fit is None else fit.p_value for fit in fits] for fits in (found["length"], found["squares"])
-    ]
-    holm = _holm([min(1.0, 2.0 * min(pair)) for pair in zip(*each, strict=True)])
-    observed = np.bincount(evidence.arms[evidence.fitted], minlength=len(evidence.names)).tolist()
-    arms = tuple(
-        ArmFit(name, observed[i], each[0][i], each[1][i], holm[i]) for i, name in enumerate(evidence.names)
-    )
-    p_length, p_squares = _in_common(found["length"]), _in_common(found["squares"])
-    return LackOfFit(arms, p_length, p_squares, min(1.0, 3.0 * min(p_length, p_squares, *holm)))
+    return found
 
 
 def _basis(features: Matrix) -> Matrix:
@@ -159,7 +180,7 @@ def _in_common(fits: Sequence[_Terms | None]) -> float:
         return 1.0
     information = np.sum([fit.information for fit in known], axis=0)
     pull = np.sum([fit.pull for fit in known], axis=0)
-    inverse = np.linalg.pinv(information, rcond=1e-8, hermitian=True)
+    inverse = _inverse(known)
     rank = round(float(np.trace(inverse @ information)))
     if rank == 0:
         return 1.0
@@ -167,6 +188,13 @@ def _in_common(fits: Sequence[_Terms | None]) -> float:
     parts = [float(np.trace(inverse @ fit.information)) / rank for fit in known]
     dof = 1.0 / math.fsum(part**2 / fit.dof for part, fit in zip(parts, known, strict=True))
     return float(fdtrc(rank, dof, float(pull @ inverse @ pull) / rank))
+
+
+def _inverse(known: Sequence[_Terms]) -> Matrix:
+    """The covariance of coefficients that the arms share."""
+    information = np.sum([fit.information for fit in known], axis=0)
+    inverse: Matrix = np.linalg.pinv(information, rcond=1e-8, hermitian=True)
+    return inverse
 
 
 def _holm(values: Sequence[float]) -> list[float]:

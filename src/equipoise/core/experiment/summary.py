@@ -14,7 +14,8 @@ from equipoise.core.arithmetic.linear import dot, matvec
 from equipoise.core.arms import least_squares as kernel
 from equipoise.core.arrays import Matrix, Vector
 from equipoise.core.diagnosis.balance import Balance, balance_of
-from equipoise.core.diagnosis.complaint import complain
+from equipoise.core.diagnosis.complaint import FIT_LEVEL, complain
+from equipoise.core.diagnosis.drift import drifted_arms
 from equipoise.core.diagnosis.evidence import Evidence, evidence_of
 from equipoise.core.diagnosis.lack_of_fit import LackOfFit, lack_of_fit
 from equipoise.core.diagnosis.weighted import WeightedEstimates, weighted_fits
@@ -86,9 +87,12 @@ def _complaint(stage: Stage, arms: Sequence[ArmEstimate]) -> str | None:
     evidence = evidence_of(stage)
     if not np.count_nonzero(evidence.fitted) or not evidence.contexts.shape[1]:
         return None
-    fit = lack_of_fit(evidence, np.array([arm.inflation for arm in arms]))
+    inflation = np.array([arm.inflation for arm in arms])
+    fit = lack_of_fit(evidence, inflation)
+    if not fit.p_value < FIT_LEVEL:
+        return None
     weighted = bool(np.any(evidence.rows["propensity"] < 1.0))
-    found = complain(balance_of(evidence), fit, weighted=weighted)
+    found = complain(balance_of(evidence), fit, drifted_arms(evidence, inflation), weighted=weighted)
     if found is not None:
         warnings.warn(found, FitWarning, stacklevel=4)
     return found

@@ -1,0 +1,45 @@
+"""Which arms' models a curve has moved, because they got other contexts than all units did.
+
+The curve is what the squares of the features explain in all arms together, less its best line over all
+units. On average over all units nothing is left of it; its mean over an arm's contexts is how far the arm's
+outcomes are moved. That counts where it is more than contexts dealt like cards would give, and more than a
+little beside the standard error of a mean of the arm's outcomes.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from equipoise.core.arrays import Vector
+from equipoise.core.diagnosis.evidence import Evidence, Flags
+from equipoise.core.diagnosis.lack_of_fit import scaled_contexts, shared_squares
+
+_LEVEL = 0.05
+# In standard errors: a bias of a half takes a 95 % interval to 92 %.
+_MATTERS = 0.5
+
+
+def drifted_arms(evidence: Evidence, inflation: Vector) -> Flags:
+    """Whether the contexts that each arm got have moved its model, as far as squares can tell."""
+    from scipy.special import ndtri
+
+    moved = np.zeros(len(evidence.names), bool)
+    coef = shared_squares(evidence, inflation)
+    contexts = scaled_contexts(evidence)
+    if coef is None:
+        return moved
+    curve = contexts**2 @ coef
+    curve = curve - contexts @ np.linalg.lstsq(contexts, curve, rcond=None)[0]
+    spread, count = float(np.mean(curve**2)), len(curve)
+    reach = -float(ndtri(_LEVEL / (2.0 * len(moved))))
+    for i in range(len(moved)):
+        mine = (evidence.arms == i) & evidence.fitted
+        own, outcomes, units = contexts[mine], evidence.outcomes[mine], int(np.count_nonzero(mine))
+        dof = units - own.shape[1]
+        if dof < 1:
+            continue
+        left = outcomes - own @ np.linalg.lstsq(own, outcomes, rcond=None)[0]
+        error = np.sqrt(float(left @ left) / dof / units)
+        by_chance = np.sqrt(spread * max(1.0 / units - 1.0 / count, 0.0))
+        moved[i] = abs(float(curve[mine].mean())) > max(reach * by_chance, _MATTERS * error)
+    return moved
