@@ -93,7 +93,10 @@ def test_every_page_is_in_the_navigation(page):
 
 @pytest.mark.parametrize(
     "table",
-    ["widths", "coverage", "estimators", "leaderboard", "bar", "batches", "chance", "trace-gain-replays"],
+    [
+        *("widths", "coverage", "estimators", "leaderboard", "bar", "batches", "chance"),
+        *("trace-gain-replays", "robust-intervals", "unequal-spread"),
+    ],
 )
 def test_tables_of_the_benchmarks_are_included(table):
     assert f'--8<-- "docs/tables/{table}.md"' in "".join(page.read_text() for page in PAGES)
