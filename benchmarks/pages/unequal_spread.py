@@ -36,10 +36,6 @@ def falls_in_one(x: Rows) -> Rows:
     return 1.0 / grows_in_one(x)
 
 
-def constant(x: Rows) -> Rows:
-    return np.ones(x.shape[:-1])
-
-
 @dataclass(frozen=True)
 class World:
     """Four arms with noise of variance 1 on average: two of one kind, two of the other."""
@@ -64,7 +60,6 @@ class World:
 
 WORLDS = [
     World("grows in one feature, or falls", 2, 96, (grows_in_one, falls_in_one)),
-    World("grows with the length, or constant", 5, 240, (length, constant)),
     World("grows with the length, or falls", 5, 240, (length, falls)),
     World("the same, Student contexts", 5, 240, (length, falls), heavy=True),
 ]
