@@ -1,6 +1,6 @@
 """How often classical and robust 95 % intervals cover, and how wide they are.
 
-python benchmarks/pages/robust_intervals.py --write docs/tables/robust-intervals.md
+python benchmarks/pages/robust_intervals.py --write docs/tables/robust/intervals.md
 """
 
 from __future__ import annotations

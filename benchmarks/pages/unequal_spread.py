@@ -1,6 +1,6 @@
 """What ``spread=unequal`` gains where the noise depends on the context, and what it costs where it does not.
 
-python benchmarks/pages/unequal_spread.py --write docs/tables/unequal-spread.md
+python benchmarks/pages/unequal_spread.py --write docs/tables/robust/spread.md
 """
 
 from __future__ import annotations

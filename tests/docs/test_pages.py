@@ -95,7 +95,7 @@ def test_every_page_is_in_the_navigation(page):
     "table",
     [
         *("widths", "coverage", "estimators", "leaderboard", "bar", "batches", "chance"),
-        *("trace-gain-replays", "robust-intervals", "unequal-spread"),
+        *("trace-gain-replays", "robust/intervals", "robust/spread"),
     ],
 )
 def test_tables_of_the_benchmarks_are_included(table):
