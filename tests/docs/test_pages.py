@@ -16,7 +16,7 @@ from equipoise.lab.pieces import KINDS
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
-PAGES = [page for page in sorted(DOCS.rglob("*.md")) if page.parent.name != "tables"]
+PAGES = [page for page in sorted(DOCS.rglob("*.md")) if DOCS / "tables" not in page.parents]
 PACKAGE = ROOT / "src" / "equipoise"
 
 ERRORS = [name for name, kind in vars(eq.errors).items() if inspect.isclass(kind)]
