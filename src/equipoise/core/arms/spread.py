@@ -87,4 +87,5 @@ def _squared_length(state: State) -> float:
         pivot = state.seen_factor[c, c]
         along[c] = entry / pivot if pivot != 0.0 else 0.0
         square += along[c] * along[c]
-    return square * state.trial[0].seen
+    seen: float = state.trial[0].seen
+    return square * seen
