@@ -166,7 +166,7 @@ class TestPending:
             coef, variance, _ = batch(known, outcomes, None)
             fitted = experiment.estimates(estimator="ridge", ridge=0.0)[arm]
             np.testing.assert_allclose(fitted.coef, coef, rtol=1e-10, atol=1e-12)
-            assert fitted.noise_variance == pytest.approx(variance, rel=1e-11)
+            assert fitted.residual_variance == pytest.approx(variance, rel=1e-11)
 
     def test_all_outcomes_late(self):
         # Nothing is known about the noise, so contexts alone must balance the arms.
@@ -217,7 +217,7 @@ class TestPending:
             contexts, outcomes = experiment.data(arm.arm)
             coef, variance, _ = batch(contexts, outcomes, None)
             np.testing.assert_allclose(arm.coef, coef, rtol=1e-9, atol=1e-12)
-            assert arm.noise_variance == pytest.approx(variance, rel=1e-10)
+            assert arm.residual_variance == pytest.approx(variance, rel=1e-10)
             np.testing.assert_allclose(arm.gram, contexts.T @ contexts, rtol=1e-9, atol=1e-9)
 
     def test_outcomes_in_another_order_give_the_same_estimates(self):

@@ -47,8 +47,14 @@ def test_ridge_is_the_closed_form(ridge, moment):
             seen = experiment._state.contexts[:120]
             sigma = seen.T @ seen / 120
         w = np.linalg.inv(gram + penalty * np.eye(3))
-        inner = arm.noise_variance * gram + penalty**2 * np.outer(arm.coef, arm.coef)
-        assert arm.expected_error == pytest.approx(np.trace(sigma @ w @ inner @ w), rel=1e-9)
+        noise = arm.residual_variance * np.trace(sigma @ w @ gram @ w)
+        bias = penalty**2 * arm.coef @ w @ sigma @ w @ arm.coef
+        if experiment.problem.moment is None:
+            lengths = np.sum(seen @ np.linalg.inv(sigma) * seen, axis=1)
+            noise *= 120 / (120 - (np.mean(lengths**2) / 3 - 1))
+        assert arm.bias == pytest.approx(bias, rel=1e-9, abs=1e-12)
+        assert arm.error_factor > 1.0
+        assert arm.expected_error == pytest.approx(arm.error_factor * noise + bias, rel=1e-9)
 
 
 def test_leave_one_out_is_leaving_one_out():

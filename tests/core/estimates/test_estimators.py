@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
+from scipy import optimize, stats
 from single_trials import SimulatedTrials
 
 import equipoise as eq
 from equipoise.core.estimates.estimators.stein import signal_variance
+from equipoise.core.estimates.selection import moment_optimism
 
 STEIN = ["empirical-bayes", "pooled"]
 ESTIMATORS = ("leave-one-out", "empirical-bayes", "pooled")
@@ -104,10 +105,19 @@ def test_the_penalty_solves_its_equation(estimator, moment):
             2.0, rel=1e-9
         )
         shrunk = np.linalg.inv(np.eye(4) + arm.ridge * inverse)
-        noise_error = rss / dof * np.trace(shrunk @ inverse)
+        # What is kept counts as at a σ² that is smaller by dof/(dof + 2).
+        less = noise * dof / (dof + 2)
+
+        def excess(signal, less=less, gap=gap, inverse=inverse):
+            return gap @ np.linalg.solve(signal * np.eye(4) + less * inverse, gap) - 2.0
+
+        lower = max(less / optimize.brentq(excess, 1e-9, 1e9, xtol=1e-14) - 9 / 60, 1 / 60)
+        noise_error = rss / dof * np.trace(np.linalg.inv(np.eye(4) + lower * inverse) @ inverse)
+        if experiment.problem.moment is None:
+            noise_error *= moment_optimism(experiment._state)
         shift = gap - shrunk @ gap
         assert arm.bias == pytest.approx(shift @ shift, rel=1e-9)  # 2/(d−2) = 1
-        assert arm.expected_error == pytest.approx(noise_error + arm.bias, rel=1e-9)
+        assert arm.expected_error == pytest.approx(noise_error + arm.bias, rel=1e-6)
         solved += 1
     assert solved
 
@@ -121,9 +131,8 @@ def test_james_and_stein_when_the_design_is_orthogonal():
     factor = 1.0 - (6 - 2) * rss / (dof + 2) / (8.0 * fit @ fit)
     assert 0.2 < factor < 0.9
     np.testing.assert_allclose(arm.coef, factor * fit, rtol=1e-6)
-    # Stein's unbiased estimate of the error
-    variance = rss / dof / 8.0
-    expected = 6 * variance * factor + 2 / 4 * (1 - factor) ** 2 * fit @ fit
+    # Stein's unbiased estimate of the error, with a σ² that is estimated, too (James and Stein 1961)
+    expected = 6 * rss / dof / 8.0 - (6 - 2) * rss / (dof + 2) / 8.0 * (1 - factor)
     assert arm.expected_error == pytest.approx(expected, rel=1e-6)
 
 

@@ -245,7 +245,8 @@ def test_noise_intervals_cover_after_adaptive_allocation(noise, budget):
             truth = noise[scenario.arms.index(arm.arm)]
             low, high = arm.noise_interval
             covered.append(low <= truth <= high)
-            bounded.append(truth * arm.expected_error / arm.noise_variance <= arm.error_bound * (1 + 1e-9))
+            plain = arm.expected_error / arm.error_factor / arm.residual_variance
+            bounded.append(truth * plain <= arm.error_bound * (1 + 1e-9))
     assert 0.93 <= np.mean(covered) <= 0.99
     assert 0.93 <= np.mean(bounded) <= 0.99
 
