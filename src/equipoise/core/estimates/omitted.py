@@ -37,7 +37,7 @@ def most_omitted(others: Matrix, left: Vector, dof: int, confidence: float) -> f
     square = dot(left, left)
     if dof < 1 or not square > 0.0:
         return 0.0
-    variance = square / dof
+    variance: float = square / dof
     most = variance_upper_bound(variance, dof, confidence)
     squares = column_squares(others)
     usable = squares > _DEPENDENT * max(exact_sum(squares), 1e-300)
