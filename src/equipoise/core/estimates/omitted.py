@@ -50,6 +50,6 @@ def most_omitted(others: Matrix, left: Vector, dof: int, confidence: float) -> f
     if not spread > 0.0:
         return most
     along = matvec(columns.T, left)
-    found = (dot(along, along) / count - square) / spread
+    found: float = (dot(along, along) / count - square) / spread
     reach = float(ndtri(1.0 - (1.0 - confidence) / _SHARES))
     return min(max(found, 0.0) + reach * variance * math.sqrt(2.0 / spread), most)

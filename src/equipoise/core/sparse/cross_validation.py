@@ -29,8 +29,8 @@ _PENALTIES, _SMALLEST = 100, 1e-3
 _PATIENCE = 20
 # Duality gap over ½‖y‖².
 _TOLERANCE = 1e-5
-# How many standard errors a cautious choice asks for. With more, weak features are left out that a lasso gains
-# from; with none, a lasso adds noise to what least squares have found.
+# How many standard errors a cautious choice asks for. With more, weak features are left out that a lasso
+# gains from; with none, a lasso adds noise to what least squares have found.
 _EVIDENT = 0.25
 
 
