@@ -1,15 +1,18 @@
 """Sparse arms that share all, some or none of their features: errors, features found, bounds passed.
 
-python benchmarks/pages/sparse_worlds.py --trials 10 --write docs/tables/sparse-worlds.md
+python benchmarks/pages/sparse_worlds.py --trials 6 --write docs/tables/sparse-worlds.md
+python benchmarks/pages/sparse_worlds.py --trials 6 --further
 
 `uniform-lasso` is a cross-validated lasso of every arm, on as many penalties as scikit-learn's LassoCV takes.
 """
 
 from __future__ import annotations
 
+import argparse
 import time
 import warnings
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 
@@ -17,7 +20,7 @@ import equipoise as eq
 from equipoise.core.arithmetic.numerics import NUMERICS
 from equipoise.core.arrays import Matrix, Vector
 from equipoise.errors import SupportWarning
-from scenarios import arguments, markdown, show
+from scenarios import markdown, show
 
 EQUAL, UNEQUAL = np.ones(8), np.geomspace(0.2, 4.0, 8)
 CONFIDENCE = 0.95
@@ -62,6 +65,8 @@ WORLDS = [
     World("shared, weak", 6, 0, scale=0.3),
     World("partly shared, weak", 3, 3, scale=0.3),
     World("disjoint, weak", 0, 6, scale=0.3),
+]
+FURTHER = [
     World("partly shared, equal noise", 3, 3, noise=EQUAL),
     World("disjoint, weak, equal noise", 0, 6, scale=0.3, noise=EQUAL),
     World("partly shared, normal coefficients", 3, 3, normal=True),
@@ -140,10 +145,15 @@ def row(world: World, method: str, trials: list[Trial]) -> list[str]:
 
 
 def main() -> None:
-    options = arguments(__doc__, trials=10)
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--trials", type=int, default=6)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--further", action="store_true", help="other noise, coefficients, sizes instead")
+    parser.add_argument("--write", type=Path, help="also write the table to this file")
+    options = parser.parse_args()
     warnings.simplefilter("ignore", SupportWarning)
     rows = []
-    for world in WORLDS:
+    for world in FURTHER if options.further else WORLDS:
         for method in METHODS:
             rows.append(
                 row(world, method, [run(world, method, options.seed, t) for t in range(options.trials)])
