@@ -52,9 +52,7 @@ def test_late_outcomes_are_not_waited_for_beyond_what_the_second_stage_needs():
     assert experiment.support == FEATURES
 
 
-@pytest.mark.parametrize(
-    "spec", ["sparse-trace-ucb:screen=20:sparsity=3", "sparse-trace-ucb:screen=20:shared=true"]
-)
+@pytest.mark.parametrize("more", ["sparsity=3", "shared=true"])
 def test_without_outcomes_nothing_is_chosen_for_good(more):
     """All units first, all outcomes later: they choose the features when they come."""
     feed = Feed(1)

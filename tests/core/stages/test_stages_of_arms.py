@@ -94,17 +94,18 @@ def test_arms_can_be_closed_and_join_in_either_stage(when):
         eq.Experiment(problem(), eq.SparseTraceUCB(screen=75, sparsity=3)).add_arm("late")
 
 
-def test_an_arm_that_has_just_joined_does_not_hinder_a_new_choice():
+@pytest.mark.parametrize(("more", "screened"), [(":shared=true", 119), ("", 120)])
+def test_an_arm_that_has_just_joined_does_not_hinder_a_new_choice(more, screened):
     feed = Feed(1)
     feed.coefs["late"], feed.shocks["late"] = feed.coefs["a"], feed.shocks["b"]
-    experiment = eq.Experiment(problem(), "sparse-trace-ucb:screen=20:reuse=true:refresh=2", seed=2)
+    experiment = eq.Experiment(problem(), f"sparse-trace-ucb:screen=20:reuse=true:refresh=2{more}", seed=2)
     feed.run(experiment, units=119)
     experiment.add_arm("late")
     unit = experiment.ask(feed.contexts[119])
     assert unit.arm == "late"
     experiment.tell(unit.id, feed.outcome(unit))
     experiment.ask(feed.contexts[120])  # 120 outcomes are twice the 60 that chose: features are chosen again
-    assert experiment._stage.screened == 119
+    assert experiment._stage.screened == screened
     assert experiment.support == FEATURES
     assert experiment._state.arms["observed"].tolist()[-1] == 1
 

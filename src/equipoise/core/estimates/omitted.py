@@ -37,7 +37,7 @@ def most_omitted(others: Matrix, left: Vector, dof: int, confidence: float) -> f
     square = dot(left, left)
     if dof < 1 or not square > 0.0:
         return 0.0
-    variance = square / dof
+    variance: float = square / dof
     most = variance_upper_bound(variance, dof, confidence)
     squares = column_squares(others)
     usable = squares > _DEPENDENT * max(exact_sum(squares), 1e-300)
@@ -50,6 +50,6 @@ def most_omitted(others: Matrix, left: Vector, dof: int, confidence: float) -> f
     if not spread > 0.0:
         return most
     along = matvec(columns.T, left)
-    found = (dot(along, along) / count - square) / spread
+    found: float = (dot(along, along) / count - square) / spread
     reach = float(ndtri(1.0 - (1.0 - confidence) / _SHARES))
     return min(max(found, 0.0) + reach * variance * math.sqrt(2.0 / spread), most)

@@ -52,8 +52,8 @@ def estimate_record(
     final = stage.chosen
     stage = final_stage(stage, contexts, problem, policy, record.seed)
     stages = stages_of_arms(stage, contexts, problem, policy, record.seed)
-    by_stage = {id(each): fitted(each) for each in stages}
-    arms = [by_stage[id(each)][i] for i, each in enumerate(stages)]
+    models = {id(each): fitted(each) for each in stages}
+    arms = [models[id(each)][i] for i, each in enumerate(stages)]
     known = policy.known_columns(problem) is not None
     support = examine_support(problem, stages, contexts, known=known, final=final, confidence=confidence)
     for complaint in support.complaints:

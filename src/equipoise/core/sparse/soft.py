@@ -2,14 +2,15 @@
 
 Features that are chosen are fitted without shrinking, which is best where they are evident. Where many matter
 a little, each too little to be told from noise, a lasso predicts better. Whether that is so, left-out rows
-say: if a lasso of what least squares leave predicts them better than nothing, by more than the standard
+say: if a lasso of what least squares leave predicts them better than nothing, by a quarter of the standard
 error of the difference, then a lasso fits all features but the firm ones. Where all features were found
-nothing is left, and least squares stay.
+nothing is left, and least squares stay as a rule.
 """
 
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from equipoise.core.arithmetic.linear import column_squares, cross_product, matvec, product
 from equipoise.core.arithmetic.logarithm import log
@@ -48,10 +49,10 @@ def soft_coefs(contexts: Matrix, outcomes: Vector, columns: Integers, common: In
     return coefs
 
 
-def _are_firm(contexts: Matrix, outcomes: Vector, columns: Integers) -> Vector:
+def _are_firm(contexts: Matrix, outcomes: Vector, columns: Integers) -> npt.NDArray[np.bool_]:
     count, dim = contexts.shape
     price = log(float(count)) + 2.0 * log(max(dim, 2.0))
-    firm: Vector = worths(contexts, outcomes, columns)[columns] >= _FIRM * price
+    firm: npt.NDArray[np.bool_] = worths(contexts, outcomes, columns)[columns] >= _FIRM * price
     return firm
 
 
