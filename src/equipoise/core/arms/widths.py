@@ -118,8 +118,8 @@ def noise_bound(arm: Any, trial: Any, settings: Vector) -> float:
 def pooled_bound(arm: Any, trial: Any, caution: float) -> float:
     """σ̂² pooled with the other arms', raised by 1 + a + a² with a = caution over its degrees of freedom.
 
-    An arm whose outcomes have all been alike, as yes/no answers may be for a while, is not taken to be without
-    noise: what is rarer than one in dof has not been seen yet. It counts as 3/dof of the arms' mean.
+    An arm whose outcomes have all been alike, as yes/no answers may be for a while, is not taken to be
+    without noise: what is rarer than one in dof has not been seen yet. It counts as 3/dof of the arms' mean.
     """
     if arm.noise_variance < _NO_NOISE * trial.mean_variance:
         return _RULE_OF_THREE * trial.mean_variance / max(arm.dof, 1)
