@@ -71,7 +71,7 @@ def test_static_allocation_was_right_already():
 @pytest.mark.parametrize("policy", ADAPTIVE)
 def test_stopping_on_a_target_keeps_it(policy):
     # Looked at every 25 units, the worst arm's mean error is 0.85–0.95 of the target; 250 trials have a
-    # standard error of 0.07 of it. With the plain objective it would be 1.2 of it.
+    # standard error of 0.07 of it.
     scenario = eq.GaussianScenario(noise=UNEQUAL, dim=10, budget=400)
     kept = stop_on_target(scenario, eq.parse_policy(policy), trials=250, seed=5, target=1.5, every=25)
     assert np.all(kept.units < 400)
