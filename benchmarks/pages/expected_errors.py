@@ -8,7 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 import equipoise as eq
-from equipoise.lab.trial.promises import Promises, keep_promises, ratio, stop_on_target
+from equipoise.lab.results.estimate import ratio_estimate
+from equipoise.lab.trial.promises import Promises, keep_promises, stop_on_target
 from scenarios import DIM, SCENARIOS, arguments, markdown, show
 
 POLICIES = ["uniform", "trace-ucb", "trace-gain"]
@@ -57,10 +58,10 @@ def by_noise(noise: tuple[float, ...], realised: np.ndarray, expected: np.ndarra
     found = []
     for level in sorted(set(noise)):
         same = np.array(noise) == level
-        found.append(ratio(realised[:, same].mean(axis=1), expected[:, same].mean(axis=1)))
-    values = [value for value, _ in found]
+        found.append(ratio_estimate(realised[:, same].mean(axis=1), expected[:, same].mean(axis=1)))
+    values = [estimate.value for estimate in found]
     span = f"{min(values):.2f} – {max(values):.2f}" if len(values) > 1 else f"{values[0]:.2f}"
-    return span, f"{max(error for _, error in found):.2f}"
+    return span, f"{max(estimate.stderr for estimate in found):.2f}"
 
 
 def error_rows(name: str, scenario: eq.Scenario, spec: str, found: dict[str, Promises]) -> list[list[str]]:

@@ -30,6 +30,13 @@ def mean_estimate(values: Vector) -> Estimate:
     return Estimate(float(values.mean()), spread / math.sqrt(n), n)
 
 
+def ratio_estimate(above: Vector, below: Vector) -> Estimate:
+    """The mean of one over the mean of the other, paired by trial, and its standard error."""
+    value = float(above.mean() / below.mean())
+    spread = mean_estimate(above - value * below).stderr
+    return Estimate(value, spread / float(below.mean()), len(above))
+
+
 def quantile_estimate(values: Vector, level: float) -> Estimate:
     """A quantile and its standard error from order statistics.
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from equipoise.core.arrays import Counts, Matrix, Vector
+from equipoise.core.arrays import Counts, Matrix
 from equipoise.core.choice.ties import new_ties
 from equipoise.core.estimates.estimates import Fitted
 from equipoise.core.policies.base.policy import Policy
@@ -124,10 +124,3 @@ def stop_on_target(
         except StopIteration:
             look = None
     return kept
-
-
-def ratio(realised: Vector, expected: Vector) -> tuple[float, float]:
-    """Mean of one over mean of the other, over paired trials, with its standard error."""
-    value = float(np.mean(realised) / np.mean(expected))
-    spread = float(np.std(realised - value * expected, ddof=1) / np.mean(expected))
-    return value, spread / float(np.sqrt(len(realised)))
