@@ -178,6 +178,26 @@ def test_sparse_truths(overlap, values):
         assert set(np.abs(sizes)) == {2.0}
 
 
+@pytest.mark.parametrize(("features", "own"), [(3, 2), (0, 4)])
+def test_truths_with_features_of_every_arm_alone(features, own):
+    truth = SparseTruth(features=features, own=own, scale=0.5)
+    scenario = eq.GaussianScenario([1.0] * 5, dim=40, budget=60, truth=truth)
+    for trial in range(20):
+        active = drawn(scenario, 3, trial).coefs[0] != 0.0
+        assert active.sum(axis=1).tolist() == [features + own] * 5
+        assert np.bincount(active.sum(axis=0), minlength=6)[[1, 5]].tolist() == [5 * own, features]
+    assert eq.Scenario.from_dict(scenario.to_dict()) == scenario
+    assert scenario.to_dict()["truth"]["own"] == own
+    # What arms share is drawn as it is without features of their own.
+    shared = eq.GaussianScenario(
+        [1.0] * 5, dim=40, budget=60, truth=SparseTruth(features=features, scale=0.5)
+    )
+    both, alone = (drawn(each, 3, 7).coefs[0] for each in (scenario, shared))
+    np.testing.assert_array_equal(np.where(alone != 0.0, both, 0.0), alone)
+    with pytest.raises(InvalidScenario, match="features that matter are more than the 40"):
+        eq.GaussianScenario([1.0] * 5, dim=40, budget=60, truth=SparseTruth(features=1, own=8))
+
+
 def test_every_policy_meets_the_same_truth():
     scenario = sparse_scenario(budget=200)
     result = eq.simulate(scenario, ["uniform", "trace-ucb", "sparse-oracle"], trials=40, seed=2)
@@ -206,6 +226,7 @@ def test_refuses_scenarios(changes, message):
         {"features": 2.0},
         {"features": 2, "overlap": 1.5},
         {"features": 2, "scale": 0.0},
+        {"features": 2, "own": -1},
         {"features": 2, "values": "many"},
     ],
 )
