@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import equipoise as eq
+from equipoise.core.text_tables import markdown_table
 from equipoise.lab import PolicyResult
 from equipoise.studies.noise import EQUAL, UNEQUAL
 
@@ -34,8 +35,7 @@ def losses(policy: PolicyResult) -> list[str]:
 
 
 def markdown(header: list[str], rows: list[list[str]], caption: str) -> str:
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + f"\n\n{caption}\n"
+    return f"{markdown_table(header, rows)}\n{caption}\n"
 
 
 def arguments(description: str | None, trials: int) -> argparse.Namespace:

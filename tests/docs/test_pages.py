@@ -95,7 +95,7 @@ def test_every_page_is_in_the_navigation(page):
     "table",
     [
         *("widths", "coverage", "estimators", "leaderboard", "bar", "batches", "chance"),
-        *("trace-gain-replays", "designs", "misspecification", "worlds/yes-no", "worlds/advantage"),
+        *("replays/trace-gain-replays", "designs", "misspecification", "worlds/yes-no", "worlds/advantage"),
         *("robust/intervals", "robust/spread"),
     ],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from equipoise.core.text_tables import markdown_table
 from equipoise.studies.leaderboard.bar import ORACLE, POLICY, PUBLISHED, Limit, check_bar
 from equipoise.studies.leaderboard.record import Leaderboard
 from equipoise.studies.leaderboard.suite import PAPER
@@ -21,7 +22,7 @@ def leaderboard_tables(board: Leaderboard) -> str:
         below = "–" if s.policy == board.reference else f"{s.below_reference} of {s.contests}"
         ranking.append([str(place), f"`{s.policy}`", *means, wins, below])
     header = ["", "policy", "geometric mean", "expected error", "median error", "best", "below the oracle"]
-    parts = [_table(header, ranking)]
+    parts = [markdown_table(header, ranking)]
     rivals = [s.policy for s in standings if s.policy != board.reference]
     for kind, title in enumerate(_KINDS):
         rows = []
@@ -30,11 +31,11 @@ def leaderboard_tables(board: Leaderboard) -> str:
             ratios = [with_error(row.ratio(policy, board.reference, kind)) for policy in rivals]
             rows.append([row.entry.title, with_error(oracle, digits=4), *ratios])
         columns = ["scenario", f"loss of `{board.reference}`", *(f"`{policy}`" for policy in rivals)]
-        parts.append(f"**{title}**, as a multiple of the oracle's\n\n{_table(columns, rows)}")
+        parts.append(f"**{title}**, as a multiple of the oracle's\n\n{markdown_table(columns, rows)}")
     return "\n".join([*parts, f"{board.settings}. ± is one standard error.\n"])
 
 
-def bar_table(board: Leaderboard) -> str:
+def barmarkdown_table(board: Leaderboard) -> str:
     """The paper's settings against oracle and Trace-UCB, then the others against Trace-UCB."""
     checked = check_bar(board)
     parts = []
@@ -50,7 +51,7 @@ def bar_table(board: Leaderboard) -> str:
             lines.append([row.entry.title, *cells, "yes" if all(limit.met for limit in limits) else "**no**"])
         if rows:
             header = [f"{loss} / `{name}`" for name in references for loss in ("expected", "median")]
-            parts.append(_table(["scenario", *header, "met"], lines))
+            parts.append(markdown_table(["scenario", *header, "met"], lines))
     missed = sum(not limit.met for limits in checked.values() for limit in limits)
     verdict = "All limits are met." if missed == 0 else f"{missed} limits are missed."
     settings = (
@@ -68,8 +69,3 @@ def with_error(estimate: tuple[float, float], digits: int = 3) -> str:
 def _limit_cell(limits: Sequence[Limit], loss: str, reference: str) -> str:
     limit = next(limit for limit in limits if (limit.loss, limit.reference) == (loss, reference))
     return f"{with_error((limit.ratio, limit.stderr))} (≤ {limit.most:.2f})"
-
-
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"

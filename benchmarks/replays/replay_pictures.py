@@ -1,6 +1,6 @@
 """The pictures and the table of docs/lab/replay.md, from a Jester file.
 
-Run: python benchmarks/pages/replay_pictures.py jester_dataset_1_1.zip
+Run: python benchmarks/replays/replay_pictures.py jester_dataset_1_1.zip
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import equipoise as eq
+from equipoise.core.text_tables import markdown_table
 from equipoise.lab.replay import ReplayResult, replay_budgets
 from equipoise.report.numbers import with_error
 from equipoise.studies.drawing import INK, LOOKS, QUIET, house_style, plain_log_ticks, save
@@ -42,7 +43,7 @@ def main() -> None:
     )
     shown = next(result for result in results if result.table.budget == SHOWN)
     settings = f"equipoise {shown.version}, seed {SEED}, {chosen.trials:,} trials, table {table.digest}"
-    (chosen.docs / "tables" / "replay.md").write_text(table_of(results, settings))
+    (chosen.docs / "tables" / "replays" / "replay.md").write_text(table_of(results, settings))
     with house_style():
         draw_saved(results, shown, chosen.docs / "figures", settings)
         draw_units(shown, chosen.docs / "figures", settings)
@@ -51,12 +52,12 @@ def main() -> None:
 def table_of(results: Sequence[ReplayResult], settings: str) -> str:
     """Worst errors and units saved by budget, in Markdown."""
     heads = ["units", *POLICIES, *(f"units saved by {name}" for name in SAVING)]
-    rows = [heads, ["---"] * len(heads)]
+    rows = []
     for result in results:
         losses = [with_error(result[name].median_max()) for name in POLICIES]
         rows.append([f"{result.table.budget:,}", *losses, *(str(result.saved[name]) for name in SAVING)])
-    lines = [f"| {' | '.join(row)} |" for row in rows]
-    return "\n".join([*lines, "", f"Median over trials of the worst joke's held-out error. {settings}.", ""])
+    caption = f"Median over trials of the worst joke's held-out error. {settings}."
+    return f"{markdown_table(heads, rows)}\n{caption}\n"
 
 
 def draw_saved(results: Sequence[ReplayResult], shown: ReplayResult, folder: Path, settings: str) -> None:

@@ -1,6 +1,6 @@
 """Trace-Gain against Trace-UCB on the two tables of Figure 2, on the same rows.
 
-python benchmarks/pages/trace_gain_replays.py FOLDER-WITH-RATINGS --write docs/tables/trace-gain-replays.md
+python benchmarks/replays/trace_gain_replays.py FOLDER-WITH-RATINGS --write docs/tables/replays/trace-gain-replays.md
 """
 
 from __future__ import annotations
@@ -9,11 +9,11 @@ import argparse
 from pathlib import Path
 
 import equipoise as eq
+from equipoise.core.text_tables import markdown_table
 from equipoise.lab.results.simulation import SimulationResult
 from equipoise.lab.running.simulate import run_policies
 from equipoise.report.numbers import with_error
 from equipoise.studies.paper.figure2 import open_sweep
-from scenarios import markdown, show
 
 PAIR = ["trace-ucb", "trace-gain"]
 
@@ -39,9 +39,12 @@ def main() -> None:
     losses = [f"{loss}, {what}" for loss in ("median", "expected") for what in (*PAIR, "paired difference")]
     caption = (
         f"Held-out errors, {options.trials:,} trials, seed {options.seed}, equipoise {eq.__version__}. "
-        "Printed by `python benchmarks/pages/trace_gain_replays.py FOLDER`."
+        "Printed by `python benchmarks/replays/trace_gain_replays.py FOLDER`."
     )
-    show(markdown(["table", "n", *losses], rows, caption), options.write)
+    table = f"{markdown_table(['table', 'n', *losses], rows)}\n{caption}\n"
+    print(table)
+    if options.write is not None:
+        options.write.write_text(table)
 
 
 if __name__ == "__main__":

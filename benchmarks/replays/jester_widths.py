@@ -1,6 +1,6 @@
 """Trace-UCB's gain over Var-UCB on Jester at several widths: a table of docs/studies/reproduce.md.
 
-Run: python benchmarks/pages/jester_widths.py jester_dataset_1_1.zip
+Run: python benchmarks/replays/jester_widths.py jester_dataset_1_1.zip
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from equipoise.lab.replay import replay_budgets
 from equipoise.studies.losses import summarise
 from equipoise.studies.paper.figure2 import JESTER_USERS
 
-TABLE = Path(__file__).parents[2] / "docs" / "tables" / "var-ucb-jester.md"
+TABLE = Path(__file__).parents[2] / "docs" / "tables" / "replays" / "var-ucb-jester.md"
 BUDGETS = (450, 500, 600, 800, 1000, 1200, 1500)
 WIDTHS = (1, 2, 4, 8)
 SEED = 1
@@ -52,7 +52,7 @@ def main() -> None:
         "",
         "How much higher Var-UCB's median worst error is than Trace-UCB's at the same width, on Jester. "
         f"equipoise {eq.__version__}, seed {SEED}, {chosen.trials:,} trials. "
-        "Printed by `python benchmarks/pages/jester_widths.py FILE`.",
+        "Printed by `python benchmarks/replays/jester_widths.py FILE`.",
         "",
     ]
     chosen.write.write_text("\n".join(lines))
