@@ -1,6 +1,6 @@
 """Trace-Gain against Trace-UCB on the two tables of Figure 2, on the same rows.
 
-python benchmarks/replays/trace_gain_replays.py FOLDER-WITH-RATINGS --write docs/tables/replays/trace-gain-replays.md
+python benchmarks/replays/trace_gain_replays.py FOLDER --write docs/tables/replays/trace-gain-replays.md
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ def leaderboard_tables(board: Leaderboard) -> str:
     return "\n".join([*parts, f"{board.settings}. ± is one standard error.\n"])
 
 
-def barmarkdown_table(board: Leaderboard) -> str:
+def bar_table(board: Leaderboard) -> str:
     """The paper's settings against oracle and Trace-UCB, then the others against Trace-UCB."""
     checked = check_bar(board)
     parts = []
