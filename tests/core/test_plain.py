@@ -208,7 +208,7 @@ for _ in range(2_000):
         ({"name": "trace-usb"}, r"no policy 'trace-usb' \(did you mean 'trace-ucb'\?\)"),
         (
             {"name": "trace-ucb", "widht": 1},
-            r"has no 'widht' \(did you mean 'width'\? it takes name, width, bound, delta\)",
+            r"has no 'widht' \(did you mean 'width'\? it takes name, width, bound, delta, spread\)",
         ),
         ({"name": "uniform", "width": 1}, "policy 'uniform' has no 'width'"),
         ({"width": 1}, "a table with a name"),

@@ -26,7 +26,7 @@ from equipoise.errors import (
 GOOD = {"arms": ["a", "b"], "dim": 2, "budget": 30}
 NOISE = {"a": 0.3, "b": 1.0, "c": 2.5}
 SPECS = [
-    *("oracle:noise=0.3,1.0,2.5" if name == "oracle" else name for name in ONE_STAGE),
+    *(f"{name}:noise=0.3,1.0,2.5" if name in ("oracle", "best-allocation") else name for name in ONE_STAGE),
     "sparse-trace-ucb:screen=2:sparsity=0",
     "sparse-trace-ucb:support=1",
     "uniform-lasso",
@@ -258,7 +258,7 @@ def test_every_limit_is_kept(values, spec, seed):
     assert experiment.spent <= problem.budget + 1e-6 * problem.costs.max()
     assert np.all(counts <= problem.caps)
     assert np.all(counts >= problem.floors)
-    assert np.all(counts >= problem.dim + 1) or spec.startswith(("uniform", "oracle", "sparse"))
+    assert np.all(counts >= problem.dim + 1) or not type(eq.parse_policy(spec)).forced_start
     # Nothing more could have been bought.
     free = counts < problem.caps
     left = problem.budget - experiment.spent

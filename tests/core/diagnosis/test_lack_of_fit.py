@@ -116,11 +116,11 @@ def _imbalanced(arm):
 
 
 class _Sorting(eq.Policy):
-    """The first arm likes contexts that gain little."""
+    """The first arm likes short contexts."""
 
     name = "sorting-for-a-test"
     looks = True
 
     @staticmethod
     def score(arm, trial, settings):
-        return (1.0 + arm.position) * arm.gain + 0.3 * (1.0 - arm.position) * arm.trace / trial.dim
+        return (1.0 + arm.position) * arm.leverage + (1.0 - arm.position) * arm.trace

@@ -144,7 +144,8 @@ def test_elasticity_of_a_policy_that_pools_counts_the_pool():
         dof = arms["dof"] + more
         freedom = dof + prior
         pooled = (dof * arms["noise_variance"] + prior * center) / freedom
-        return np.log(pooled * (1 + 2.0 / freedom) * arms["trace"] * arms["dof"] / dof)
+        doubt = 2.0 / freedom
+        return np.log(pooled * (1 + doubt + doubt**2) * arms["trace"] * arms["dof"] / dof)
 
     start = log_scores(state.arms.copy())
     for i in range(4):

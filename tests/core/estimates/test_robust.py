@@ -52,7 +52,7 @@ def test_variance_and_freedom_are_those_of_the_formula(dim, budget):
         constant = np.trace(b) ** 2 / np.trace(b @ b)
         shares = weights / weights.sum()
         beyond = len(shares) * shares - 1
-        slope = np.clip(beyond @ squares / estimate.noise_variance / (beyond @ beyond), 0, 1)
+        slope = np.clip(beyond @ squares / estimate.residual_variance / (beyond @ beyond), 0, 1)
         slope = slope * max(0, 1 - 2 / (beyond @ beyond) / slope**2) if slope > 0 else 0
         loads = shares * (1 + slope * beyond)
         fewer = (loads @ loads) / loads.sum() ** 2 / (shares @ shares)
@@ -85,7 +85,8 @@ def test_the_share_of_the_error_is_the_trace_of_the_sandwich():
     contexts, inverse, _, residuals, leverage = by_definition(experiment, "a")
     meat = contexts.T @ np.diag(residuals**2 / (1 - leverage)) @ contexts
     error = np.trace(inverse @ meat @ inverse)
-    assert estimate.spread_ratio * estimate.least_squares_error == pytest.approx(error, rel=1e-9)
+    plain = estimate.least_squares_error / estimate.error_factor
+    assert estimate.spread_ratio * plain == pytest.approx(error, rel=1e-9)
 
 
 def test_units_and_coordinates_do_not_matter():

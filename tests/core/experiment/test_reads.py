@@ -18,6 +18,7 @@ from equipoise.errors import FitWarning, NoPropensities, NotReplayable, SupportW
 ARMS, DIM = ["a", "b", "c"], 4
 ARGUMENTS = {
     "oracle": ":noise=1,2,3",
+    "best-allocation": ":noise=1,2,3",
     "sparse-trace-ucb": ":screen=8",
     "sparse-oracle": ":support=0,2:noise=1,2,3",
     "static-lasso": ":noise=1,2,3",

@@ -23,7 +23,7 @@ from equipoise.errors import (
     UnknownArm,
 )
 
-SPECS = [name for name in ONE_STAGE if name != "oracle"]
+SPECS = [name for name in ONE_STAGE if name not in ("oracle", "best-allocation")]
 # Widths that are set by the number of arms, and phases that are counted in them, know a closed arm.
 ALIKE = ["uniform", "trace-ucb", "trace-ucb:width=chi-square", "var-ucb", "ch-as", "gafs-max", "trace-gain"]
 DEVIATIONS = {"a": 0.4, "b": 1.0, "late": 2.0}

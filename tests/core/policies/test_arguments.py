@@ -90,6 +90,7 @@ anything = st.recursive(
 ARGUMENTS = {
     "uniform": st.just({}),
     "oracle": noise,
+    "best-allocation": noise,
     "trace-ucb": widths,
     "var-ucb": widths,
     "ch-as": published,

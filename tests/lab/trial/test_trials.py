@@ -294,7 +294,7 @@ def test_small_budgets():
     for policy in result.policies.values():
         assert np.all(policy.ledger.counts.sum(axis=1) == 60)
         assert np.all(np.isfinite(policy.errors))
-    with pytest.raises(eq.errors.BudgetTooSmall, match="uniform, oracle and policies that choose"):
+    with pytest.raises(eq.errors.BudgetTooSmall, match="uniform, oracle, designs and policies that choose"):
         eq.simulate(scenario, ["uniform", "trace-ucb"], trials=50)
 
 

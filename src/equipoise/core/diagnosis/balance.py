@@ -14,11 +14,8 @@ from typing import Any
 import numpy as np
 
 from equipoise.core.arrays import Vector
-from equipoise.core.diagnosis.evidence import Evidence
+from equipoise.core.diagnosis.evidence import Evidence, arm_named
 from equipoise.core.text_tables import html_table, text_table
-
-# An arm whose contexts differ by less than this from all units' bends no model by much, however many it has.
-_SLIGHT = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,11 +47,6 @@ class ArmBalance:
             return 0.0
         return float(self.differences[np.argmax(np.abs(self.differences))])
 
-    def speaks(self, level: float) -> bool:
-        """Whether the arm is out of balance, by more than chance and by more than a little."""
-        size = max(abs(self.length_difference), abs(self.largest_difference))
-        return self.p_value < level and size >= _SLIGHT
-
     def record(self) -> dict[str, Any]:
         """Plain values, lists instead of arrays."""
         return {
@@ -83,7 +75,7 @@ class Balance(Sequence[ArmBalance]):
 
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, str):
-            return next(arm for arm in self._arms if arm.arm == key)
+            return arm_named(self._arms, key)
         return self._arms[key]
 
     def __len__(self) -> int:

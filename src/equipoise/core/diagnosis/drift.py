@@ -1,8 +1,7 @@
 """Which arms' models a curve has moved, because they got other contexts than all units did.
 
 The curve is what the squares of the features explain in all arms together, less its best line over all
-units. On average over all units nothing is left of it; its mean over an arm's contexts is how far the arm's
-outcomes are moved. That counts where it is more than contexts dealt like cards would give, and more than a
+units, and less its mean. Its mean over an arm's contexts is how far the arm's outcomes are moved. That counts where it is more than contexts dealt like cards would give, and more than a
 little beside the standard error of a mean of the arm's outcomes.
 """
 
@@ -30,6 +29,7 @@ def drifted_arms(evidence: Evidence, inflation: Vector) -> Flags:
         return moved
     curve = contexts**2 @ coef
     curve = curve - contexts @ np.linalg.lstsq(contexts, curve, rcond=None)[0]
+    curve = curve - curve.mean()
     spread, count = float(np.mean(curve**2)), len(curve)
     reach = -float(ndtri(_LEVEL / (2.0 * len(moved))))
     for i in range(len(moved)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy.typing as npt
 from equipoise.core.arms.state import KNOWN, LOST, TOLD, WITHDRAWN
 from equipoise.core.arrays import Matrix, Vector
 from equipoise.core.stages.stage import Stage
+from equipoise.errors import UnknownArm
 
 Flags = npt.NDArray[np.bool_]
 
@@ -68,3 +70,11 @@ def evidence_of(stage: Stage) -> Evidence:
         rows=rows,
         moment=stage.problem.moment,
     )
+
+
+def arm_named(arms: Sequence[Any], name: str) -> Any:
+    """The one of some things that have an ``arm``."""
+    for each in arms:
+        if each.arm == name:
+            return each
+    raise UnknownArm(f"no arm {name!r}", hint=f"the arms are {', '.join(each.arm for each in arms)}")

@@ -87,6 +87,8 @@ def _check(stage: Stage, rows: npt.NDArray[Any]) -> None:
             "the policy chooses features first, and such histories are not replayed",
             hint="use a policy with lots and without a choice of features, e.g. TraceGain(chance=0.3)",
         )
+    if not len(rows):
+        raise NoPropensities("no unit has been assigned yet", hint="ask and tell first")
     if not np.any(rows["propensity"] < 1.0):
         raise NoPropensities(
             "nothing was left to chance, so there are no lots to draw anew",

@@ -29,10 +29,10 @@ from typing import Any
 import numpy as np
 
 from equipoise.core.arrays import Matrix, Vector
-from equipoise.core.diagnosis.evidence import Evidence, Flags
-from equipoise.core.estimates.intervals import t_quantile
+from equipoise.core.diagnosis.evidence import Evidence, Flags, arm_named
+from equipoise.core.estimates.intervals import check_confidence, t_quantile
 from equipoise.core.text_tables import html_table, text_table
-from equipoise.errors import InvalidArgument, NoPropensities
+from equipoise.errors import NoPropensities
 
 # Units a parameter that an arm needs before its squares are used for augmentation.
 _ENOUGH = 3
@@ -109,10 +109,7 @@ class WeightedEstimates(Sequence[WeightedEstimate]):
 
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, str):
-            found = [arm for arm in self._arms if arm.arm == key]
-            if not found:
-                raise InvalidArgument(f"no arm is called {key!r}")
-            return found[0]
+            return arm_named(self._arms, key)
         return self._arms[key]
 
     def __len__(self) -> int:
@@ -163,8 +160,7 @@ class WeightedEstimates(Sequence[WeightedEstimate]):
 
 def weighted_fits(evidence: Evidence, confidence: float) -> WeightedEstimates:
     """Fit every arm to the units at which all arms were possible."""
-    if isinstance(confidence, str) or not 0.0 < confidence < 1.0:
-        raise InvalidArgument(f"confidence={confidence!r} is not between 0 and 1", hint="e.g. 0.95")
+    check_confidence(confidence)
     usable = usable_units(evidence)
     size = np.sqrt(np.mean(evidence.contexts**2, axis=0))
     size = np.where(size > 0.0, size, 1.0)
@@ -180,6 +176,8 @@ def weighted_fits(evidence: Evidence, confidence: float) -> WeightedEstimates:
 def usable_units(evidence: Evidence) -> Flags:
     """Units with an outcome at which every arm was possible; NoPropensities if there are none."""
     propensity, possible = evidence.rows["propensity"], evidence.rows["possible"]
+    if not len(propensity):
+        raise NoPropensities("no unit has been assigned yet", hint="ask and tell first")
     if not np.any(propensity < 1.0):
         raise NoPropensities(
             "every unit went with certainty where the rule sent it: there are no propensities to weight by. "

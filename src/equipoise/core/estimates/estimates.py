@@ -14,6 +14,7 @@ from equipoise.core.arithmetic.sums import exact_sum
 from equipoise.core.arrays import Matrix, Vector
 from equipoise.core.estimates.arm_estimate import ArmEstimate
 from equipoise.core.estimates.estimators import ESTIMATORS, RIDGE, check_estimator, new_workspace
+from equipoise.core.estimates.intervals import check_confidence
 from equipoise.core.estimates.ridge_fit import RidgeFit
 from equipoise.core.estimates.robust import CLASSICAL, ROBUST, check_intervals, sandwich_of
 from equipoise.core.estimates.selection import measure_selection, moment_optimism
@@ -21,7 +22,6 @@ from equipoise.core.problem.objective import combine
 from equipoise.core.problem.problem import Problem
 from equipoise.core.text_tables import html_table, text_table
 from equipoise.core.theory.static import ideal_allocation, static_loss
-from equipoise.errors import InvalidArgument
 
 if TYPE_CHECKING:
     from equipoise.core.estimates.support import Support
@@ -131,8 +131,7 @@ def estimate_arms(
     stage: Stage, *, estimator: str, ridge: float | None, confidence: float, intervals: str = CLASSICAL
 ) -> list[ArmEstimate]:
     """Fit every arm of a settled stage, in the coordinates of its columns."""
-    if isinstance(confidence, str) or not 0.0 < confidence < 1.0:
-        raise InvalidArgument(f"confidence={confidence!r} is not between 0 and 1", hint="e.g. 0.95")
+    check_confidence(confidence)
     check_estimator(estimator, ridge)
     check_intervals(intervals)
     fitted = Fitted(stage, estimator, ridge)

@@ -29,6 +29,7 @@ from equipoise.core.arms.state import State
 from equipoise.core.arrays import Vector
 from equipoise.core.choice.scoring import call_score
 from equipoise.core.jit.decorators import compiled
+from equipoise.errors import InvalidArgument
 
 FIRST_ORDER, SECOND_ORDER = 2.0, 10.0
 _NUDGE = 1e-4
@@ -47,6 +48,13 @@ def elasticities(state: State, score: int, settings: Vector) -> Vector:
     result = np.zeros(len(state.arms))
     measure_elasticities(state.arms, state.arms.copy(), state.trial.copy(), score, settings, result)
     return result
+
+
+def check_confidence(confidence: float) -> None:
+    """Refuse levels that there cannot be."""
+    number = isinstance(confidence, int | float | np.floating) and not isinstance(confidence, bool)
+    if not number or not 0.0 < confidence < 1.0:
+        raise InvalidArgument(f"confidence={confidence!r} is not between 0 and 1", hint="e.g. 0.95")
 
 
 def t_quantile(confidence: float, dof: float) -> float:
@@ -90,6 +98,8 @@ def measure_elasticities(
     result: Vector,
 ) -> None:
     """Write every arm's ε; ``probe`` starts as a copy of ``arms``, and ``trial``'s step may move on."""
+    if arms.shape[0] == 1:  # nothing to take units from
+        return
     # Policies with forced phases ignore σ̂² at some steps: then the next ones are looked at, too.
     adaptive = False
     for _ in range(2 * arms.shape[0] + 1):
@@ -147,10 +157,11 @@ def _elasticity(
     if noisier == here:  # also when both are infinite: a forced pull ignores σ̂²
         return 0.0
     if not (0.0 < richer < here < noisier < np.inf):
-        return 1.0
+        return 1.0 - trial.chance
     rise = (log(noisier / here) - pull) / log1p(_NUDGE)
     fall = log(here / richer) / log1p(1.0 / arm.dof)
-    return min(max(rise / fall, 0.0), _LARGEST_ELASTICITY)
+    # Units whose arm is drawn by lot select nothing.
+    return (1.0 - trial.chance) * min(max(rise / fall, 0.0), _LARGEST_ELASTICITY)
 
 
 @compiled

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from equipoise.core.arithmetic.sums import exact_sum
-from equipoise.core.arms.state import State
+from equipoise.core.arms.state import WITHDRAWN, State
 from equipoise.core.arrays import Matrix, Vector
 from equipoise.core.estimates.intervals import measure_elasticities, measure_first_weights, variance_inflation
 from equipoise.core.jit.decorators import compiled
@@ -57,8 +57,7 @@ def measure_selection(state: State, score: int, settings: Vector) -> Selection:
     measure_first_weights(arms, arms.copy(), trial[0], score, settings, first)
     dof = np.maximum(arms["dof"], 1).astype(float)
     left = 1.0 - shares(dof, arms["cost"])
-    # Units whose arm is drawn by lot select nothing.
-    strength = (1.0 - float(trial["chance"][0])) * elasticity * left * (1.0 - 1.0 / dof) / dof
+    strength = elasticity * left * (1.0 - 1.0 / dof) / dof
     at_first = first * left
     cubed = at_first * at_first * at_first
     return Selection(
@@ -84,15 +83,17 @@ def moment_optimism(state: State) -> float:
     trial = state.trial[0]
     if not trial["learns_moment"] or trial["dim"] < 1:
         return 1.0
-    dim, seen = int(trial["dim"]), float(trial["seen"])
-    used = _square_length(state.contexts, int(trial["step"]), state.seen_factor, np.zeros(dim)) / dim - 1.0
-    return seen / (seen - used) if 0.0 < used < seen else 1.0
+    dim, seen, step = int(trial["dim"]), float(trial["seen"]), int(trial["step"])
+    kept = state.contexts[:step][state.rows["status"][:step] != WITHDRAWN]
+    used = _square_length(kept, state.seen_factor, np.zeros(dim)) / dim - 1.0
+    # Half of the contexts at most: beyond that the first order tells nothing.
+    return seen / (seen - min(used, 0.5 * seen)) if used > 0.0 and seen > 0.0 else 1.0
 
 
 @compiled
-def _square_length(contexts: Matrix, rows: int, root: Matrix, solution: Vector) -> float:
+def _square_length(contexts: Matrix, root: Matrix, solution: Vector) -> float:
     """Mean of (xᵀΣ̂⁻¹x)² with Σ̂ = RᵀR/rows; 0 while R is singular. ``solution`` is scratch."""
-    total = 0.0
+    total, rows = 0.0, contexts.shape[0]
     for row in range(rows):
         length = 0.0
         for c in range(root.shape[0]):

@@ -29,6 +29,9 @@ from equipoise.core.stages.own import soft_coefs_of, stages_of_arms
 from equipoise.core.stages.stage import Stage, final_stage, own_coefs
 from equipoise.errors import FitWarning, SupportWarning
 
+# Contexts may be too large to be squared: then nothing is found.
+_QUIETLY = np.errstate(over="ignore", invalid="ignore", divide="ignore")
+
 
 def estimate_record(
     record: Record, *, estimator: str, ridge: float | None, confidence: float, intervals: str
@@ -82,6 +85,7 @@ def estimate_record(
     return Estimates(problem, embedded, support, _complaint(stage, arms))
 
 
+@_QUIETLY
 def _complaint(stage: Stage, arms: Sequence[ArmEstimate]) -> str | None:
     """What balance and lack of fit say together, warned of as well."""
     evidence = evidence_of(stage)
@@ -98,11 +102,13 @@ def _complaint(stage: Stage, arms: Sequence[ArmEstimate]) -> str | None:
     return found
 
 
+@_QUIETLY
 def balance_record(record: Record) -> Balance:
     """The contexts of every arm against those of all units, in all features."""
     return balance_of(_whole_evidence(record))
 
 
+@_QUIETLY
 def fit_record(record: Record) -> LackOfFit:
     """Tests of the straight line. The record is settled: it must be one that no experiment goes on with."""
     policy, stage = record.policy, record.stage
@@ -115,6 +121,7 @@ def fit_record(record: Record) -> LackOfFit:
     return lack_of_fit(evidence_of(stage), inflation)
 
 
+@_QUIETLY
 def weighted_record(record: Record, confidence: float) -> WeightedEstimates:
     """Best linear fits by logged propensities, in all features."""
     return weighted_fits(_whole_evidence(record), confidence)

@@ -292,7 +292,7 @@ def test_neyman_balanced_is_its_formula():
             freedom = state.arms["dof"] + trial["pooled_dof"]
             told = state.arms["dof"] * state.arms["noise_variance"]
             pooled = (told + trial["pooled_dof"] * trial["pooled_variance"]) / freedom
-            share = np.array([1.0, 2.0, 1.0]) * pooled * (1 + caution / freedom)
+            share = np.array([1.0, 2.0, 1.0]) * pooled * (1 + caution / freedom + (caution / freedom) ** 2)
             leverage = [
                 x @ np.linalg.solve(np.array(rows).T @ np.array(rows), x) for rows in designs.values()
             ]

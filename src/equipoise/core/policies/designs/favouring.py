@@ -13,10 +13,10 @@ def check_favour(label: str, p: object, problem: Problem | None = None) -> None:
     """Refuse a p that is no probability, or less than an arm would have without it."""
     if not is_number(p) or not 0.0 < p <= 1.0:  # type: ignore[operator]
         raise InvalidPolicy(f"p={p!r} is not a probability above 0", hint="e.g. p=0.8")
-    if problem is not None and p < 1.0 / len(problem.arms):  # type: ignore[operator]
+    m = 1 if problem is None else len(problem.arms)
+    if m > 1 and p < 1.0 / m:  # type: ignore[operator]
         raise InvalidPolicy(
-            f"{label} would favour an arm with p={p!r}, less than 1/{len(problem.arms)}",
-            hint="choose a p above 1/m",
+            f"{label} would favour an arm with p={p!r}, less than 1/{m}", hint=f"choose a p above {1 / m:.3g}"
         )
 
 

@@ -59,7 +59,7 @@ def _ascending(values: Any, given: Any) -> tuple[float, ...]:
         low >= high for low, high in pairwise(listed)
     ):
         raise InvalidPolicy(f"cuts={given!r} are not numbers in ascending order", hint="e.g. (0.0, 1.0)")
-    return tuple(float(value) for value in listed)
+    return tuple(float(value) + 0.0 for value in listed)  # no −0
 
 
 def cuts_of(columns: tuple[int, ...], cuts: tuple[Any, ...]) -> list[tuple[float, ...]]:
