@@ -7,7 +7,7 @@ import pytest
 from bent_world import run
 
 import equipoise as eq
-from equipoise.errors import InvalidArgument, NoPropensities
+from equipoise.errors import InvalidArgument, NoPropensities, UnknownArm
 
 
 def test_with_equal_propensities_it_is_least_squares_on_the_units_that_could_go_anywhere():
@@ -78,7 +78,7 @@ def test_what_it_cannot_do_is_refused_and_what_it_has_is_shown():
     with pytest.raises(NoPropensities, match="no unit with an outcome"):
         early.weighted_estimates()
     fits = run(eq.TraceGain(chance=0.5), units=80).weighted_estimates(confidence=0.9)
-    with pytest.raises(InvalidArgument):
+    with pytest.raises(UnknownArm, match="the arms are"):
         fits["nobody"]
     with pytest.raises(InvalidArgument):
         run(eq.TraceGain(chance=0.5), units=80).weighted_estimates(confidence=2.0)

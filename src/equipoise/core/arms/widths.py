@@ -39,8 +39,8 @@ _DEFAULT_DELTA = 0.05
 
 # Smaller shares of the mean variance are rounding, or outcomes that were all alike.
 _NO_NOISE = 1e-12
-# No event in k tries: with 95 % confidence it has a probability below 3/k.
-_RULE_OF_THREE = 3.0
+# No event in k tries: with 99.99 % confidence it has a probability below 9/k.
+_UNSEEN = 9.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,10 +119,10 @@ def pooled_bound(arm: Any, trial: Any, caution: float) -> float:
     """σ̂² pooled with the other arms', raised by 1 + a + a² with a = caution over its degrees of freedom.
 
     An arm whose outcomes have all been alike, as yes/no answers may be for a while, is not taken to be
-    without noise: what is rarer than one in dof has not been seen yet. It counts as 3/dof of the arms' mean.
+    without noise: what is rarer than one in dof has not been seen yet. It counts as 9/dof of the arms' mean.
     """
     if arm.noise_variance < _NO_NOISE * trial.mean_variance:
-        return _RULE_OF_THREE * trial.mean_variance / max(arm.dof, 1)
+        return _UNSEEN * trial.mean_variance / max(arm.dof, 1)
     freedom = arm.dof + trial.pooled_dof
     pooled = (arm.dof * arm.noise_variance + trial.pooled_dof * trial.pooled_variance) / freedom
     doubt = caution / freedom

@@ -1,8 +1,9 @@
 """Which arms' models a curve has moved, because they got other contexts than all units did.
 
 The curve is what the squares of the features explain in all arms together, less its best line over all
-units, and less its mean. Its mean over an arm's contexts is how far the arm's outcomes are moved. That counts where it is more than contexts dealt like cards would give, and more than a
-little beside the standard error of a mean of the arm's outcomes.
+units, and less its mean. Its mean over an arm's contexts is how far the arm's outcomes are moved. That counts
+where it is more than contexts dealt like cards would give, and more than a little beside the standard error
+of a mean of the arm's outcomes.
 """
 
 from __future__ import annotations

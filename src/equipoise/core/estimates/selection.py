@@ -87,13 +87,14 @@ def moment_optimism(state: State) -> float:
     kept = state.contexts[:step][state.rows["status"][:step] != WITHDRAWN]
     used = _square_length(kept, state.seen_factor, np.zeros(dim)) / dim - 1.0
     # Half of the contexts at most: beyond that the first order tells nothing.
-    return seen / (seen - min(used, 0.5 * seen)) if used > 0.0 and seen > 0.0 else 1.0
+    return float(seen / (seen - min(used, 0.5 * seen))) if used > 0.0 and seen > 0.0 else 1.0
 
 
 @compiled
 def _square_length(contexts: Matrix, root: Matrix, solution: Vector) -> float:
     """Mean of (xᵀΣ̂⁻¹x)² with Σ̂ = RᵀR/rows; 0 while R is singular. ``solution`` is scratch."""
-    total, rows = 0.0, contexts.shape[0]
+    total = 0.0
+    rows: int = contexts.shape[0]
     for row in range(rows):
         length = 0.0
         for c in range(root.shape[0]):

@@ -98,7 +98,7 @@ def _complaint(stage: Stage, arms: Sequence[ArmEstimate]) -> str | None:
     weighted = bool(np.any(evidence.rows["propensity"] < 1.0))
     found = complain(balance_of(evidence), fit, drifted_arms(evidence, inflation), weighted=weighted)
     if found is not None:
-        warnings.warn(found, FitWarning, stacklevel=4)
+        warnings.warn(found, FitWarning, stacklevel=5)  # one more for _QUIETLY
     return found
 
 
