@@ -12,6 +12,7 @@ from equipoise.core.diagnosis.guessing import Predictability as Predictability
 from equipoise.core.diagnosis.lack_of_fit import ArmFit as ArmFit
 from equipoise.core.diagnosis.lack_of_fit import LackOfFit as LackOfFit
 from equipoise.core.diagnosis.randomisation import RandomisationTest as RandomisationTest
+from equipoise.core.diagnosis.weighted import Difference as Difference
 from equipoise.core.diagnosis.weighted import WeightedEstimate as WeightedEstimate
 from equipoise.core.diagnosis.weighted import WeightedEstimates as WeightedEstimates
 from equipoise.core.estimates.arm_estimate import ArmEstimate as ArmEstimate
@@ -42,6 +43,7 @@ from equipoise.core.policies import UniformLasso as UniformLasso
 from equipoise.core.policies import VarUCB as VarUCB
 from equipoise.core.policies import WeiUrn as WeiUrn
 from equipoise.core.policies.base.plugins import import_policies as import_policies
+from equipoise.core.policies.base.design import Design as Design
 from equipoise.core.policies.base.policy import Policy as Policy
 from equipoise.core.policies.base.policy import parse_policy as parse_policy
 from equipoise.core.policies.base.policy import register as register

@@ -18,7 +18,7 @@ from equipoise.core.text_tables import html_table, text_table
 from equipoise.errors import InvalidArgument, InvalidContext
 
 LASSO = "lasso"
-"""The estimator of policies that bring lasso fits, which tell nothing of their errors."""
+"""The estimator of policies that bring lasso fits, which tell little of their errors."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +76,8 @@ class ArmEstimate:
     fixed_ridge: float = field(repr=False)
     """The λ that was given, or 1/n: one that does not depend on outcomes."""
     columns: npt.NDArray[np.int64] | None = field(default=None, repr=False)
-    """Features that the model has, where they were chosen; ``gram`` is theirs, others have coefficient 0."""
+    """Features that least squares has, where they were chosen; ``gram`` is theirs. Others have coefficient 0,
+    unless the estimator is ``"lasso"``."""
     omitted: float = 0.0
     """The part of the expected error that features outside the model seem to cause."""
     sandwich: Sandwich | None = field(default=None, repr=False)
@@ -235,7 +236,7 @@ class ArmEstimate:
         rows = [
             [str(j), f"{value:.4g}", f"{low:.4g} – {high:.4g}"]
             for j, (value, (low, high)) in enumerate(zip(self.coef, self.intervals, strict=True))
-            if self.columns is None or j in self.columns
+            if self.columns is None or j in self.columns or value != 0.0
         ]
         return ["feature", "coefficient", level], rows
 

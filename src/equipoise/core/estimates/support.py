@@ -91,7 +91,7 @@ class Support:
             )
         elif self.found_nothing:
             found.append(
-                f"no feature was found in {self.screened} outcomes: all coefficients are 0, and expected "
+                f"no feature was found in {self.screened} outcomes: expected "
                 f"errors are the most that the outcomes' mean squares allow. To find more, {_MORE}"
             )
         if self.left_out:

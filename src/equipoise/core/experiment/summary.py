@@ -79,7 +79,7 @@ def estimate_record(
     ]
     soft = [soft_coefs_of(each, contexts, i) for i, each in enumerate(stages)]
     embedded = [
-        arm if coef is None else dataclasses.replace(arm, coef=coef)
+        arm if coef is None else dataclasses.replace(arm, coef=coef, estimator=LASSO)
         for arm, coef in zip(embedded, soft, strict=True)
     ]
     return Estimates(problem, embedded, support, _complaint(stage, arms))

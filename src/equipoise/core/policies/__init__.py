@@ -6,7 +6,7 @@
 ``best_allocation``   the same for the finite-sample loss, in whole units
 ``var_ucb``           a noise bound, blind to the contexts (Remark 2)
 ``trace_ucb``         the arm whose error bound is largest (Algorithm 1)
-``trace_gain``        the arm that learns most from the context at hand; ours
+``trace_gain``        the arm whose prediction for the context at hand is least certain; ours
 ``sparse_trace_ucb``  finds the features that matter, then Trace-UCB among them (Algorithm 2)
 ``sparse_oracle``     knows the noise, and which features matter
 ``lasso``             static allocations, then a lasso
