@@ -42,8 +42,8 @@ from equipoise.core.policies import Uniform as Uniform
 from equipoise.core.policies import UniformLasso as UniformLasso
 from equipoise.core.policies import VarUCB as VarUCB
 from equipoise.core.policies import WeiUrn as WeiUrn
-from equipoise.core.policies.base.plugins import import_policies as import_policies
 from equipoise.core.policies.base.design import Design as Design
+from equipoise.core.policies.base.plugins import import_policies as import_policies
 from equipoise.core.policies.base.policy import Policy as Policy
 from equipoise.core.policies.base.policy import parse_policy as parse_policy
 from equipoise.core.policies.base.policy import register as register
