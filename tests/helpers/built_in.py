@@ -11,3 +11,10 @@ BUILT_IN = {
 }
 # Policies that use every feature; the others have tests of their own.
 ONE_STAGE = {name: kind for name, kind in BUILT_IN.items() if not kind.staged}
+# One of every kind: these designs differ from the others in their weights alone, which have tests of their own.
+OF_EACH_KIND = {
+    name: kind
+    for name, kind in BUILT_IN.items()
+    if name not in ("complete", "efron", "wei-urn", "minimisation", "da-optimal")
+}
+ONE_STAGE_OF_EACH_KIND = {name: kind for name, kind in OF_EACH_KIND.items() if not kind.staged}

@@ -7,7 +7,7 @@ import pickle
 
 import numpy as np
 import pytest
-from built_in import ONE_STAGE
+from built_in import ONE_STAGE_OF_EACH_KIND
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -26,7 +26,10 @@ from equipoise.errors import (
 GOOD = {"arms": ["a", "b"], "dim": 2, "budget": 30}
 NOISE = {"a": 0.3, "b": 1.0, "c": 2.5}
 SPECS = [
-    *(f"{name}:noise=0.3,1.0,2.5" if name in ("oracle", "best-allocation") else name for name in ONE_STAGE),
+    *(
+        f"{name}:noise=0.3,1.0,2.5" if name in ("oracle", "best-allocation") else name
+        for name in ONE_STAGE_OF_EACH_KIND
+    ),
     "sparse-trace-ucb:screen=2:sparsity=0",
     "sparse-trace-ucb:support=1",
     "uniform-lasso",

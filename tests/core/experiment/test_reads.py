@@ -9,7 +9,7 @@ import warnings
 
 import numpy as np
 import pytest
-from built_in import BUILT_IN
+from built_in import OF_EACH_KIND
 from inner_state import fingerprint
 
 import equipoise as eq
@@ -23,7 +23,7 @@ ARGUMENTS = {
     "sparse-oracle": ":support=0,2:noise=1,2,3",
     "static-lasso": ":noise=1,2,3",
 }
-SPECS = [name + ARGUMENTS.get(name, "") for name in sorted(BUILT_IN)] + ["trace-gain:chance=0.3"]
+SPECS = [name + ARGUMENTS.get(name, "") for name in sorted(OF_EACH_KIND)] + ["trace-gain:chance=0.3"]
 SPECS += ["sparse-trace-ucb:screen=8:reuse=true:refresh=1.3", "sparse-trace-ucb:screen=20"]
 
 

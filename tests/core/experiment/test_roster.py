@@ -6,7 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
-from built_in import ONE_STAGE
+from built_in import ONE_STAGE_OF_EACH_KIND
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -23,7 +23,7 @@ from equipoise.errors import (
     UnknownArm,
 )
 
-SPECS = [name for name in ONE_STAGE if name not in ("oracle", "best-allocation")]
+SPECS = [name for name in ONE_STAGE_OF_EACH_KIND if name not in ("oracle", "best-allocation")]
 # Widths that are set by the number of arms, and phases that are counted in them, know a closed arm.
 ALIKE = ["uniform", "trace-ucb", "trace-ucb:width=chi-square", "var-ucb", "ch-as", "gafs-max", "trace-gain"]
 DEVIATIONS = {"a": 0.4, "b": 1.0, "late": 2.0}
@@ -149,7 +149,7 @@ def test_joining_is_reopening_an_arm_that_was_closed_from_the_start(spec, moment
     np.testing.assert_array_equal(joined._state.coefs, reopened._state.coefs)
 
 
-@pytest.mark.parametrize("spec", [spec for spec in SPECS if ONE_STAGE[spec].forced_start])
+@pytest.mark.parametrize("spec", [spec for spec in SPECS if ONE_STAGE_OF_EACH_KIND[spec].forced_start])
 @pytest.mark.parametrize("moment", [None, np.eye(2)], ids=["learned", "given"])
 def test_a_new_arm_has_its_start_first(spec, moment):
     experiment, feed = two_arms(spec, moment=moment), Feed(3)

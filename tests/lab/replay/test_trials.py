@@ -6,7 +6,7 @@ from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
 import pytest
-from built_in import ONE_STAGE
+from built_in import ONE_STAGE_OF_EACH_KIND
 from single_trials import ReplayedTrials
 
 import equipoise as eq
@@ -17,7 +17,7 @@ from equipoise.lab.replay.table import ReplayTable
 from equipoise.lab.running import simulate as running
 from equipoise.lab.running.simulate import run_policies
 
-SPECS = list(ONE_STAGE)
+SPECS = list(ONE_STAGE_OF_EACH_KIND)
 SETTINGS = [("table", "intercept"), ("online", "intercept"), ("table", "table"), ("online", "none")]
 
 

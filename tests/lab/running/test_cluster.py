@@ -208,6 +208,7 @@ def test_the_command_line_on_a_cluster(cluster_of):
     assert there == here
 
 
+@pytest.mark.slow
 def test_plan_and_reproduce_on_a_cluster(cluster_of, tmp_path):
     cluster = cluster_of(1)
     plan = ["plan", "--noise", "0.5,2", "--dim", "2", "--target", "0.2", "--policy", "trace-ucb"]

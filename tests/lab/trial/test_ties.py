@@ -19,7 +19,7 @@ def test_standard_errors_include_the_order_of_ties():
     gave 1.67 or 1.76, each ± 0.010. Chi-square with 7 degrees of freedom is above 34.6 once in 75,000 sets
     of eight seeds; that order made it about 70.
     """
-    scenario = eq.GaussianScenario(noise=UNEQUAL, dim=10, budget=200)
+    scenario = eq.GaussianScenario(noise=UNEQUAL, dim=10, budget=200, estimator="ridge")
     found = [
         eq.simulate(scenario, ["uniform"], trials=8_000, seed=seed)["uniform"].expected_max()
         for seed in range(8)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from built_in import ONE_STAGE
+from built_in import ONE_STAGE_OF_EACH_KIND
 from single_trials import SimulatedTrials
 
 import equipoise as eq
@@ -14,7 +14,7 @@ from equipoise.lab import Delay, OneHotContexts, StudentContexts, StudentNoise
 
 UNEQUAL = (0.01, 0.02, 0.75, 1.0, 2.0, 2.0, 3.0)
 EQUAL = (1.0,) * 7
-SPECS = [*ONE_STAGE, "trace-gain:chance=0.3"]
+SPECS = [*ONE_STAGE_OF_EACH_KIND, "trace-gain:chance=0.3"]
 
 
 def one_trial(scenario, policy, seed, trial):
