@@ -11,7 +11,7 @@ BUILT_IN = {
 }
 # Policies that use every feature; the others have tests of their own.
 ONE_STAGE = {name: kind for name, kind in BUILT_IN.items() if not kind.staged}
-# One of every kind: these designs differ from the others in their weights alone, which have tests of their own.
+# One of every kind: designs that are left out here differ in their weights alone, which have tests.
 OF_EACH_KIND = {
     name: kind
     for name, kind in BUILT_IN.items()
