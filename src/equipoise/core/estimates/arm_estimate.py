@@ -226,7 +226,9 @@ class ArmEstimate:
 
     def __str__(self) -> str:
         title = f"{self.arm}: {self.observed} outcomes, noise variance {self.noise_variance:.4g}"
-        return f"{title}, expected error {self.expected_error:.4g}\n{text_table(*self._table())}"
+        text = f"{title}, expected error {self.expected_error:.4g}\n{text_table(*self._table())}"
+        further = 0 if self.columns is None else np.count_nonzero(np.delete(self.coef, self.columns))
+        return f"{text}\nand {further} further features by the lasso" if further else text
 
     def _repr_html_(self) -> str:
         return html_table(*self._table())
@@ -236,7 +238,7 @@ class ArmEstimate:
         rows = [
             [str(j), f"{value:.4g}", f"{low:.4g} – {high:.4g}"]
             for j, (value, (low, high)) in enumerate(zip(self.coef, self.intervals, strict=True))
-            if self.columns is None or j in self.columns or value != 0.0
+            if self.columns is None or j in self.columns
         ]
         return ["feature", "coefficient", level], rows
 
