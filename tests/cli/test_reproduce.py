@@ -17,6 +17,7 @@ def test_json_is_the_library_s_record(run, tmp_path):
     assert (tmp_path / "equipoise-reproduce" / "checkpoint").is_dir()
 
 
+@pytest.mark.slow
 def test_claims_widths_settings_and_figures_are_printed(run):
     text = " ".join(run(*BASE).stdout.split())
     for words in ("d1 Unequal noise: as n grows", "claimed at most 1.1", "width=0.25", "width=theory"):
@@ -34,6 +35,7 @@ def test_without_width_trials_there_is_no_comparison(run):
     assert "by width" not in text
 
 
+@pytest.mark.slow
 def test_the_table_is_written(run, tmp_path):
     run(*BASE, "--claims-table", "claims.md")
     assert (tmp_path / "claims.md").read_text().startswith("| | the paper |")

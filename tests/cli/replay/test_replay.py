@@ -121,6 +121,7 @@ def test_several_budgets(run, table, tmp_path):
     assert eq.ReplayResult.load(folder / "result-60.npz").table.budget == 60
 
 
+@pytest.mark.slow
 def test_the_default_policies_fit_the_budget(run, table):
     base = ("replay", table, "--targets", "mild,wild", "--trials", 5, "--json")
     assert list(record(run(*base, "--budget", 40))["policies"]) == list(POLICIES)

@@ -51,6 +51,7 @@ def test_plain_compilation_gives_the_same_bits(fast, tmp_path):
     assert fast == ["Fast", bits]
 
 
+@pytest.mark.slow
 def test_a_numba_that_is_not_known_is_used_in_the_plain_way(fast, tmp_path):
     out = _run(OTHER_NUMBA + FIRST_SCORES, EQUIPOISE_COMPILE="", EQUIPOISE_KERNELS=str(tmp_path)).stdout
     assert out.split(maxsplit=1) == ["Plain", fast[1]]

@@ -274,6 +274,7 @@ def _parses(text):
         ("trace-ucb:width=1" + "0" * 400, "at least 0"),
         ("trace-ucb:width=" + "(" * 50 + ")" * 50, "brackets within each other"),
         ("oracle:noise=1,,2", "nothing between two commas"),
+        ("trace-ucb:width=%80", "the escapes of '%80' are no text"),
     ],
 )
 def test_values_that_no_policy_takes(text, message):

@@ -214,6 +214,7 @@ def test_batches(look):
     np.testing.assert_array_equal(record.state.contexts[:1200], record.contexts[:1200][:, FEATURES])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("look", [False, True])
 def test_a_batch_across_the_choice_is_the_same_as_one_by_one(look):
     feed = Feed(1)

@@ -25,6 +25,7 @@ def test_closed_form_for_the_worst_arm():
     assert plan.saving == plan["uniform"].budget - plan["oracle"].budget
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(
     noise=st.lists(st.floats(1e-2, 1e2), min_size=1, max_size=5),

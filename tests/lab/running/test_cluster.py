@@ -117,6 +117,7 @@ def test_a_worker_killed_in_the_middle_changes_nothing(cluster_of, monkeypatch):
     assert_same(result, expected)
 
 
+@pytest.mark.slow
 def test_policies_of_a_file_reach_workers_that_have_no_such_file(cluster_of, tmp_path):
     path = tmp_path / "policies_for_workers.py"
     path.write_text(
@@ -134,6 +135,7 @@ def test_policies_of_a_file_reach_workers_that_have_no_such_file(cluster_of, tmp
         assert result["test-cluster-file"].expected_max() == expected[name].expected_max()
 
 
+@pytest.mark.slow
 def test_a_table_is_sent_to_every_worker_once(cluster_of, monkeypatch):
     small_chunks(monkeypatch, 10)
     rng = np.random.default_rng(7)
@@ -153,6 +155,7 @@ def test_a_table_is_sent_to_every_worker_once(cluster_of, monkeypatch):
     assert_same(result, expected)
 
 
+@pytest.mark.slow
 def test_a_clients_own_executor(cluster_of, monkeypatch):
     """``executor=client.get_executor()``, whose futures are those of the standard library."""
     from distributed import Client

@@ -65,6 +65,7 @@ def test_a_second_run_simulates_nothing_and_says_the_same(tmp_path, monkeypatch)
         reproduce(["d"], output=tmp_path, trials_scale=1e-4, seed=2)
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_goes_on_to_the_same_numbers(tmp_path, monkeypatch):
     whole = reproduce(["d", "rate"], output=tmp_path / "whole", **TINY)
     calls = []
@@ -117,6 +118,7 @@ def test_figures_are_the_same_every_time(tmp_path):
     assert files[0] == files[1]
 
 
+@pytest.mark.slow
 def test_progress_ends_at_the_whole(tmp_path):
     seen = []
     reproduce(["b", "rate"], output=tmp_path, progress=lambda *step: seen.append(step), **TINY)

@@ -84,6 +84,7 @@ def test_the_table_has_claims_sentences_and_numbers(found):
     assert "(sparse-budget, lasso) 2" in table
 
 
+@pytest.mark.slow
 def test_a_second_run_measures_nothing_and_says_the_same(tmp_path, monkeypatch):
     first = reproduce(["sparse"], output=tmp_path, **OPTIONS)
 
@@ -115,6 +116,7 @@ def test_an_interrupted_run_goes_on_to_the_same_numbers(tmp_path, monkeypatch):
     assert len(calls) == 3 + 4  # two of six points were kept
 
 
+@pytest.mark.slow
 def test_progress_ends_at_the_whole(tmp_path):
     seen = []
     reproduce(["sparse"], output=tmp_path, progress=lambda *step: seen.append(step), **OPTIONS)

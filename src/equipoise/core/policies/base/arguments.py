@@ -85,7 +85,7 @@ def _parse_item(text: str, depth: int) -> Any:
     if not text:
         raise InvalidPolicy("there is nothing between two commas", hint="write '' for an empty word")
     if len(text) > 1 and text[0] == text[-1] == "'":
-        return unquote(text[1:-1], errors="surrogatepass")
+        return _unquoted(text[1:-1])
     if text[0] == "(" and text[-1] == ")":
         if depth >= _DEEPEST:
             raise InvalidPolicy(f"more than {_DEEPEST} brackets within each other")
@@ -98,7 +98,17 @@ def _parse_item(text: str, depth: int) -> Any:
             return kind(text)
         except ValueError:
             pass
-    return unquote(text, errors="surrogatepass")
+    return _unquoted(text)
+
+
+def _unquoted(text: str) -> str:
+    """A word without its %xx escapes."""
+    try:
+        return unquote(text, errors="surrogatepass")
+    except UnicodeDecodeError:
+        raise InvalidPolicy(
+            f"the escapes of {text!r} are no text", hint="%25 stands for a percent sign"
+        ) from None
 
 
 def _split(text: str) -> list[str]:
