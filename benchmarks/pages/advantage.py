@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import equipoise as eq
 from equipoise.studies.losses import summarise
 from equipoise.studies.noise import EQUAL, UNEQUAL
-from scenarios import arguments, markdown, show
+from scenarios import LIBRARY, arguments, markdown, show
 
 SPECS = ["uniform", "oracle", "best-allocation", "trace-ucb", "trace-gain"]
 PAIRS = (
@@ -44,8 +44,8 @@ def main() -> None:
         rows.append([name, f"{scenario.units}", f"{trials:,}", *cells])
     caption = (
         "Largest mean error of an arm (`expected_max`) over the reference's, ± one standard error; "
-        f"m = {len(EQUAL)}, ridge λ = 1/n, seed {options.seed}, equipoise {eq.__version__}, numerics "
-        f"{eq.NUMERICS}. Printed by `python benchmarks/pages/advantage.py`."
+        f"m = {len(EQUAL)}, ridge λ = 1/n, seed {options.seed}, {LIBRARY}. "
+        "Printed by `python benchmarks/pages/advantage.py`."
     )
     header = ["world", "n", "trials", *(f"`{policy}` / `{reference}`" for policy, reference in PAIRS)]
     show(markdown(header, rows, caption), options.write)

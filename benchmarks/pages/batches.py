@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 import equipoise as eq
-from scenarios import ARMS, DIM, SCENARIOS, arguments, markdown, show
+from scenarios import ARMS, DIM, LIBRARY, SCENARIOS, arguments, markdown, show
 
 BUDGET = 200
 
@@ -58,7 +58,7 @@ def main() -> None:
             rows.append([name, str(size), *cells])
     caption = (
         f"`trace-gain`, m = {ARMS}, d = {DIM}, n = {BUDGET}, {options.trials:,} trials, first seed "
-        f"{options.seed}, equipoise {eq.__version__}. Worst arm's mean expected error, and by how much the "
+        f"{options.seed}, {LIBRARY}. Worst arm's mean expected error, and by how much the "
         "mean of the arms' is lower together (paired). Printed by `python benchmarks/pages/batches.py`."
     )
     header = ["scenario", "batch", "one by one", "together", "mean lower by"]

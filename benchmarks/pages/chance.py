@@ -5,8 +5,7 @@ python benchmarks/pages/chance.py --write docs/tables/chance.md
 
 from __future__ import annotations
 
-import equipoise as eq
-from scenarios import ARMS, DIM, arguments, losses, markdown, show, simulate_all
+from scenarios import ARMS, DIM, LIBRARY, arguments, losses, markdown, show, simulate_all
 
 SPECS = ["oracle", *(f"trace-gain:chance={share}" for share in (0, 0.05, 0.1, 0.2, 0.3, 0.5, 1))]
 
@@ -16,7 +15,7 @@ def main() -> None:
     rows = [[*names, *losses(policy)] for names, policy in simulate_all(SPECS, options)]
     caption = (
         f"m = {ARMS}, d = {DIM}, ridge λ = 1/n, {options.trials:,} trials, seed {options.seed}, "
-        f"equipoise {eq.__version__}. Printed by `python benchmarks/pages/chance.py`."
+        f"{LIBRARY}. Printed by `python benchmarks/pages/chance.py`."
     )
     header = ["scenario", "n", "policy", "expected_max", "median_max"]
     show(markdown(header, rows, caption), options.write)

@@ -16,7 +16,7 @@ from equipoise.lab import pieces
 from equipoise.lab.trial.bench import ScenarioBench
 from equipoise.lab.trial.ledger import new_ledger
 from equipoise.studies.noise import EQUAL, UNEQUAL
-from scenarios import arguments, markdown, show
+from scenarios import LIBRARY, arguments, markdown, show
 
 SPECS = [
     *("uniform", "oracle", "trace-ucb", "trace-gain", "neyman-balanced", "neyman-balanced:gamma=2"),
@@ -61,7 +61,7 @@ def main() -> None:
         "all units, 1 on average under complete randomisation. lengths: by how much the mean of "
         "$x^{\\top}\\Sigma^{-1}x$ differs from that of all units, in the arm where it differs most. "
         f"Errors are of {options.trials:,} trials, balance of {BALANCED_TRIALS}. Ridge λ = 1/n, "
-        f"seed {options.seed}, equipoise {eq.__version__}, NUMERICS {eq.NUMERICS}. "
+        f"seed {options.seed}, {LIBRARY}. "
         "Printed by `python benchmarks/pages/designs.py`."
     )
     header = ["scenario", "policy", "expected_max", "median_max", "units", "means", "lengths"]

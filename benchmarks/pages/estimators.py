@@ -11,7 +11,7 @@ import numpy as np
 
 import equipoise as eq
 from equipoise.lab import StudentNoise
-from scenarios import ARMS, DIM, SCENARIOS, arguments, markdown, show
+from scenarios import ARMS, DIM, LIBRARY, SCENARIOS, arguments, markdown, show
 
 POLICIES = ["uniform", "oracle", "trace-ucb", "trace-gain"]
 METHODS = ["leave-one-out", "empirical-bayes", "pooled"]
@@ -130,7 +130,7 @@ def main() -> None:
                 cells = [str(methods[method]["expected_max"]) for method in METHODS]
                 others.append([name, str(budget), policy, loss, *cells])
                 everything.append(methods)
-    run = f"seed {options.seed}, equipoise {eq.__version__}"
+    run = f"seed {options.seed}, {LIBRARY}"
     printed = (
         f"Printed by `python benchmarks/pages/estimators.py --trials {options.trials} --seed {options.seed}`."
     )

@@ -5,8 +5,7 @@ python benchmarks/pages/interval_coverage.py --write docs/tables/coverage.md
 
 from __future__ import annotations
 
-import equipoise as eq
-from scenarios import ARMS, DIM, arguments, markdown, show, simulate_all
+from scenarios import ARMS, DIM, LIBRARY, arguments, markdown, show, simulate_all
 
 SPECS = ["uniform", "trace-gain", "trace-ucb", "trace-ucb:width=0.25", "var-ucb"]
 
@@ -25,7 +24,7 @@ def main() -> None:
         rows.append([*names, *cells])
     caption = (
         f"Percent of coefficients inside their 95 % interval; m = {ARMS}, d = {DIM}, "
-        f"{options.trials:,} trials, seed {options.seed}, equipoise {eq.__version__}. "
+        f"{options.trials:,} trials, seed {options.seed}, {LIBRARY}. "
         "Printed by `python benchmarks/pages/interval_coverage.py`."
     )
     header = ["scenario", "n", "policy", "plain t", "by arm", "corrected", "by arm"]

@@ -1,4 +1,4 @@
-"""The paper's two synthetic scenarios, shared by the benchmarks."""
+"""The paper's two synthetic scenarios and how tables are written, shared by the benchmarks."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ import equipoise as eq
 from equipoise.core.text_tables import markdown_table
 from equipoise.lab import PolicyResult
 from equipoise.studies.noise import EQUAL, UNEQUAL
+
+LIBRARY = f"equipoise {eq.__version__}, NUMERICS {eq.NUMERICS}"
+"""What a table was computed with."""
 
 DIM, ARMS = 10, len(EQUAL)
 SCENARIOS = {"equal": EQUAL, "unequal": UNEQUAL}

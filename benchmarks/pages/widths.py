@@ -5,8 +5,7 @@ python benchmarks/pages/widths.py --write docs/tables/widths.md
 
 from __future__ import annotations
 
-import equipoise as eq
-from scenarios import ARMS, DIM, arguments, losses, markdown, show, simulate_all
+from scenarios import ARMS, DIM, LIBRARY, arguments, losses, markdown, show, simulate_all
 
 SPECS = [
     "uniform",
@@ -33,7 +32,7 @@ def main() -> None:
         rows.append([*names, pulls, *losses(policy)])
     caption = (
         f"m = {ARMS}, d = {DIM}, ridge λ = 1/n, {options.trials:,} trials, seed {options.seed}, "
-        f"equipoise {eq.__version__}. Printed by `python benchmarks/pages/widths.py`."
+        f"{LIBRARY}. Printed by `python benchmarks/pages/widths.py`."
     )
     header = ["scenario", "n", "policy", "mean pulls an arm", "expected_max", "median_max"]
     show(markdown(header, rows, caption), options.write)

@@ -51,7 +51,7 @@ def main() -> None:
     lines += [
         "",
         "How much higher Var-UCB's median worst error is than Trace-UCB's at the same width, on Jester. "
-        f"equipoise {eq.__version__}, seed {SEED}, {chosen.trials:,} trials. "
+        f"equipoise {eq.__version__}, NUMERICS {eq.NUMERICS}, seed {SEED}, {chosen.trials:,} trials. "
         "Printed by `python benchmarks/replays/jester_widths.py FILE`.",
         "",
     ]

@@ -42,7 +42,8 @@ def main() -> None:
         checkpoint=chosen.checkpoint,
     )
     shown = next(result for result in results if result.table.budget == SHOWN)
-    settings = f"equipoise {shown.version}, seed {SEED}, {chosen.trials:,} trials, table {table.digest}"
+    library = f"equipoise {shown.version}, NUMERICS {shown.numerics}"
+    settings = f"{library}, seed {SEED}, {chosen.trials:,} trials, table {table.digest}"
     (chosen.docs / "tables" / "replays" / "replay.md").write_text(table_of(results, settings))
     with house_style():
         draw_saved(results, shown, chosen.docs / "figures", settings)

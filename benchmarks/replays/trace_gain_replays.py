@@ -38,7 +38,8 @@ def main() -> None:
             rows.append([sweep.panel.title, str(arena.budget), *cells])
     losses = [f"{loss}, {what}" for loss in ("median", "expected") for what in (*PAIR, "paired difference")]
     caption = (
-        f"Held-out errors, {options.trials:,} trials, seed {options.seed}, equipoise {eq.__version__}. "
+        f"Held-out errors, {options.trials:,} trials, seed {options.seed}, equipoise {eq.__version__}, "
+        f"NUMERICS {eq.NUMERICS}. "
         "Printed by `python benchmarks/replays/trace_gain_replays.py FOLDER`."
     )
     table = f"{markdown_table(['table', 'n', *losses], rows)}\n{caption}\n"

@@ -138,7 +138,7 @@ def test_files_say_what_they_were_made_of(board, tmp_path):
     assert json.loads(files["leaderboard.json"].read_text()) == json.loads(text(board))
     drawn = files["leaderboard.svg"].read_text()
     ET.fromstring(drawn)
-    assert f"equipoise {eq.__version__} · seed 3" in drawn
+    assert f"equipoise {eq.__version__}, NUMERICS {eq.NUMERICS} · seed 3" in drawn
     assert b"seed 3" in files["leaderboard.png"].read_bytes()
 
 

@@ -22,7 +22,8 @@ def print_results(results: Sequence[ReplayResult], *, files: Sequence[Path], aga
             print_differences(result)
         print_units(result)
     first = results[0]
-    settings = f"equipoise {first.version}, seed {first.seed}, {first.trials} trials"
+    library = f"equipoise {first.version}, NUMERICS {first.numerics}"
+    settings = f"{library}, seed {first.seed}, {first.trials} trials"
     print_end(files, f"{settings}, table {first.table.digest}", again=again)
 
 

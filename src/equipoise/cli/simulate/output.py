@@ -19,7 +19,8 @@ def print_result(result: SimulationResult, *, files: Sequence[Path], again: str)
     if len(result.policies) > 1:
         print_differences(result)
     print_units(result)
-    settings = f"equipoise {result.version}, seed {result.seed}, {result.trials} trials"
+    library = f"equipoise {result.version}, NUMERICS {result.numerics}"
+    settings = f"{library}, seed {result.seed}, {result.trials} trials"
     print_end(files, settings, again=again)
 
 

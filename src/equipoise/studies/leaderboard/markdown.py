@@ -53,7 +53,7 @@ def bar_table(board: Leaderboard) -> str:
             header = [f"{loss} / `{name}`" for name in references for loss in ("expected", "median")]
             parts.append(markdown_table(["scenario", *header, "met"], lines))
     missed = sum(not limit.met for limits in checked.values() for limit in limits)
-    verdict = "All limits are met." if missed == 0 else f"{missed} limits are missed."
+    verdict = "All limits are met." if missed == 0 else f"Limits missed: {missed}."
     settings = (
         f"{board.settings}. Losses of `{POLICY}` over the reference's, ± one standard error. {verdict}\n"
     )

@@ -60,8 +60,8 @@ class Leaderboard:
     def settings(self) -> str:
         """One line that belongs under the picture and every table."""
         return (
-            f"equipoise {self.version} · seed {self.seed} · {self.trials:,} trials of every policy on every "
-            "scenario · ridge λ = 1/n"
+            f"equipoise {self.version}, NUMERICS {NUMERICS} · seed {self.seed} · {self.trials:,} trials of "
+            "every policy on every scenario · ridge λ = 1/n"
         )
 
     @property

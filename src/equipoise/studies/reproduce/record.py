@@ -51,8 +51,8 @@ class Reproduction:
 
     @property
     def origin(self) -> str:
-        """What the numbers come from: version and seed."""
-        return f"equipoise {self.version} · seed {self.seed}"
+        """What the numbers come from: version, numerics and seed."""
+        return f"equipoise {self.version}, NUMERICS {NUMERICS} · seed {self.seed}"
 
     @property
     def settings(self) -> str:
