@@ -80,7 +80,7 @@ def test_what_is_missed_is_counted_and_marked(board, gain, oracle, published, mi
     assert bar_record(changed)["met"] == (missed == 0)
     table = bar_table(changed)
     assert ("**no**" in table) == (missed > 0)
-    assert ("All limits are met." if missed == 0 else f"{missed} limits are missed.") in table
+    assert ("All limits are met." if missed == 0 else f"Limits missed: {missed}.") in table
 
 
 def test_files(board, tmp_path):
