@@ -49,9 +49,9 @@ def complain_of_alike(arms: Sequence[ArmEstimate]) -> str | None:
     if len(alike) > 5:
         named += f" and {len(alike) - 5} more"
     return (
-        f"all outcomes were alike in {named}: that says nothing about the noise, so there are no intervals and "
-        "no expected errors. Go on until outcomes differ, with floors= for arms that are left alone; of yes/no "
-        "answers an exact binomial interval of the share says what is known"
+        f"all outcomes were alike in {named}: that says nothing about the noise, so there are no intervals "
+        "and no expected errors. Go on until outcomes differ, with floors= for arms that are left alone; of "
+        "yes/no answers an exact binomial interval of the share says what is known"
     )
 
 

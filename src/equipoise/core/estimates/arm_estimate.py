@@ -118,7 +118,8 @@ class ArmEstimate:
         """(low, high) of σ²; assumes Gaussian noise.
 
         A robust one allows for heavy tails by the residuals' kurtosis. It covers more often then than one
-        that does not, and less often than it says: few residuals hide the tail they come from. Only the upper end is inflated: an arm whose σ̂² came out high gets more pulls, which mend it.
+        that does not, and less often than it says: few residuals hide the tail they come from. Only the
+        upper end is inflated: an arm whose σ̂² came out high gets more pulls, which mend it.
         """
         if self.alike:
             return 0.0, math.inf

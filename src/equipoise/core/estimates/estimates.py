@@ -41,8 +41,8 @@ class Estimates(Sequence[ArmEstimate]):
     ) -> None:
         self.problem = problem
         self.complaint = complaint
-        """What speaks against the models: contexts out of balance where outcomes are not linear, outcomes that
-        were all alike; or None."""
+        """What speaks against the models: contexts out of balance where outcomes are not linear, outcomes
+        that were all alike; or None."""
         self.support = support
         """The features that were chosen, and what speaks for and against them; None if all are used."""
         self._arms = tuple(arms)

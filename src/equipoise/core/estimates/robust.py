@@ -24,8 +24,8 @@ degrees of freedom say on how many; with constant noise they are
     ν = (Tr B)²/Tr(B²),   B = (I − H)·diag(aᵢ²/(1 − hᵢ))·(I − H)
 
 (Bell and McCaffrey 2002; Imbens and Kolesár 2016). Where noise grows with the weights there are fewer
-still. So ν is divided by what the variance function does to Σ(aᵢ²σᵢ²)²/(Σ aᵢ²σᵢ²)², with a b that is fitted to
-the squares as they are and taken back by its sampling error.
+still. So ν is divided by what the variance function does to Σ(aᵢ²σᵢ²)²/(Σ aᵢ²σᵢ²)², with a b that is fitted
+to the squares as they are and taken back by its sampling error.
 
 Adaptive allocation makes the sandwich too small by the same share as σ̂²: with constant Gaussian noise
 their ratio is independent of σ̂², which is all of the outcomes that policies see. So the correction of
