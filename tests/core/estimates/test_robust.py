@@ -183,32 +183,33 @@ def test_sparse_models_have_intervals_for_their_features():
 
 
 def test_noise_that_grows_is_not_hidden_and_constant_noise_hardly_widens():
-    """Shares of the true variance, over contexts of high leverage, with 40 units for 4 features.
+    """Shares of the true variance, over contexts of high leverage, with 20 units for 4 features.
 
-    Means of 1,500 trials have standard errors below 0.02. Without the correction the growing one is at 0.77.
+    The seed gave 1.08 and 0.96, with standard errors of 0.02; without the correction 1.01 and 0.84. Over
+    seeds both bounds are at least 3 of them away: fails by chance less than once in 300 seeds.
     """
     rng = np.random.default_rng(12)
-    contexts = rng.normal(size=(1500, 40, 4))
+    contexts = rng.normal(size=(1500, 20, 4))
     found = {"constant": [], "growing": []}
     for x in contexts:
         inverse = np.linalg.inv(x.T @ x)
         hat = x @ inverse @ x.T
         weights = (x @ inverse[0]) ** 2
         root = np.linalg.cholesky(inverse)
-        for kind, variance in {"constant": np.ones(40), "growing": 1 + 9 * x[:, 0] ** 2}.items():
-            noise = np.sqrt(variance) * rng.normal(size=40)
+        for kind, variance in {"constant": np.ones(20), "growing": 1 + 9 * x[:, 0] ** 2}.items():
+            noise = np.sqrt(variance) * rng.normal(size=20)
             residuals = noise - hat @ noise
             left = 1 - np.diag(hat)
             sandwich = Sandwich(
                 rows=x @ root,
                 squares=residuals**2 / left,
                 left=left,
-                variance=float(residuals @ residuals / 36),
-                dof=36,
+                variance=float(residuals @ residuals / 16),
+                dof=16,
             )
             found[kind].append(sandwich.variances(root[:1])[0][0] / (weights @ variance))
     assert 1.0 < np.mean(found["constant"]) < 1.15
-    assert 0.88 < np.mean(found["growing"]) < 1.02
+    assert 0.9 < np.mean(found["growing"]) < 1.03
 
 
 def test_heavy_tails_leave_fewer_degrees_of_freedom_for_the_variance():

@@ -126,7 +126,7 @@ class Sandwich:
         reach = np.maximum(np.sum(shown * shown, axis=1), 1e-9)
         slope = _believed_slope(shown @ relative / reach, np.sqrt(2.0 / reach))
         there, seen = (1.0 + slope * np.sum(shares * each, axis=1) for each in (beyond, shown))
-        return np.maximum(there / np.maximum(seen, 1e-9), 1.0)
+        return np.asarray(np.maximum(there / np.maximum(seen, 1e-9), 1.0))
 
     def _relative(self, weights: Matrix) -> tuple[Matrix, Matrix, Vector]:
         """Shares of the squared weights; by how much they pass their mean; squares likewise, over σ̂²."""

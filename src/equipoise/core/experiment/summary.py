@@ -52,8 +52,8 @@ def estimate_record(
     if own is not None:
         arms = fitted(stage)
         fits = [known_data(record, arm) for arm in problem.arms]
-        models = [_with_coef(*all_of) for all_of in zip(arms, own, fits, strict=True)]
-        return Estimates(problem, models, complaint=complain_of_alike(models))
+        lassos = [_with_coef(*all_of) for all_of in zip(arms, own, fits, strict=True)]
+        return Estimates(problem, lassos, complaint=complain_of_alike(lassos))
     final = stage.chosen
     stage = final_stage(stage, contexts, problem, policy, record.seed)
     stages = stages_of_arms(stage, contexts, problem, policy, record.seed)
@@ -106,7 +106,7 @@ def _complaint(stage: Stage, arms: Sequence[ArmEstimate]) -> str | None:
     weighted = bool(np.any(evidence.rows["propensity"] < 1.0))
     found = complain(balance_of(evidence), fit, drifted_arms(evidence, inflation), weighted=weighted)
     if found is not None:
-        warnings.warn(found, FitWarning, stacklevel=5)  # one more for _QUIETLY
+        warnings.warn(found, FitWarning, stacklevel=6)  # one more for _QUIETLY
     return found
 
 
