@@ -11,9 +11,11 @@ import warnings
 from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
 from sklearn.linear_model import LogisticRegression, PoissonRegressor
 
 import equipoise as eq
+from equipoise.core.estimates.alike import alike_arms
 from equipoise.lab.trial.bench import ScenarioBench
 from equipoise.lab.trial.ledger import new_ledger
 from scenarios import arguments, markdown, show
@@ -30,10 +32,11 @@ WORLDS = {
 
 _COLUMNS = (
     "Expected error: the largest mean error of an arm's linear fit over that of `uniform`. Coverage of 95 % "
-    "intervals in percent, arm by arm: of the library's intervals and of sandwich "
-    "intervals (HC3), both of the best linear fit; and of Wald intervals of a logistic or Poisson fit, of "
-    "its own coefficients, among arms that have such a fit. No fit: percent of arms whose outcomes were all "
-    "alike, or could be told apart without error."
+    "intervals in percent, arm by arm: of classical and of robust intervals, both of the best linear fit, "
+    "among arms that have intervals; and of Wald intervals of a logistic or Poisson fit, of its own "
+    "coefficients, among arms that have such a fit. No interval: percent of arms, one by one, whose outcomes "
+    "were all alike. No fit: percent of all arms where that is so, or answers could be told apart without "
+    "error."
 )
 
 
@@ -41,18 +44,20 @@ _COLUMNS = (
 class Covered:
     """Trials by arms: shares of coefficients inside their intervals; nan where there is no fit."""
 
-    robust: list[list[float]] = field(default_factory=list)
+    alike: list[npt.NDArray[np.bool_]] = field(default_factory=list)
+    """Whether an arm's outcomes were all alike."""
     curve: list[list[float]] = field(default_factory=list)
 
 
 def main() -> None:
-    options = arguments(__doc__, trials=1_000)
+    options = arguments(__doc__, trials=400)
     rows = []
     for name, (outcomes, rates, floors) in WORLDS.items():
         scenario = eq.GaussianScenario(
             outcomes.noise(rates), DIM, BUDGET, intercept=True, outcomes=outcomes, floors=floors
         )
         result = eq.simulate(scenario, SPECS, trials=options.trials, seed=options.seed)
+        robust = eq.simulate(scenario, SPECS, trials=options.trials, seed=options.seed, intervals="robust")
         base = result["uniform"].expected_max().value
         for spec, policy in result.policies.items():
             loss = policy.expected_max()
@@ -63,8 +68,9 @@ def main() -> None:
                     f"`{spec}`",
                     " ".join(f"{pull.value:.0f}" for pull in policy.pulls()),
                     f"{loss.value / base:.3f} ± {loss.stderr / base:.3f}",
-                    by_arm(policy.ledger.coverage),
-                    by_arm(np.array(covered.robust)),
+                    by_arm(np.where(covered.alike, np.nan, policy.ledger.coverage)),
+                    by_arm(np.where(covered.alike, np.nan, robust[spec].ledger.coverage)),
+                    by_arm(np.array(covered.alike, float)),
                     by_arm(np.array(covered.curve)),
                     f"{100 * np.mean(np.isnan(covered.curve)):.1f}",
                 ]
@@ -75,12 +81,13 @@ def main() -> None:
         f"{options.seed}, equipoise {eq.__version__}, numerics {eq.NUMERICS}. {_COLUMNS} "
         f"Near 95 % coverage is uncertain by ± {chance:.1f}. Printed by `python benchmarks/pages/yes_no.py`."
     )
-    header = ["world", "policy", "units", "expected error", "intervals", "robust", "read-out", "no fit"]
+    header = ["world", "policy", "units", "expected error", "classical", "robust", "no interval"]
+    header += ["read-out", "no fit"]
     show(markdown(header, rows, caption), options.write)
 
 
 def read_out(scenario: eq.Scenario, spec: str, trials: int, seed: int) -> Covered:
-    """What a robust linear fit and a fit of the curve cover, trial by trial."""
+    """What a fit of the curve covers, trial by trial, and which arms have no intervals."""
     bench = ScenarioBench(scenario, [eq.parse_policy(spec)], seed)
     assert scenario.outcomes is not None
     curves = scenario.outcomes.curves(scenario.noise)
@@ -89,24 +96,14 @@ def read_out(scenario: eq.Scenario, spec: str, trials: int, seed: int) -> Covere
         bench(trial, [new_ledger(1, len(scenario.noise))])
         state, truth = bench.seats[0].stage.state, bench.draws.world.coefs[0]
         arms, contexts, outcomes = state.rows["arm"], state.contexts, state.outcomes
-        covered.robust.append([])
+        covered.alike.append(alike_arms(state))
         covered.curve.append([])
         for i, (level, effect, mean, slope) in enumerate(curves):
             x, y = contexts[arms == i], outcomes[arms == i]
             predictor = np.concatenate([[level], effect / slope * truth[i, 1:]])
             assert abs(truth[i, 0] - mean) < 1e-9
-            covered.robust[-1].append(inside(*sandwich(x, y), truth[i]))
             covered.curve[-1].append(inside(*curve_fit(x, y, scenario.outcomes.kind), predictor))
     return covered
-
-
-def sandwich(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Least squares with HC3 standard errors."""
-    inverse = np.linalg.pinv(x.T @ x)
-    coef = inverse @ x.T @ y
-    leverage = np.minimum(np.einsum("ij,jk,ik->i", x, inverse, x), 0.99)
-    weights = ((y - x @ coef) / (1.0 - leverage)) ** 2
-    return coef, np.sqrt(np.diag(inverse @ (x.T * weights) @ x @ inverse))
 
 
 def curve_fit(x: np.ndarray, y: np.ndarray, kind: str) -> tuple[np.ndarray, np.ndarray]:

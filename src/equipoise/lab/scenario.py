@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from equipoise.core.arrays import Matrix
 from equipoise.core.estimates.estimators import DEFAULT, check_estimator
+from equipoise.core.estimates.robust import CLASSICAL, check_intervals
 from equipoise.core.policies.base.policy import Policy
 from equipoise.core.problem.objective import Objective
 from equipoise.core.problem.problem import Problem
@@ -87,6 +88,8 @@ class Scenario:
     estimator, ridge
         How trials are judged: the final estimates, as ``Experiment.estimates`` takes them. The paper's are
         ``estimator="ridge"``.
+    intervals
+        Whose coverage is judged: ``"classical"`` or ``"robust"``, as ``Experiment.estimates`` takes it.
     weights, costs, floors, caps
         One number an arm, as for :class:`~equipoise.Problem`; None in ``caps`` is no cap.
 
@@ -116,6 +119,7 @@ class Scenario:
     lost: float = 0.0
     estimator: str = DEFAULT
     ridge: float | None = None
+    intervals: str = CLASSICAL
     objective: Objective = "max"
     weights: tuple[float, ...] | None = None
     costs: tuple[float, ...] | None = None
@@ -280,6 +284,7 @@ class Scenario:
         names = ["heteroscedasticity", "coef_drift", "curvature", "noise_drift", "lost"]
         try:
             check_estimator(self.estimator, self.ridge)
+            check_intervals(self.intervals)
         except InvalidArgument as error:
             raise InvalidScenario(error.message, hint=error.hint) from None
         if self.ridge is not None:

@@ -106,7 +106,7 @@ def loss_blocks(result: SimulationResult) -> list[Block]:
     if "regret" in shown:
         text += " Regret is the expected max above that of the optimal static allocation."
     if "coverage" in shown:
-        text += " Coverage is the share of true coefficients inside their 95 % intervals."
+        text += f" Coverage is the share of true coefficients inside their {result.intervals} 95 % intervals."
     if "recovery" in shown:
         text += " Recovery is the share of trials that chose exactly the features that matter."
     blocks: list[Block] = [Text(text), Table(["policy", *(loss.replace("_", " ") for loss in shown)], rows)]

@@ -35,6 +35,18 @@ def by_definition(experiment, arm):
     return contexts, inverse, coef, outcomes - contexts @ coef, leverage
 
 
+def hidden_share(weights, relative, annihilator):
+    """What residuals hide of a sandwich, b by numerical integration over what is believed of it."""
+    shares = weights / weights.sum()
+    there = len(shares) * shares - 1
+    shown = annihilator**2 @ there / np.diag(annihilator)
+    found, error = shown @ (relative - 1) / (shown @ shown), np.sqrt(2 / (shown @ shown))
+    grid = (np.arange(20_000) + 0.5) / 20_000
+    likely = stats.norm.pdf(found, grid, error)
+    b = np.mean(grid * likely) / (np.mean(likely) + stats.norm.pdf(found, 0, error))
+    return max((1 + b * (shares @ there)) / (1 + b * (shares @ shown)), 1.0)
+
+
 # k² work is cheaper for few rows, d³ for many.
 @pytest.mark.parametrize(("dim", "budget"), [(5, 40), (2, 60)])
 def test_variance_and_freedom_are_those_of_the_formula(dim, budget):
@@ -47,7 +59,9 @@ def test_variance_and_freedom_are_those_of_the_formula(dim, budget):
     half = (estimate.intervals[:, 1] - estimate.intervals[:, 0]) / 2
     for j in range(dim):
         weights = (contexts @ inverse[j]) ** 2
-        assert variances[j] == pytest.approx(weights @ squares, rel=1e-9)
+        hidden = hidden_share(weights, squares / estimate.residual_variance, annihilator)
+        assert hidden >= 1.0
+        assert variances[j] == pytest.approx(hidden * (weights @ squares), rel=1e-9)
         b = annihilator @ np.diag(weights / (1 - leverage)) @ annihilator
         constant = np.trace(b) ** 2 / np.trace(b @ b)
         shares = weights / weights.sum()
@@ -58,7 +72,7 @@ def test_variance_and_freedom_are_those_of_the_formula(dim, budget):
         fewer = (loads @ loads) / loads.sum() ** 2 / (shares @ shares)
         expected = max(constant / max(fewer, 1), 1)
         assert freedom[j] == pytest.approx(expected, rel=1e-9)
-        reach = stats.t.ppf(0.975, expected) * np.sqrt(weights @ squares * estimate.inflation)
+        reach = stats.t.ppf(0.975, expected) * np.sqrt(hidden * (weights @ squares) * estimate.inflation)
         assert half[j] == pytest.approx(reach, rel=1e-9)
     np.testing.assert_allclose(estimate.intervals.mean(axis=1), coef, rtol=1e-9)
 
@@ -141,8 +155,13 @@ def test_rows_that_left_are_not_in_the_sandwich():
     estimates = experiment.estimates(intervals="robust")
     for estimate in estimates:
         contexts, inverse, _, residuals, leverage = by_definition(experiment, estimate.arm)
-        expected = ((contexts @ inverse) ** 2).T @ (residuals**2 / (1 - leverage))
-        np.testing.assert_allclose(estimate.sandwich.variances(estimate.inverse_root)[0], expected, rtol=1e-8)
+        squares = residuals**2 / (1 - leverage)
+        annihilator = np.eye(len(contexts)) - contexts @ inverse @ contexts.T
+        expected = [
+            (weights @ squares) * hidden_share(weights, squares / estimate.residual_variance, annihilator)
+            for weights in ((contexts @ inverse) ** 2).T
+        ]
+        np.testing.assert_allclose(estimate.sandwich.variances(estimate.inverse_root)[0], expected, rtol=1e-7)
 
 
 def test_sparse_models_have_intervals_for_their_features():
@@ -161,6 +180,36 @@ def test_sparse_models_have_intervals_for_their_features():
         assert np.flatnonzero(finite).tolist() == chosen
         classical = experiment.estimates()[arm.arm].intervals
         assert np.ptp(arm.intervals[2]) > np.ptp(classical[2])
+
+
+def test_noise_that_grows_is_not_hidden_and_constant_noise_hardly_widens():
+    """Shares of the true variance, over contexts of high leverage, with 20 units for 4 features.
+
+    The seed gave 1.08 and 0.96, with standard errors of 0.02; without the correction 1.01 and 0.84. Over
+    seeds both bounds are at least 3 of them away: fails by chance less than once in 300 seeds.
+    """
+    rng = np.random.default_rng(12)
+    contexts = rng.normal(size=(1500, 20, 4))
+    found = {"constant": [], "growing": []}
+    for x in contexts:
+        inverse = np.linalg.inv(x.T @ x)
+        hat = x @ inverse @ x.T
+        weights = (x @ inverse[0]) ** 2
+        root = np.linalg.cholesky(inverse)
+        for kind, variance in {"constant": np.ones(20), "growing": 1 + 9 * x[:, 0] ** 2}.items():
+            noise = np.sqrt(variance) * rng.normal(size=20)
+            residuals = noise - hat @ noise
+            left = 1 - np.diag(hat)
+            sandwich = Sandwich(
+                rows=x @ root,
+                squares=residuals**2 / left,
+                left=left,
+                variance=float(residuals @ residuals / 16),
+                dof=16,
+            )
+            found[kind].append(sandwich.variances(root[:1])[0][0] / (weights @ variance))
+    assert 1.0 < np.mean(found["constant"]) < 1.15
+    assert 0.9 < np.mean(found["growing"]) < 1.03
 
 
 def test_heavy_tails_leave_fewer_degrees_of_freedom_for_the_variance():

@@ -28,7 +28,8 @@ def _print_losses(result: SimulationResult) -> None:
     from equipoise.report.numbers import with_error
 
     chosen = ["features\nexact"] if any(p.chooses_features for p in result.policies.values()) else []
-    table = new_table("policy", "expected\nmax", "median\nmax", "mean", "coverage", *chosen)
+    heading = "coverage" if result.intervals == "classical" else f"{result.intervals}\ncoverage"
+    table = new_table("policy", "expected\nmax", "median\nmax", "mean", heading, *chosen)
     for name, policy in result.policies.items():
         losses = [with_error(getattr(policy, loss)()) for loss in LOSSES]
         shares = [policy.coverage(), *([policy.recovery()] if chosen else [])]

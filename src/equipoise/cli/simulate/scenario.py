@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _NEEDED = ("noise", "dim", "budget")
 _FIELDS = (
     *("intercept", "curvature", "curved", "moment", "lost", "objective", "weights"),
-    *("costs", "floors", "caps", "estimator", "ridge"),
+    *("costs", "floors", "caps", "estimator", "ridge", "intervals"),
 )
 _COVARIANCE_HINT = "type identity, ar1:RHO, or a file that numpy.save wrote"
 

@@ -106,6 +106,11 @@ _MOST_FEATURES = 10_000
 @value_option("--objective", parse_objective, "max|mean|P", "What policies make small.  [default: max]")
 @value_option("--weights", parse_weights, "W,W,…", "Importance of every arm.  [default: 1 each]")
 @estimator_options
+@click.option(
+    "--intervals",
+    type=click.Choice(["classical", "robust"]),
+    help="Whose coverage is shown.  [default: classical]",
+)
 @value_option(
     "--sparsity", whole_number("--sparsity", "8", least=0), "S",
     "Draw coefficients of ±1 for S features and 0 for all others, anew for every trial.",

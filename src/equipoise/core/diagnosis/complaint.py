@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from equipoise.core.diagnosis.balance import ArmBalance, Balance
 from equipoise.core.diagnosis.evidence import Flags
 from equipoise.core.diagnosis.lack_of_fit import LackOfFit
+from equipoise.core.estimates.arm_estimate import ArmEstimate
 
 FIT_LEVEL = 0.001
 
@@ -34,6 +37,21 @@ def complain(balance: Balance, fit: LackOfFit, drifted: Flags, *, weighted: bool
         f"those of all units: {named}. Their models describe other people than the other arms' do, and "
         "intervals and differences between arms may be wrong by more than they say. Add what is missing, "
         f"squares for instance; or {remedy}. balance() and lack_of_fit() show the figures"
+    )
+
+
+def complain_of_alike(arms: Sequence[ArmEstimate]) -> str | None:
+    """What to say of arms whose outcomes were all alike, or None."""
+    alike = [arm for arm in arms if arm.alike]
+    if not alike:
+        return None
+    named = ", ".join(f"{arm.arm!r} ({arm.observed})" for arm in alike[:5])
+    if len(alike) > 5:
+        named += f" and {len(alike) - 5} more"
+    return (
+        f"all outcomes were alike in {named}: that says nothing about the noise, so there are no intervals "
+        "and no expected errors. Go on until outcomes differ, with floors= for arms that are left alone; of "
+        "yes/no answers an exact binomial interval of the share says what is known"
     )
 
 

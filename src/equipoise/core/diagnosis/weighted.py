@@ -30,6 +30,7 @@ import numpy as np
 
 from equipoise.core.arrays import Matrix, Vector
 from equipoise.core.diagnosis.evidence import Evidence, Flags, arm_named
+from equipoise.core.estimates.alike import are_alike
 from equipoise.core.estimates.intervals import check_confidence, t_quantile
 from equipoise.core.text_tables import html_table, text_table
 from equipoise.errors import NoPropensities
@@ -59,7 +60,7 @@ class WeightedEstimate:
 
     @property
     def intervals(self) -> Matrix:
-        """(low, high) of every coefficient of β*."""
+        """(low, high) of every coefficient of β*; infinite where outcomes do not tell its error."""
         return _intervals(self.coef, np.diag(self.covariance), self.dof, self.confidence)
 
     def record(self) -> dict[str, Any]:
@@ -126,10 +127,10 @@ class WeightedEstimates(Sequence[WeightedEstimate]):
         gap = one.influence - two.influence
         variance = np.sum(gap**2, axis=0)
         shares = np.diag(one.covariance), np.diag(two.covariance)
-        # Welch (1947): the arms' variances have their own degrees of freedom.
-        dof = (shares[0] + shares[1]) ** 2 / (shares[0] ** 2 / one.dof + shares[1] ** 2 / two.dof)
         coef = one.coef - two.coef
         with np.errstate(divide="ignore", invalid="ignore"):
+            # Welch (1947): the arms' variances have their own degrees of freedom.
+            dof = (shares[0] + shares[1]) ** 2 / (shares[0] ** 2 / one.dof + shares[1] ** 2 / two.dof)
             p_values = 2.0 * stdtr(dof, -np.abs(coef) / np.sqrt(variance))
         return Difference(coef, _intervals(coef, variance, dof, one.confidence), p_values)
 
@@ -217,6 +218,12 @@ def _fit(
     line = inverse @ ((own * weight[:, None]).T @ (outcomes - guessed)[mine]) / count
     coef = line + moment @ (contexts.T @ guessed) / count
     residuals = (outcomes - guessed)[mine] - own @ line
+    if are_alike(outcomes[mine], float(residuals @ residuals)):
+        # The noise is unknown, not 0.
+        unknown = np.full((dim, dim), np.inf)
+        return WeightedEstimate(
+            name, coef / size, unknown, np.zeros(dim), len(own), effective, confidence, contexts * np.nan
+        )
     reach = own @ inverse
     leverage = np.minimum(weight * np.sum(reach * own, axis=1) / count, 1.0 - 1e-6)
     influence = (contexts @ moment) * (guessed + contexts @ (line - coef))[:, None]

@@ -40,7 +40,8 @@ class ArmEstimate:
     """Degrees of freedom k − d of the noise variance."""
     noise_variance: float
     """σ² as far as is known: ``residual_variance``, corrected for what adaptive allocation does to it on
-    average, see :mod:`equipoise.core.estimates.selection`. Not a number without a degree of freedom."""
+    average, see :mod:`equipoise.core.estimates.selection`. Not a number without a degree of freedom, or where
+    outcomes were all ``alike``."""
     residual_variance: float
     """σ̂² = RSS/(k − d), which the policy saw: too low on average after adaptive allocation."""
     inflation: float
@@ -50,14 +51,14 @@ class ArmEstimate:
     """Level of all intervals."""
     expected_error: float
     """E‖β̂^λ − β‖²_Σ at the estimated noise, corrected for adaptive allocation; infinite while S is
-    singular."""
+    singular, or nothing is known of the noise."""
     error_factor: float
     """What that correction multiplies the noise in expected errors by. It is more than
     ``noise_variance``/``residual_variance``: an arm whose σ̂² came out low also kept a large Tr(ΣS⁻¹)."""
     bias: float
     """The part of the expected error that λ causes; the rest is noise."""
     least_squares_error: float
-    """σ²Tr(ΣS⁻¹), the expected error of least squares, likewise corrected; infinite while S is singular."""
+    """σ²Tr(ΣS⁻¹), the expected error of least squares, likewise corrected; infinite where that one is."""
     estimator: str
     """The word that ``estimates(estimator=…)`` was given; ``"lasso"`` where the policy brings its own."""
     ridge: float
@@ -89,6 +90,9 @@ class ArmEstimate:
     """Upper bound of the error that features outside the model cause."""
     chosen: bool = False
     """Whether the outcomes have chosen the features: then ``error_bound`` is one of the error itself."""
+    alike: bool = False
+    """Whether all outcomes were the same number: then they say nothing of the noise, and no interval is
+    bounded, see :mod:`equipoise.core.estimates.alike`."""
 
     # Intervals
 
@@ -99,8 +103,8 @@ class ArmEstimate:
 
     @property
     def intervals(self) -> Matrix:
-        """(low, high) of every coefficient; infinite where the data do not determine it."""
-        if self.least_squares is None or self.inverse_root is None or self.dof < 1:
+        """(low, high) of every coefficient; infinite where the data do not determine it, or its error."""
+        if self.least_squares is None or self.inverse_root is None or self._noise_unknown:
             return np.column_stack([np.full(len(self.coef), -math.inf), np.full(len(self.coef), math.inf)])
         half = self._half(self.inverse_root)
         if self.columns is not None:
@@ -111,10 +115,14 @@ class ArmEstimate:
 
     @property
     def noise_interval(self) -> tuple[float, float]:
-        """(low, high) of σ²; assumes Gaussian noise, unless it is robust.
+        """(low, high) of σ²; assumes Gaussian noise.
 
-        Only the upper end is inflated: an arm whose σ̂² came out high gets more pulls, which mend it.
+        A robust one allows for heavy tails by the residuals' kurtosis. It covers more often then than one
+        that does not, and less often than it says: few residuals hide the tail they come from. Only the
+        upper end is inflated: an arm whose σ̂² came out high gets more pulls, which mend it.
         """
+        if self.alike:
+            return 0.0, math.inf
         low, high = variance_interval(self.residual_variance, self._noise_dof(), self.confidence)
         return low, high * self.inflation
 
@@ -126,7 +134,7 @@ class ArmEstimate:
         Where outcomes have chosen the features it is a bound of the error itself, of which the model has its
         part by an F quantile, and features left out as much as they may hide.
         """
-        if self.dof < 1 or not math.isfinite(self.expected_error):
+        if self._noise_unknown or not math.isfinite(self.expected_error):
             return math.inf
         if self.residual_variance == 0.0:
             return self.expected_error
@@ -193,7 +201,7 @@ class ArmEstimate:
         if of not in ("outcome", "mean"):
             raise InvalidArgument(f"no interval of {of!r}", hint="use 'outcome' or 'mean'")
         contexts = np.atleast_2d(self._contexts(X))
-        if self.least_squares is None or self.inverse_root is None or self.dof < 1:
+        if self.least_squares is None or self.inverse_root is None or self._noise_unknown:
             return np.column_stack([np.full(len(contexts), -math.inf), np.full(len(contexts), math.inf)])
         along = contexts @ self.inverse_root
         half = self._half(along) if of == "mean" else self._reach() * np.sqrt(np.sum(along**2, axis=1) + 1.0)
@@ -219,6 +227,7 @@ class ArmEstimate:
             "center": self.center.tolist(),
             "confidence": self.confidence,
             "robust": self.robust,
+            "alike": self.alike,
             "coef": self.coef.tolist(),
             "intervals": self.intervals.tolist(),
             "columns": None if self.columns is None else self.columns.tolist(),
@@ -248,6 +257,10 @@ class ArmEstimate:
             return np.asarray(self._reach() * np.sqrt(np.sum(combinations**2, axis=1)))
         variances, freedom = self.sandwich.variances(combinations)
         return np.asarray(t_quantiles(self.confidence, freedom) * np.sqrt(variances * self.inflation))
+
+    @property
+    def _noise_unknown(self) -> bool:
+        return self.dof < 1 or self.alike
 
     def _noise_dof(self) -> float:
         return self.dof if self.sandwich is None else self.sandwich.noise_dof

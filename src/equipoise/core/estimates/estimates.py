@@ -12,6 +12,7 @@ import numpy as np
 
 from equipoise.core.arithmetic.sums import exact_sum
 from equipoise.core.arrays import Matrix, Vector
+from equipoise.core.estimates.alike import alike_arms
 from equipoise.core.estimates.arm_estimate import ArmEstimate
 from equipoise.core.estimates.estimators import ESTIMATORS, RIDGE, check_estimator, new_workspace
 from equipoise.core.estimates.intervals import check_confidence
@@ -40,7 +41,8 @@ class Estimates(Sequence[ArmEstimate]):
     ) -> None:
         self.problem = problem
         self.complaint = complaint
-        """What speaks against the models: contexts out of balance where outcomes are not linear; or None."""
+        """What speaks against the models: contexts out of balance where outcomes are not linear, outcomes
+        that were all alike; or None."""
         self.support = support
         """The features that were chosen, and what speaks for and against them; None if all are used."""
         self._arms = tuple(arms)
@@ -158,6 +160,8 @@ class Fitted:
             chosen.expect(state, self.work, self.root)
         self.selection = measure_selection(state, stage.score, stage.settings)
         self.optimism = moment_optimism(state)
+        self.alike = alike_arms(state)
+        """Arms whose outcomes say nothing about the noise."""
         self.biases: Vector = self.work.biases
         """Part of the expected errors that shrinking causes."""
         if estimator != RIDGE:
@@ -165,9 +169,9 @@ class Fitted:
             self.biases = self.selection.error * self.biases
 
     def expected_errors(self) -> Vector:
-        """E‖β̂ − β‖²_Σ of every arm, corrected for the selection."""
+        """E‖β̂ − β‖²_Σ of every arm, corrected for the selection; infinite where the noise is unknown."""
         noise: Vector = self.selection.error * self.optimism * self.work.noise_errors
-        return noise + self.biases
+        return np.where(self.alike, math.inf, noise + self.biases)
 
 
 def _arm_estimate(fitted: Fitted, i: int, *, estimator: str, confidence: float) -> ArmEstimate:
@@ -178,20 +182,21 @@ def _arm_estimate(fitted: Fitted, i: int, *, estimator: str, confidence: float) 
     variance = float(arm["noise_variance"]) if arm["dof"] > 0 else math.nan
     factor = float(selection.error[i])
     trace = fitted.optimism * fit.least_squares_trace(fitted.root)
+    alike = bool(fitted.alike[i])
     return ArmEstimate(
         arm=stage.problem.arms[i],
         coef=work.coefs[i].copy(),
         count=int(arm["count"]),
         observed=int(arm["observed"]),
         dof=int(arm["dof"]),
-        noise_variance=float(selection.noise[i]) * variance,
+        noise_variance=math.nan if alike else float(selection.noise[i]) * variance,
         residual_variance=variance,
         inflation=float(selection.inflation[i]),
         confidence=confidence,
         expected_error=float(fitted.expected_errors()[i]),
         error_factor=factor,
         bias=float(fitted.biases[i]),
-        least_squares_error=factor * variance * trace if fit.ready else math.inf,
+        least_squares_error=factor * variance * trace if fit.ready and not alike else math.inf,
         estimator=estimator,
         ridge=float(work.ridges[i]),
         center=work.centers[i].copy(),
@@ -200,6 +205,7 @@ def _arm_estimate(fitted: Fitted, i: int, *, estimator: str, confidence: float) 
         gram=fit.gram(),
         fixed_coef=fit.coef,
         fixed_ridge=penalty,
+        alike=alike,
     )
 
 

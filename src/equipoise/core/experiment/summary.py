@@ -14,11 +14,12 @@ from equipoise.core.arithmetic.linear import dot, matvec
 from equipoise.core.arms import least_squares as kernel
 from equipoise.core.arrays import Matrix, Vector
 from equipoise.core.diagnosis.balance import Balance, balance_of
-from equipoise.core.diagnosis.complaint import FIT_LEVEL, complain
+from equipoise.core.diagnosis.complaint import FIT_LEVEL, complain, complain_of_alike
 from equipoise.core.diagnosis.drift import drifted_arms
 from equipoise.core.diagnosis.evidence import Evidence, evidence_of
 from equipoise.core.diagnosis.lack_of_fit import LackOfFit, lack_of_fit
 from equipoise.core.diagnosis.weighted import WeightedEstimates, weighted_fits
+from equipoise.core.estimates.alike import are_alike
 from equipoise.core.estimates.arm_estimate import LASSO, ArmEstimate
 from equipoise.core.estimates.estimates import Estimates, estimate_arms
 from equipoise.core.estimates.intervals import elasticities, variance_inflation
@@ -45,13 +46,14 @@ def estimate_record(
     )
     if stage.whole:
         arms = fitted(stage)
-        return Estimates(problem, arms, complaint=_complaint(stage, arms))
+        return Estimates(problem, arms, complaint=_complaints(stage, arms))
     assert isinstance(policy, StagedPolicy)
     own = own_coefs(stage, contexts, policy)
     if own is not None:
         arms = fitted(stage)
         fits = [known_data(record, arm) for arm in problem.arms]
-        return Estimates(problem, [_with_coef(*all_of) for all_of in zip(arms, own, fits, strict=True)])
+        lassos = [_with_coef(*all_of) for all_of in zip(arms, own, fits, strict=True)]
+        return Estimates(problem, lassos, complaint=complain_of_alike(lassos))
     final = stage.chosen
     stage = final_stage(stage, contexts, problem, policy, record.seed)
     stages = stages_of_arms(stage, contexts, problem, policy, record.seed)
@@ -82,7 +84,13 @@ def estimate_record(
         arm if coef is None else dataclasses.replace(arm, coef=coef, estimator=LASSO)
         for arm, coef in zip(embedded, soft, strict=True)
     ]
-    return Estimates(problem, embedded, support, _complaint(stage, arms))
+    return Estimates(problem, embedded, support, _complaints(stage, arms))
+
+
+def _complaints(stage: Stage, arms: Sequence[ArmEstimate]) -> str | None:
+    """All that speaks against the models, in one text."""
+    found = [each for each in (complain_of_alike(arms), _complaint(stage, arms)) if each is not None]
+    return ". ".join(found) or None
 
 
 @_QUIETLY
@@ -98,7 +106,7 @@ def _complaint(stage: Stage, arms: Sequence[ArmEstimate]) -> str | None:
     weighted = bool(np.any(evidence.rows["propensity"] < 1.0))
     found = complain(balance_of(evidence), fit, drifted_arms(evidence, inflation), weighted=weighted)
     if found is not None:
-        warnings.warn(found, FitWarning, stacklevel=5)  # one more for _QUIETLY
+        warnings.warn(found, FitWarning, stacklevel=6)  # one more for _QUIETLY
     return found
 
 
@@ -153,6 +161,7 @@ def _with_coef(arm: ArmEstimate, coef: Vector, data: tuple[Matrix, Vector]) -> A
     contexts, outcomes = data
     left = outcomes - matvec(contexts, coef)
     rss, freedom = dot(left, left), len(outcomes) - len(columns)
+    alike = are_alike(outcomes, rss)
     variance = rss / freedom if freedom > 0 else math.nan
     return dataclasses.replace(
         arm,
@@ -162,7 +171,8 @@ def _with_coef(arm: ArmEstimate, coef: Vector, data: tuple[Matrix, Vector]) -> A
         least_squares=None,
         inverse_root=None,
         sandwich=None,
-        noise_variance=variance,
+        alike=alike,
+        noise_variance=math.nan if alike else variance,
         residual_variance=variance,
         dof=0,
         expected_error=math.inf,

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from equipoise.core.arithmetic.numerics import NUMERICS
+from equipoise.core.estimates.robust import CLASSICAL
 from equipoise.core.theory.static import optimal_loss
 from equipoise.errors import DataNotFound, EquipoiseError, InvalidArgument, InvalidData
 from equipoise.files import write_whole
@@ -51,6 +52,11 @@ class SimulationResult:
     def trials(self) -> int:
         """Trials of every policy."""
         return next(iter(self.policies.values())).trials
+
+    @property
+    def intervals(self) -> str:
+        """Whose coverage was judged: ``"classical"`` or ``"robust"``."""
+        return str(getattr(self.scenario, "intervals", CLASSICAL))
 
     @property
     def metadata(self) -> dict[str, Any]:

@@ -7,6 +7,7 @@
 ``arrivals``  outcomes that come late or never
 ``ending``    the estimates that a trial ends with
 ``judge``     errors of the estimates, coverage of the intervals
+``robust``    coverage of robust intervals
 ``ledger``    what trials end with
 ``promises``  expected errors beside those that happened
 ``blocks``    a block of trials for all policies in turn

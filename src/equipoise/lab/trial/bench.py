@@ -10,6 +10,7 @@ import numpy as np
 from equipoise.core.arrays import Counts, Matrix, Vector
 from equipoise.core.choice.ties import new_ties
 from equipoise.core.estimates.estimators import RIDGE
+from equipoise.core.estimates.robust import ROBUST
 from equipoise.core.policies.base.policy import Policy
 from equipoise.core.policies.base.staged import StagedPolicy
 from equipoise.core.stages.stage import Stage, first_stage, next_stage
@@ -17,6 +18,7 @@ from equipoise.lab.trial.blocks import run_in_blocks
 from equipoise.lab.trial.ending import Ending
 from equipoise.lab.trial.judge import Judge, judge_coefs, judge_intervals, new_judge
 from equipoise.lab.trial.ledger import Ledger
+from equipoise.lab.trial.robust import judge_robust
 from equipoise.lab.trial.rule import rule_of
 from equipoise.lab.trial.run import run_stage, run_trials, start_trial
 from equipoise.lab.trial.world import Draws, World
@@ -51,7 +53,8 @@ class ScenarioSeat:
         self._judge = self._judge_of(self._moment)
         self._ties = new_ties(self._problem.arms)
         staged = isinstance(self._policy, StagedPolicy)
-        self._in_one_loop = scenario.estimator == RIDGE and not staged
+        self._robust = scenario.intervals == ROBUST
+        self._in_one_loop = scenario.estimator == RIDGE and not staged and not self._robust
         if not staged:
             self.stage = self._first_stage(self._policy)
             """The last one of the last trial."""
@@ -107,6 +110,8 @@ class ScenarioSeat:
                 there = np.ascontiguousarray(truth[:, stage.columns])
             covered, plainly = np.zeros(len(stages)), np.zeros(len(stages))
             judge_intervals(stage.state, rule_of(stage), judge, there, covered, plainly)
+            if self._robust and judge.intervals[0]:
+                judge_robust(stage.state, judge.elasticities, there, covered, plainly)
             mine = [each is stage for each in stages]
             ledger.coverage[row, mine], ledger.plain_coverage[row, mine] = covered[mine], plainly[mine]
 

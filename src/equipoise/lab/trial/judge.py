@@ -12,6 +12,7 @@ from equipoise.core.arms.coordinates import to_user_coordinates
 from equipoise.core.arms.least_squares import is_settled
 from equipoise.core.arms.state import ARM, State
 from equipoise.core.arrays import Counts, Matrix, Vector
+from equipoise.core.estimates.alike import outcomes_alike
 from equipoise.core.estimates.intervals import FIRST_ORDER, SECOND_ORDER, measure_elasticities
 from equipoise.core.estimates.ridge import fit_ridge
 from equipoise.core.jit.decorators import compiled, inlined
@@ -130,7 +131,7 @@ def _judge_arm(
     """
     if not judge.intervals[0]:
         return
-    if not state.arms[i].data_ready:
+    if not state.arms[i].data_ready or outcomes_alike(state, i):  # intervals without bounds
         coverage[i] = plain_coverage[i] = 1.0
         return
     dof = state.arms[i].dof

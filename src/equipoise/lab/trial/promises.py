@@ -88,7 +88,7 @@ class Trials:
         kept.expected[row] = fitted.expected_errors()
         kept.plain[row] = fitted.work.noise_errors + fitted.work.biases
         kept.residual[row] = state.arms["noise_variance"]
-        kept.noise[row] = fitted.selection.noise * kept.residual[row]
+        kept.noise[row] = np.where(fitted.alike, np.nan, fitted.selection.noise * kept.residual[row])
         kept.units[row] = int(state.trial["step"][0])
 
 
