@@ -103,14 +103,13 @@ class Trials:
         problem, ridge = self.problem, self.scenario.ridge
         penalty = 1.0 / problem.units if ridge is None else ridge
         rows = state.rows[: int(state.trial["step"][0])]
-        moment, result = self.scenario.true_moment(), np.zeros(len(truth))
-        for i, (noise, coef) in enumerate(zip(self.scenario.noise, truth, strict=True)):
-            contexts = state.contexts[: len(rows)][(rows["arm"] == i) & (rows["status"] == TOLD)]
-            gram = contexts.T @ contexts
-            weight = np.linalg.inv(gram + penalty * np.eye(problem.dim))
-            through = weight @ moment @ weight
-            result[i] = noise * np.sum(through * gram) + penalty**2 * coef @ through @ coef
-        return result
+        arms = np.where(rows["status"] == TOLD, rows["arm"], -1)
+        kept = [state.contexts[: len(rows)][arms == i] for i in range(len(truth))]
+        grams = np.array([contexts.T @ contexts for contexts in kept])
+        weights = np.linalg.inv(grams + penalty * np.eye(problem.dim))
+        through = weights @ self.scenario.true_moment() @ weights
+        bias = penalty**2 * np.einsum("ij,ijk,ik->i", truth, through, truth)
+        return np.asarray(self.scenario.noise * np.sum(through * grams, axis=(1, 2)) + bias)
 
 
 def keep_promises(
