@@ -41,10 +41,12 @@ def test_the_factors_are_those_of_the_formula():
     left = 1 - dof / dof.sum()
     # At one degree of freedom Δ is the arms' mean σ̂².
     weight = left * variance / (variance + experiment._state.trial["mean_variance"][0])
-    strength = elasticities(experiment._state, stage.score, stage.settings) * left * (1 - 1 / dof) / dof
+    selected, fading = elasticities(experiment._state, stage.score, stage.settings) * left, 1 / (1 + dof / 40)
     found = selection_of(experiment)
-    np.testing.assert_allclose(found.noise, 1 + strength * (2 + 5 * weight**3), rtol=1e-5)
-    np.testing.assert_allclose(found.error, 1 + strength * (4 + 26 * weight**4), rtol=1e-5)
+    noise = selected * (1 - 1 / dof) / dof * (2 + (1.5 * weight**3 + selected) * fading)
+    error = selected * (1 - 1 / dof) ** 1.5 / dof * (4 + (22 * weight**3 + 2 * selected) * fading)
+    np.testing.assert_allclose(found.noise, 1 + noise, rtol=1e-5)
+    np.testing.assert_allclose(found.error, 1 + error, rtol=1e-5)
     for arm, noise, error in zip(experiment.estimates(), found.noise, found.error, strict=True):
         assert 1.0 < noise < error
         assert arm.noise_variance == noise * arm.residual_variance
@@ -56,9 +58,19 @@ def test_the_factors_are_those_of_the_formula():
         assert low < arm.residual_variance < arm.noise_variance < high
 
 
-def test_a_pooling_policy_follows_the_noise_less_at_first():
+def test_a_pooling_policy_forgets_its_first_estimates_less():
     experiment = run("trace-gain")
+    stage, state = experiment._stage, experiment._state
+    dof, variance, trial = state.arms["dof"], state.arms["noise_variance"], state.trial[0]
+    left = 1 - dof / dof.sum()
+    # At one degree of freedom the pool weighs pooled_dof as much as the arm's own σ̂².
+    weight = left * variance / (variance + trial["pooled_dof"] * trial["pooled_variance"])
+    selected, fading = elasticities(state, stage.score, stage.settings) * left, 1 / (1 + dof / 40)
     found = selection_of(experiment)
+    noise = selected * (1 - 1 / dof) / dof * (2 + (8 * weight**3 + selected) * fading)
+    error = selected * (1 - 1 / dof) ** 1.5 / dof * (4 + (22 * weight**3 + 2 * selected) * fading)
+    np.testing.assert_allclose(found.noise, 1 + noise, rtol=1e-4)
+    np.testing.assert_allclose(found.error, 1 + error, rtol=1e-4)
     assert np.all(found.error > found.noise)
     assert np.all(found.noise > 1.0)
 

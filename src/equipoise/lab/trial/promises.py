@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from equipoise.core.arrays import Counts, Matrix
+from equipoise.core.arms.state import TOLD, State
+from equipoise.core.arrays import Counts, Matrix, Vector
 from equipoise.core.choice.ties import new_ties
 from equipoise.core.estimates.estimates import Fitted
 from equipoise.core.policies.base.policy import Policy
@@ -42,14 +43,19 @@ class Promises:
     """What ``noise_variance`` was."""
     residual: Matrix
     """What ``residual_variance`` was."""
+    given: Matrix
+    """σ²Tr(ΣWSW) + λ²‖Wβ‖²_Σ: what the contexts of the trial let ridge expect, at the true σ² and β.
+
+    Where noise is Gaussian and the number of units is fixed, the realised error of ``"ridge"`` has the same
+    mean under any policy that ignores coefficients, and the difference of the two steadies other means."""
     units: Counts
     """Units of the trial, one number a trial."""
 
 
 def new_promises(trials: int, arms: int) -> Promises:
     """Room for some trials."""
-    realised, expected, plain, noise, residual = np.zeros((5, trials, arms))
-    return Promises(realised, expected, plain, noise, residual, np.zeros(trials, np.int64))
+    realised, expected, plain, noise, residual, given = np.zeros((6, trials, arms))
+    return Promises(realised, expected, plain, noise, residual, given, np.zeros(trials, np.int64))
 
 
 class Trials:
@@ -89,7 +95,21 @@ class Trials:
         kept.plain[row] = fitted.work.noise_errors + fitted.work.biases
         kept.residual[row] = state.arms["noise_variance"]
         kept.noise[row] = np.where(fitted.alike, np.nan, fitted.selection.noise * kept.residual[row])
+        kept.given[row] = self._given(state, truth)
         kept.units[row] = int(state.trial["step"][0])
+
+    def _given(self, state: State, truth: Matrix) -> Vector:
+        """The expected error of every arm's ridge estimate given its contexts."""
+        problem, ridge = self.problem, self.scenario.ridge
+        penalty = 1.0 / problem.units if ridge is None else ridge
+        rows = state.rows[: int(state.trial["step"][0])]
+        arms = np.where(rows["status"] == TOLD, rows["arm"], -1)
+        kept = [state.contexts[: len(rows)][arms == i] for i in range(len(truth))]
+        grams = np.array([contexts.T @ contexts for contexts in kept])
+        weights = np.linalg.inv(grams + penalty * np.eye(problem.dim))
+        through = weights @ self.scenario.true_moment() @ weights
+        bias = penalty**2 * np.einsum("ij,ijk,ik->i", truth, through, truth)
+        return np.asarray(self.scenario.noise * np.sum(through * grams, axis=(1, 2)) + bias)
 
 
 def keep_promises(
