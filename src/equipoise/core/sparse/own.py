@@ -62,7 +62,7 @@ def own_features(
             if turn > 0 and chooser.count < 2 * (np.count_nonzero(most) + 2):
                 following[i] = most
                 continue
-            prices = _prices(others, arm_count, chooser.count) if turn > 0 else _first_prices(dim, joint)
+            prices = prices_of(others, arm_count, chooser.count) if turn > 0 else _first_prices(dim, joint)
             following[i, chooser.choose(np.flatnonzero(chosen[i] | most), prices)] = True
         if turn > 0 and np.array_equal(following, chosen):
             break
@@ -71,6 +71,23 @@ def own_features(
     for i, chooser in enumerate(choosers):
         chooser.add_worth(np.flatnonzero(chosen[i]), worth)
     return tuple(np.flatnonzero(mine) for mine in chosen), worth
+
+
+def choose_alone(contexts: Matrix, outcomes: Vector, start: Integers, prices: Vector) -> Integers:
+    """Features of one arm that are worth their price, looked for from ``start`` on."""
+    return _Chooser(contexts, outcomes).choose(start, prices)
+
+
+def prices_of(others: Integers, arm_count: int, count: int) -> Vector:
+    """What features cost that ``others`` arms have chosen; infinite for the rest, see ``_base``."""
+    table = np.full(arm_count + 1, np.inf)
+    for c in range(1, arm_count):
+        share = (c + 0.5) / arm_count
+        # All others have it: a share of more than 1, by half an arm.
+        odds = (1.0 - share) / share if c < arm_count - 1 else 0.5 / (arm_count - 0.5)
+        table[c] = max(log(max(float(count), 1.0)) + 2.0 * log(odds), _LEAST)
+    prices: Vector = table[others]
+    return prices
 
 
 def worths(contexts: Matrix, outcomes: Vector, columns: Integers) -> Vector:
@@ -83,18 +100,6 @@ def worths(contexts: Matrix, outcomes: Vector, columns: Integers) -> Vector:
 def _first_prices(dim: int, joint: Integers) -> Vector:
     prices = np.full(dim, np.inf)
     prices[joint] = _JOINT
-    return prices
-
-
-def _prices(others: Integers, arm_count: int, count: int) -> Vector:
-    """What features cost that other arms have chosen; infinite for the rest, see ``_base``."""
-    table = np.full(arm_count + 1, np.inf)
-    for c in range(1, arm_count):
-        share = (c + 0.5) / arm_count
-        # All others have it: a share of more than 1, by half an arm.
-        odds = (1.0 - share) / share if c < arm_count - 1 else 0.5 / (arm_count - 0.5)
-        table[c] = max(log(max(float(count), 1.0)) + 2.0 * log(odds), _LEAST)
-    prices: Vector = table[others]
     return prices
 
 
