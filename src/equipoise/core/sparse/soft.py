@@ -7,11 +7,10 @@ were left out say. With the predictions a of the choice and b of the lasso, made
     w·(choice) + (1 − w)·(lasso),    w = Σ(y − b)(a − b) / Σ(a − b)²,
 
 least squares again, kept between 0 and 1 (Breiman 1996), and taken to be 1 or 0 if it is less than half a
-standard error from there. The lasso does not shrink the firm features: those that are worth twice what a feature costs, and those
-that most other arms have.
+standard error from there. The lasso does not shrink the firm features: those that are worth twice what a
+feature costs, and those that most other arms have.
 
-A choice breaks down when a fifth of the rows is missing much more readily than a lasso does, just where it
-begins to succeed. So it is made on rows of which a twentieth is missing; the lasso's five folds are its own.
+Where all features are firm they would be chosen without any fold, and are taken as they are.
 
 An arm is settled if it has features, all of them are firm, and the lasso moves its predictions by less, in
 mean square, than least squares err by themselves, s·σ̂²/k. A feature as strong as a firm one would hardly have
@@ -40,8 +39,9 @@ from equipoise.core.sparse.task import largest_penalty
 _FEWEST = 20
 # How many times what the first feature of an arm costs a firm one is worth.
 _FIRM = 2.0
-# Folds of the choice.
-_FOLDS = 20
+# Folds. With a fifth of the rows missing a choice breaks down more readily than a lasso, just where it begins
+# to succeed.
+_FOLDS = 10
 # Standard errors within which w is 1 or 0: a lasso beside features that were all found is noise.
 _EVIDENT = 0.5
 # What is left of a squared column that others explain; a square of differences that is rounding.
@@ -118,18 +118,21 @@ def _compared(
     if not freed.shape[1] or not squares[0] > _ROUNDING * dot(outcomes, outcomes) / count:
         return _Comparison(1.0, 0.0, free, 0)
     largest = largest_penalty(weighted_task(data, np.sqrt(squares)))
-    numbers, by_lasso = fold_numbers(alone, 1), np.zeros(count)
+    numbers, by_lasso, by_choice = fold_numbers(alone, 1, _FOLDS), np.zeros(count), np.zeros(count)
     folds, places = [], []
-    for fold in range(int(numbers.max()) + 1):
-        out, kept = np.flatnonzero(numbers == fold), np.flatnonzero(numbers != fold)
+    for number in range(int(numbers.max()) + 1):
+        out, kept = np.flatnonzero(numbers == number), np.flatnonzero(numbers != number)
         part = _Free(contexts[kept], outcomes[kept], firm)
         inside, outside = (part.rows(contexts[rows], outcomes[rows]) for rows in (kept, out))
         folds.append(Fold((*inside, alone[kept]), (*outside, alone[out]), np.sqrt(squares)))
         places.append(out)
+    for out, fold in zip(places, folds, strict=True):
+        by_choice[out] = fold.left * math.sqrt(squares[0])  # least squares on the firm features
     best, rests = search(folds, largest)
     for out, rest in zip(places, rests, strict=True):
         by_lasso[out] = rest * math.sqrt(squares[0])
-    by_choice = _left_by_choice(contexts, outcomes, firm, prices_of(others, arm_count, count))
+    if len(firm) < len(columns):
+        by_choice = _left_by_choice(contexts, outcomes, firm, prices_of(others, arm_count, count))
     apart = by_lasso - by_choice
     square = dot(apart, apart)
     if not square > _ROUNDING * dot(outcomes, outcomes):
@@ -146,8 +149,8 @@ def _left_by_choice(contexts: Matrix, outcomes: Vector, firm: Integers, prices: 
     """Outcomes less what features chosen without their fold predict."""
     count = len(outcomes)
     numbers, left = fold_numbers(np.zeros(count, np.int64), 1, _FOLDS), outcomes.copy()
-    for fold in range(int(numbers.max()) + 1):
-        out = numbers == fold
+    for number in range(int(numbers.max()) + 1):
+        out = numbers == number
         X, y = contexts[~out], outcomes[~out]
         left[out] -= matvec(contexts[out], _fitted(X, y, choose_alone(X, y, firm, prices)))
     return left
