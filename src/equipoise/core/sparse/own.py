@@ -10,10 +10,10 @@ the first, and features that turn out not worth their price are dropped. What a 
 times Wallace's factor, which makes it a squared normal number at few degrees of freedom too. Its price is
 log k + 2 log((d − s)/√(s + 1)), after the extended BIC (Chen & Chen 2008): the first part for a coefficient,
 the second for the number of features it was chosen from. A feature that c of the m − 1 other arms have was
-chosen already: with ρ = ((c + ½)/m)² its price is log k + 2 log((1 − ρ)/ρ), if that is less, and one at least.
-The square: a feature that one other arm has is as a rule that arm's own. So what most arms have is kept wherever it is not plainly useless, and what few have must be evident. The arms
-choose in turns, each knowing what the others chose in the turn before, and what the joint choice found to
-begin with.
+chosen already: with ρ = ((c + ½)/m)² its price is log k + 2 log((1 − ρ)/ρ), if that is less, and one at
+least; squared, since a feature that one other arm has is as a rule that arm's own. So what most arms have is
+kept wherever it is not plainly useless, and what few have must be evident. The arms choose in turns, each
+knowing what the others chose in the turn before, and what the joint choice found to begin with.
 """
 
 from __future__ import annotations
