@@ -1,9 +1,10 @@
 """Sparse arms that share all, some or none of their features: errors, features found, bounds passed.
 
-python benchmarks/pages/sparse_worlds.py --trials 6 --write docs/tables/sparse-worlds.md
-python benchmarks/pages/sparse_worlds.py --trials 6 --further
+python benchmarks/pages/sparse_worlds.py --trials 20 --write docs/tables/sparse-worlds.md
+python benchmarks/pages/sparse_worlds.py --trials 20 --further --write docs/tables/sparse-further.md
+python benchmarks/pages/sparse_worlds.py --trials 20 --screens --write docs/tables/sparse-screens.md
 
-`uniform-lasso` is a cross-validated lasso of every arm, on as many penalties as scikit-learn's LassoCV takes.
+`LassoCV` is scikit-learn's, of every arm, on units that were dealt out in turn.
 """
 
 from __future__ import annotations
@@ -11,10 +12,13 @@ from __future__ import annotations
 import argparse
 import time
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LassoCV
 
 import equipoise as eq
 from equipoise.core.arithmetic.numerics import NUMERICS
@@ -70,41 +74,62 @@ FURTHER = [
     World("partly shared, equal noise", 3, 3, noise=EQUAL),
     World("disjoint, weak, equal noise", 0, 6, scale=0.3, noise=EQUAL),
     World("partly shared, normal coefficients", 3, 3, normal=True),
-    World("partly shared, AR 0.8", 3, 3, correlation=0.8),
-    World("partly shared, n = 600", 3, 3, budget=600),
-    World("shared, d = 100, n = 800", 5, 0, dim=100, budget=800),
+    World("partly shared, AR 0.8, n = 600", 3, 3, correlation=0.8, budget=600),
+    World("shared, d = 100, n = 500", 5, 0, dim=100, budget=500),
+    World("disjoint, ±0.35, d = 150, 5 arms", 0, 4, 0.35, np.geomspace(0.3, 3.0, 5), 0.3, 150, 700),
+    World("disjoint, 10 of ±0.2, d = 300, 6 arms", 0, 10, 0.2, np.geomspace(0.1, 1.0, 6), 0.2, 300, 1200),
+    World("partly shared, ±0.5, d = 250, 5 arms", 3, 2, 0.5, np.array([0.5, 0.5, 2, 2, 6]), 0.7, 250, 900),
 ]
-METHODS = ["sparse-trace-ucb", "sparse-trace-ucb:shared=true", "uniform-lasso", "sparse-oracle"]
+OURS, BASELINE, ORACLE = "sparse-trace-ucb", "LassoCV", "sparse-oracle"
+METHODS = [OURS, f"{OURS}:shared=true", BASELINE, ORACLE]
+SMALLER = [
+    World("shared", 4, 0, 1.0, np.geomspace(0.3, 3.0, 5), 0.3, 150, 700),
+    World("partly shared", 2, 2, 1.0, np.geomspace(0.3, 3.0, 5), 0.3, 150, 700),
+    World("disjoint, weak", 0, 4, 0.35, np.geomspace(0.3, 3.0, 5), 0.3, 150, 700),
+]
+# Shares of n/m that L is set to.
+SHARES = (0.125, 0.25, 0.5, 0.75, 0.9)
 
 
 @dataclass(frozen=True)
 class Trial:
-    """What one method made of one draw."""
+    """What one method made of one draw; NaN where it makes no such promise."""
 
     errors: Vector  # [m]
     missed: float  # features an arm
     false: float
-    passed: float  # share of arms whose error is above error_bound; NaN where there is none
+    covered: float  # share of the intervals of chosen features that hold the true coefficient
+    passed: float  # share of arms whose error is above error_bound
     seconds: float
 
 
 def run(world: World, method: str, seed: int, trial: int) -> Trial:
     coefs, contexts, noise = world.draw(np.random.default_rng([seed, trial]))
     start = time.perf_counter()
-    bounds: Vector = np.full(len(coefs), np.nan)
-    estimates = experiment(world, method, coefs, contexts, noise, seed=trial).estimates(confidence=CONFIDENCE)
-    found, chosen = np.array([arm.coef for arm in estimates]), np.zeros(coefs.shape, bool)
-    for i, arm in enumerate(estimates):
-        chosen[i, arm.columns] = True
-    if method.startswith("sparse-trace-ucb"):
-        bounds = np.array([arm.error_bound for arm in estimates])
+    covered = passed = np.nan
+    if method == BASELINE:
+        found = lasso_cv(coefs, contexts, noise)
+        chosen = found != 0.0
+    else:
+        going = experiment(world, method, coefs, contexts, noise, seed=trial)
+        estimates = going.estimates(confidence=CONFIDENCE)
+        found, chosen = np.array([arm.coef for arm in estimates]), np.zeros(coefs.shape, bool)
+        inside = []
+        for i, arm in enumerate(estimates):
+            chosen[i, arm.columns] = True
+            low, high = arm.intervals[arm.columns].T
+            inside += [*((low <= coefs[i, arm.columns]) & (coefs[i, arm.columns] <= high))]
+        covered = float(np.mean(inside)) if inside else np.nan
     gap, matters = found - coefs, coefs != 0.0
     errors = np.einsum("ij,jk,ik->i", gap, world.moment(), gap)
+    if method.startswith(OURS):
+        passed = float(np.mean(errors > np.array([arm.error_bound for arm in estimates])))
     return Trial(
         errors=errors,
         missed=float(np.mean(np.sum(matters & ~chosen, axis=1))),
         false=float(np.mean(np.sum(chosen & ~matters, axis=1))),
-        passed=float(np.mean(errors > bounds)) if np.all(np.isfinite(bounds)) else np.nan,
+        covered=covered,
+        passed=passed,
         seconds=time.perf_counter() - start,
     )
 
@@ -114,7 +139,7 @@ def experiment(
 ) -> eq.Experiment:
     """All units asked and told, one after the other."""
     policy = eq.parse_policy(method)
-    if method == "sparse-oracle":
+    if method == ORACLE:
         union = tuple(np.flatnonzero(coefs.any(axis=0)).tolist())
         policy = eq.SparseOracle(noise=tuple(world.noise), support=union)
     problem = eq.Problem(
@@ -128,48 +153,139 @@ def experiment(
     return going
 
 
-def row(world: World, method: str, trials: list[Trial]) -> list[str]:
+def lasso_cv(coefs: Matrix, contexts: Matrix, noise: Matrix) -> Matrix:
+    """Coefficients of every arm by scikit-learn, on units dealt out in turn."""
+    found = np.zeros(coefs.shape)
+    for i in range(len(coefs)):
+        rows = np.arange(i, len(contexts), len(coefs))
+        X, y = contexts[rows], contexts[rows] @ coefs[i] + noise[rows, i]
+        # The small α of LassoCV's grid, three decades of 33 steps, take nearly all the time. Another decade
+        # is searched only where the best of those before is at their end.
+        for decades in (1, 2, 3):
+            fit = LassoCV(cv=5, fit_intercept=False, eps=0.1**decades, alphas=33 * decades + 1).fit(X, y)
+            if fit.alpha_ > 1.01 * fit.alphas_[-1]:
+                break
+        found[i] = fit.coef_
+    return found
+
+
+def worst(trials: Sequence[Trial]) -> Vector:
+    """[trials] errors of the arm whose mean error is largest."""
     errors = np.array([trial.errors for trial in trials])
-    worst = int(np.argmax(errors.mean(axis=0)))
-    stderr = errors[:, worst].std(ddof=1) / np.sqrt(len(trials))
-    mean, passed = errors.mean(axis=1), np.mean([trial.passed for trial in trials])
+    return errors[:, int(np.argmax(errors.mean(axis=0)))]
+
+
+def mean(trials: Sequence[Trial]) -> Vector:
+    """[trials] errors, averaged over arms."""
+    return np.array([trial.errors.mean() for trial in trials])
+
+
+def with_error(values: Vector, digits: int = 3, unit: str = "") -> str:
+    told = values[~np.isnan(values)]
+    if len(told) < 2:
+        return "–"
+    return f"{told.mean():.{digits}f} ± {told.std(ddof=1) / np.sqrt(len(told)):.{digits}f}{unit}"
+
+
+def ratio(ours: Vector, theirs: Vector) -> str:
+    """Of two means over the same draws, with its standard error."""
+    value = ours.mean() / theirs.mean()
+    stderr = (ours - value * theirs).std(ddof=1) / np.sqrt(len(ours)) / theirs.mean()
+    return f"{value:.2f} ± {stderr:.2f}"
+
+
+def row(world: World, method: str, trials: Sequence[Trial]) -> list[str]:
+    def share(name: str) -> str:
+        return with_error(100.0 * np.array([getattr(trial, name) for trial in trials]), 1, " %")
+
     return [
         world.name,
         f"`{method}`",
-        f"{errors.mean(axis=0)[worst]:.3f} ± {stderr:.3f}",
-        f"{mean.mean():.3f} ± {mean.std(ddof=1) / np.sqrt(len(trials)):.3f}",
+        with_error(worst(trials)),
+        with_error(mean(trials)),
         f"{np.mean([trial.missed for trial in trials]):.2f}",
         f"{np.mean([trial.false for trial in trials]):.2f}",
-        "–" if np.isnan(passed) else f"{100 * passed:.0f} %",
+        share("covered"),
+        share("passed"),
     ]
+
+
+def compare(worlds: Sequence[World], options: argparse.Namespace) -> str:
+    """Both tables: what the methods reach, and ours over LassoCV and the oracle."""
+    rows, ratios = [], []
+    for world in worlds:
+        trials = {}
+        for method in METHODS:
+            trials[method] = [run(world, method, options.seed, t) for t in range(options.trials)]
+            rows.append(row(world, method, trials[method]))
+            print(" | ".join(rows[-1]), f"| {np.mean([t.seconds for t in trials[method]]):.1f} s", flush=True)
+        ratios.append(
+            [
+                world.name,
+                *(
+                    ratio(of(trials[OURS]), of(trials[other]))
+                    for other in (BASELINE, ORACLE)
+                    for of in (worst, mean)
+                ),
+            ]
+        )
+    header = ["world", "method", "worst error", "mean error", "missed", "false", "covered", "above the bound"]
+    caption = (
+        "Where not said otherwise: m = 8 arms, d = 400 features of which 6 matter to an arm, n = 1500, "
+        "AR(1) 0.5, coefficients ±1 (weak: ±0.3), noise variances 0.2 … 4 (equal: 1). Worst: largest mean "
+        "error of an arm, with the standard error of that arm's mean; mean: over arms. Missed and false: "
+        "features an arm, of its model. Covered: 95 % intervals of the features chosen that hold the true "
+        "coefficient. Above the bound: arms whose error is above `error_bound` at 95 %. `LassoCV` is "
+        "scikit-learn's, of every arm, on units dealt out in turn; the oracle knows the noise and the union "
+        "of the features."
+    )
+    over = [f"{which} / {other}" for other in ("LassoCV", "oracle") for which in ("worst", "mean")]
+    second = markdown(["world", *over], ratios, f"The same for `{OURS}`, as ratios. {origin(options)}")
+    return markdown(header, rows, caption) + "\n" + second
+
+
+def sweep(options: argparse.Namespace) -> str:
+    """The length of the screening, and outcomes that are not reused."""
+    rows = []
+    for world in SMALLER:
+        share = world.budget / len(world.noise)
+        lengths = [int(part * share) for part in SHARES]
+        for more in [*(f"screen={length}" for length in lengths), f"screen={lengths[2]}:reuse=false"]:
+            method = f"{OURS}:{more}"
+            trials = [run(world, method, options.seed, t) for t in range(options.trials)]
+            missed = f"{np.mean([trial.missed for trial in trials]):.2f}"
+            rows.append(
+                [world.name, f"`{more}`", with_error(worst(trials)), with_error(mean(trials)), missed]
+            )
+            print(" | ".join(rows[-1]), flush=True)
+    caption = (
+        "m = 5 arms, d = 150 features of which 4 matter to an arm, n = 700, AR(1) 0.3, coefficients ±1 (weak: "
+        "±0.35), noise variances 0.3 … 3. An arm's share of the budget is 140 units; L is "
+        f"{', '.join(f'{s:.3g}' for s in SHARES)} of it. {origin(options)}"
+    )
+    return markdown(["world", f"`{OURS}:…`", "worst error", "mean error", "missed"], rows, caption)
+
+
+def origin(options: argparse.Namespace) -> str:
+    more = " --further" if options.further else " --screens" if options.screens else ""
+    return (
+        f"{options.trials} trials. Printed by `python benchmarks/pages/sparse_worlds.py --trials "
+        f"{options.trials} --seed {options.seed}{more}`, equipoise {eq.__version__}, NUMERICS {NUMERICS}."
+    )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--trials", type=int, default=6)
+    parser.add_argument("--trials", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--further", action="store_true", help="other noise, coefficients, sizes instead")
+    parser.add_argument("--screens", action="store_true", help="other lengths of the screening instead")
     parser.add_argument("--write", type=Path, help="also write the table to this file")
     options = parser.parse_args()
     warnings.simplefilter("ignore", SupportWarning)
-    rows = []
-    for world in FURTHER if options.further else WORLDS:
-        for method in METHODS:
-            rows.append(
-                row(world, method, [run(world, method, options.seed, t) for t in range(options.trials)])
-            )
-            print(" | ".join(rows[-1]), flush=True)
-    caption = (
-        "m = 8 arms, d = 400 features of which 6 matter to an arm, n = 1500, AR(1) 0.5, coefficients ±1 "
-        "(weak: ±0.3), noise variances 0.2 … 4 (equal: 1), where not said otherwise; "
-        f"{options.trials} trials. Worst: largest mean error of an arm, with the standard error of that "
-        "arm's mean. Missed and false: features an arm, of its model. Above the bound: share of arms whose "
-        f"error is above `error_bound` at {100 * CONFIDENCE:.0f} %. The oracle knows the noise and the union "
-        "of the features. Printed by `python benchmarks/pages/sparse_worlds.py --trials "
-        f"{options.trials} --seed {options.seed}`, equipoise {eq.__version__}, NUMERICS {NUMERICS}."
-    )
-    header = ["world", "method", "worst error", "mean error", "missed", "false", "above the bound"]
-    show(markdown(header, rows, caption), options.write)
+    warnings.simplefilter("ignore", ConvergenceWarning)
+    table = sweep(options) if options.screens else compare(FURTHER if options.further else WORLDS, options)
+    show(table, options.write)
 
 
 if __name__ == "__main__":

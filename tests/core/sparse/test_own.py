@@ -7,7 +7,6 @@ import pytest
 
 from equipoise.core.sparse import recover_support, recover_supports
 from equipoise.core.sparse.own import own_features
-from equipoise.core.sparse.soft import soft_coefs
 from equipoise.errors import InvalidArgument
 
 ARMS, DIM, ROWS = 6, 120, 80
@@ -163,56 +162,3 @@ def test_refuses_what_recover_support_refuses():
         recover_supports(contexts, outcomes, arms, ARMS, criterion="best")
     with pytest.raises(InvalidArgument, match="most=-1"):
         recover_supports(contexts, outcomes, arms, ARMS, most=-1)
-
-
-# A lasso where features are weak
-
-
-NONE = np.zeros(0, np.int64)
-
-
-def weak_arm(seed, scale, rows=150, dim=60, features=12):
-    rng = np.random.default_rng(seed)
-    contexts, coef = rng.normal(size=(rows, dim)), np.zeros(dim)
-    coef[: features + 2] = [2.0, -2.0, *(scale * rng.choice([-1.0, 1.0], size=features))]
-    return contexts, contexts @ coef + rng.normal(size=rows), coef
-
-
-def test_a_lasso_takes_the_place_of_features_too_weak_to_be_chosen():
-    # Least squares on the two strong features leave 12·0.0625 = 0.75; a lasso 0.45 ± 0.1.
-    saved = []
-    for seed in range(6):
-        contexts, outcomes, coef = weak_arm(seed, 0.25)
-        fitted = np.zeros_like(coef)
-        fitted[:2] = np.linalg.lstsq(contexts[:, :2], outcomes, rcond=None)[0]
-        soft = soft_coefs(contexts, outcomes, np.array([0, 1]), NONE)
-        saved.append(0.0 if soft is None else np.sum((fitted - coef) ** 2) - np.sum((soft - coef) ** 2))
-    assert np.mean(saved) > 0.1
-
-
-def test_least_squares_stay_where_nothing_is_left():
-    taken = 0
-    for seed in range(20):
-        contexts, outcomes, _ = weak_arm(seed, 0.0)
-        taken += soft_coefs(contexts, outcomes, np.array([0, 1]), NONE) is not None
-    # One in eight; eight or more of 20 happen once in 500 seeds.
-    assert taken < 8
-
-
-def test_firm_and_common_features_are_not_shrunk():
-    contexts, outcomes, _ = weak_arm(1, 0.4)
-    weakest = np.array([0, 1, 2])
-    for common, firm in ((NONE, [0, 1]), (np.array([2, 50]), [0, 1, 2])):
-        soft = soft_coefs(contexts, outcomes, weakest, common)
-        rest = np.setdiff1d(np.arange(60), firm)
-        left = outcomes - contexts[:, rest] @ soft[rest]
-        np.testing.assert_allclose(
-            soft[firm], np.linalg.lstsq(contexts[:, firm], left, rcond=None)[0], rtol=1e-8
-        )
-
-
-@pytest.mark.parametrize("columns", [[], list(range(60))])
-@pytest.mark.parametrize("rows", [0, 5, 150])
-def test_least_squares_stay_without_rows_spread_or_features(columns, rows):
-    contexts, outcomes, _ = weak_arm(1, 0.4)
-    assert soft_coefs(contexts[:rows], 0.0 * outcomes[:rows], np.array(columns, np.int64), NONE) is None

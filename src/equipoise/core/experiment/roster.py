@@ -24,7 +24,8 @@ def with_open(record: Record, arm: str, is_open: bool) -> Record:
     problem, i = record.problem, record.problem.index(arm)
     changed = draft(record)
     changed.state.arms["open"][i] = is_open
-    set_limits(changed.state.arms, changed.state.trial, problem.costs, problem.floors, problem.caps)
+    floors = changed.stage.floors
+    set_limits(changed.state.arms, changed.state.trial, problem.costs, floors, problem.caps)
     return changed
 
 
@@ -58,7 +59,7 @@ def remaining_units(record: Record) -> int:
     within_limits = units_left(
         problem.budget - _paid(problem, arms),
         costs=problem.costs,
-        floors=problem.floors,
+        floors=record.stage.floors,
         caps=problem.caps,
         counts=arms["count"] + arms["set_aside"],
         assigned=arms["assigned"],

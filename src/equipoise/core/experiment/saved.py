@@ -29,7 +29,7 @@ from equipoise.core.stages.stage import Stage, acting_policy, recall_assignments
 from equipoise.errors import EquipoiseError, StateMismatch
 from equipoise.version import __version__
 
-FORMAT = 1
+FORMAT = 2
 """Raised when the shape of the data below changes."""
 
 T = TypeVar("T")
@@ -191,6 +191,9 @@ def _record(data: dict[str, Any]) -> Record:
             "columns": columns,
             "settings": settings,
             "needed": _array("needed", parts["needed"], np.dtype(np.int64), (len(problem.arms),)),
+            "held": None
+            if parts["held"] is None
+            else _array("held", parts["held"], np.dtype(np.int64), (len(problem.arms),)),
         },
         problem=part,
         policy=acting,
@@ -247,6 +250,7 @@ def _impossible(record: Record) -> Iterator[str]:
     for name in _FIXED_IN_TRIAL:
         if trial[name] != fresh.trial[name][0]:
             yield f"{name} {trial[name]} of the trial is not {fresh.trial[name][0]}"
+    fresh.arms["floor"] = record.stage.floors
     for name in _FIXED_IN_ARMS:
         if not np.array_equal(arms[name], fresh.arms[name]):
             yield f"{name} {arms[name].tolist()} of the arms is not {fresh.arms[name].tolist()}"

@@ -26,7 +26,7 @@ from equipoise.core.estimates.intervals import elasticities, variance_inflation
 from equipoise.core.estimates.support import examine_support
 from equipoise.core.experiment.record import Record, known_data
 from equipoise.core.policies.base.staged import Columns, StagedPolicy
-from equipoise.core.stages.own import soft_coefs_of, stages_of_arms
+from equipoise.core.stages.own import soft_fit_of, stages_of_arms
 from equipoise.core.stages.stage import Stage, final_stage, own_coefs
 from equipoise.errors import FitWarning, SupportWarning
 
@@ -79,10 +79,10 @@ def estimate_record(
         )
         for i, arm in enumerate(arms)
     ]
-    soft = [soft_coefs_of(each, contexts, i) for i, each in enumerate(stages)]
+    lassos = [soft_fit_of(each, contexts, i) for i, each in enumerate(stages)]
     embedded = [
-        arm if coef is None else dataclasses.replace(arm, coef=coef, estimator=LASSO)
-        for arm, coef in zip(embedded, soft, strict=True)
+        arm if soft is None else dataclasses.replace(arm, coef=soft.beside(arm.coef), estimator=LASSO)
+        for arm, soft in zip(embedded, lassos, strict=True)
     ]
     return Estimates(problem, embedded, support, _complaints(stage, arms))
 

@@ -34,7 +34,7 @@ class SparseTraceUCB(StagedPolicy, BoundedPolicy):
 
     Features are chosen jointly, by a block lasso, and then by every arm for itself: arms may share their
     features, or some of them, or none. All outcomes are fitted, and features are chosen again as they grow in
-    number. With ``shared=True``, or ``sparsity``, it is Algorithm 2 as printed: one choice for all arms, from
+    number. An arm whose features are not evident keeps its even share of the budget. With ``shared=True``, or ``sparsity``, it is Algorithm 2 as printed: one choice for all arms, from
     outcomes that serve no estimate.
 
     Parameters
@@ -55,8 +55,9 @@ class SparseTraceUCB(StagedPolicy, BoundedPolicy):
         The features themselves, counted from 0, if they are known: Trace-UCB among them from the start.
     reuse
         Whether the outcomes that choose features serve the second stage and the estimates as well. They make
-        estimates better, and intervals too short where the choice went wrong. None: unless arms are taken to
-        share their features.
+        estimates better. Intervals then hold given the choice, and not after it: those of features that noise
+        helped to choose are too short, or in the wrong place. None: unless arms are taken to share their
+        features.
     look
         Whether the second stage looks at contexts: :class:`~equipoise.TraceGain` instead of Trace-UCB.
     refresh

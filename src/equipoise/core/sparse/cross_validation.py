@@ -8,9 +8,9 @@ k′ of k rows takes λ·√(k′/k).
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
-import numpy.typing as npt
 
 from equipoise.core.arithmetic.power import power
 from equipoise.core.arithmetic.sums import exact_sum
@@ -29,9 +29,6 @@ _PENALTIES, _SMALLEST = 100, 1e-3
 _PATIENCE = 20
 # Duality gap over ½‖y‖².
 _TOLERANCE = 1e-5
-# How many standard errors a cautious choice asks for. With more, weak features are left out that a lasso
-# gains from; with none, a lasso adds noise to what least squares have found.
-_EVIDENT = 0.25
 
 
 def cross_validated(
@@ -42,48 +39,46 @@ def cross_validated(
     scale: Vector,
     *,
     refit: bool = False,
-    cautious: bool = False,
 ) -> Task:
     """The block lasso at the λ with the least squared error of rows left out, in units of ``scale``.
 
-    ``refit``: errors are those of least squares on the active features. ``cautious``: λ_max, unless the least
-    error is smaller by a quarter of the standard error of that difference, between rows.
+    ``refit``: errors are those of least squares on the active features.
     """
     task = weighted_task(data, scale)
-    largest = largest_penalty(task)
-    numbers = _fold_numbers(arms, len(data.counts))
+    numbers = fold_numbers(arms, len(data.counts))
     folds = [
-        _Fold(contexts, outcomes, arms, numbers == fold, scale)
-        for fold in range(_FOLDS)
-        if 0 < np.count_nonzero(numbers == fold) < len(arms)
+        Fold((contexts[~out], outcomes[~out], arms[~out]), (contexts[out], outcomes[out], arms[out]), scale)
+        for out in (numbers == fold for fold in range(_FOLDS))
+        if out.any() and not out.all()
     ]
-    shares = [power(_SMALLEST, step / (_PENALTIES - 1.0)) for step in range(_PENALTIES)]
-    # At λ_max nothing is explained, and without rows to leave out nothing else is chosen.
-    best, least = 0, exact_sum(fold.square for fold in folds)
-    gains: Vector = np.zeros(0)
-    for step in range(1, _PENALTIES if largest > 0.0 and folds else 1):
-        errors = [fold.error(shares[step] * largest, refit) for fold in folds]
-        error = exact_sum(errors)
-        if error < least:
-            best, least = step, error
-            if cautious:
-                gains = np.concatenate([fold.squares - fold.latest for fold in folds])
-        if step - best >= _PATIENCE:
-            break
-    if cautious and not _is_evident(gains):
-        best = 0
-    for share in shares[1 : best + 1]:
-        solve(task, share * largest, _TOLERANCE)
+    descend(task, search(folds, largest_penalty(task), refit=refit)[0])
     return task
 
 
-def _is_evident(gains: Vector) -> bool:
-    """Whether the sum over rows is clear of its standard error."""
-    if len(gains) < 2:
-        return False
-    total = exact_sum(gains)
-    spread = gains - total / len(gains)
-    return total > _EVIDENT * math.sqrt(exact_sum(spread * spread))
+def search(folds: Sequence[Fold], largest: float, *, refit: bool = False) -> tuple[int, list[Vector]]:
+    """The place of the best λ on the grid down from ``largest``, and what it leaves of the rows left out."""
+    # At λ_max nothing is explained, and without rows to leave out nothing else is chosen.
+    best, least = 0, exact_sum(fold.square for fold in folds)
+    left = [fold.left.copy() for fold in folds]
+    shares = _shares()
+    for step in range(1, _PENALTIES if largest > 0.0 and folds else 1):
+        error = exact_sum([fold.error(shares[step] * largest, refit) for fold in folds])
+        if error < least:
+            best, least = step, error
+            left = [fold.left.copy() for fold in folds]
+        if step - best >= _PATIENCE:
+            break
+    return best, left
+
+
+def descend(task: Task, best: int) -> None:
+    """Solve at a place on the grid, by way of all larger λ."""
+    for share in _shares()[1 : best + 1]:
+        solve(task, share * largest_penalty(task), _TOLERANCE)
+
+
+def _shares() -> list[float]:
+    return [power(_SMALLEST, step / (_PENALTIES - 1.0)) for step in range(_PENALTIES)]
 
 
 def raw_coefs(task: Task, data: Standardised, scale: Vector) -> Matrix:
@@ -91,30 +86,30 @@ def raw_coefs(task: Task, data: Standardised, scale: Vector) -> Matrix:
     return np.ascontiguousarray(task.coefs.T * scale[:, None] / data.lengths)
 
 
-def _fold_numbers(arms: Integers, arm_count: int) -> Integers:
+def fold_numbers(arms: Integers, arm_count: int, folds: int = _FOLDS) -> Integers:
+    """Which fold leaves a row out."""
     numbers = np.zeros(len(arms), dtype=np.int64)
     for i in range(arm_count):
         rows = np.flatnonzero(arms == i)
-        numbers[rows] = np.arange(len(rows)) % _FOLDS
+        numbers[rows] = np.arange(len(rows)) % folds
     return numbers
 
 
-class _Fold:
+class Fold:
     """The path on the rows that are kept, and errors on those that are left out."""
 
     def __init__(
-        self, contexts: Matrix, outcomes: Vector, arms: Integers, out: npt.NDArray[np.bool_], scale: Vector
+        self, kept: tuple[Matrix, Vector, Integers], out: tuple[Matrix, Vector, Integers], scale: Vector
     ) -> None:
-        self.kept = standardise(contexts[~out], outcomes[~out], arms[~out], len(scale))
+        self.kept = standardise(*kept, len(scale))
         self.task = weighted_task(self.kept, scale)
-        self.share = math.sqrt(np.count_nonzero(~out) / len(out))
-        self.arms = arms[out]
-        self.rows = contexts[out] * (1.0 / scale)[self.arms][:, None]
-        self.told = outcomes[out] / scale[self.arms]
+        self.share = math.sqrt(len(kept[1]) / (len(kept[1]) + len(out[1])))
+        contexts, outcomes, self.arms = out
+        self.rows = contexts * (1.0 / scale)[self.arms][:, None]
+        self.told = outcomes / scale[self.arms]
         self.scale = scale
-        self.latest: Vector = np.zeros(len(self.told))  # squares of the rows left out, at the last λ
+        self.left: Vector = np.zeros(len(self.told))  # outcomes left out less predictions, at the last λ
         self.square = self._square(np.zeros(0, np.int64), np.zeros((0, len(scale))))
-        self.squares = self.latest.copy()
 
     def error(self, penalty: float, refit: bool) -> float:
         """Sum of squares, in units of scale."""
@@ -128,19 +123,19 @@ class _Fold:
 
     def _square(self, active: Integers, coefs: Matrix) -> float:
         coefs = np.ascontiguousarray(coefs)
-        return _squared_error(self.rows, self.told, self.arms, active, coefs, self.latest)
+        return _squared_error(self.rows, self.told, self.arms, active, coefs, self.left)
 
 
 @compiled
 def _squared_error(
-    rows: Matrix, told: Vector, arms: Integers, active: Integers, coefs: Matrix, squares: Vector
+    rows: Matrix, told: Vector, arms: Integers, active: Integers, coefs: Matrix, rest: Vector
 ) -> float:
-    """Sum of the ``squares`` (y − Σⱼ xⱼbⱼ)² of all rows, b the coefficients [j, arm] of some features."""
+    """Sum of squares of the ``rest`` y − Σⱼ xⱼbⱼ of all rows, b coefficients [j, arm] of some features."""
     total = 0.0
     for r in range(rows.shape[0]):
         left = told[r]
         for k in range(active.shape[0]):
             left -= rows[r, active[k]] * coefs[k, arms[r]]
-        squares[r] = left * left
-        total += squares[r]
+        rest[r] = left
+        total += left * left
     return total

@@ -10,10 +10,10 @@ the first, and features that turn out not worth their price are dropped. What a 
 times Wallace's factor, which makes it a squared normal number at few degrees of freedom too. Its price is
 log k + 2 log((d − s)/√(s + 1)), after the extended BIC (Chen & Chen 2008): the first part for a coefficient,
 the second for the number of features it was chosen from. A feature that c of the m − 1 other arms have was
-chosen already: with ρ = (c + ½)/m its price is log k + 2 log((1 − ρ)/ρ), if that is less, and one at least.
-So what most arms have is kept wherever it is not plainly useless, and what few have must be evident. The arms
-choose in turns, each knowing what the others chose in the turn before, and what the joint choice found to
-begin with.
+chosen already: with ρ = ((c + ½)/m)² its price is log k + 2 log((1 − ρ)/ρ), if that is less, and one at
+least; squared, since a feature that one other arm has is as a rule that arm's own. So what most arms have is
+kept wherever it is not plainly useless, and what few have must be evident. The arms choose in turns, each
+knowing what the others chose in the turn before, and what the joint choice found to begin with.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def own_features(
             if turn > 0 and chooser.count < 2 * (np.count_nonzero(most) + 2):
                 following[i] = most
                 continue
-            prices = _prices(others, arm_count, chooser.count) if turn > 0 else _first_prices(dim, joint)
+            prices = prices_of(others, arm_count, chooser.count) if turn > 0 else _first_prices(dim, joint)
             following[i, chooser.choose(np.flatnonzero(chosen[i] | most), prices)] = True
         if turn > 0 and np.array_equal(following, chosen):
             break
@@ -71,6 +71,22 @@ def own_features(
     for i, chooser in enumerate(choosers):
         chooser.add_worth(np.flatnonzero(chosen[i]), worth)
     return tuple(np.flatnonzero(mine) for mine in chosen), worth
+
+
+def choose_alone(contexts: Matrix, outcomes: Vector, start: Integers, prices: Vector) -> Integers:
+    """Features of one arm that are worth their price, looked for from ``start`` on."""
+    return _Chooser(contexts, outcomes).choose(start, prices)
+
+
+def prices_of(others: Integers, arm_count: int, count: int) -> Vector:
+    """What features cost that ``others`` arms have chosen; infinite for the rest, see ``_base``."""
+    table = np.full(arm_count + 1, np.inf)
+    for c in range(1, arm_count):
+        share = (c + 0.5) / arm_count * ((c + 0.5) / arm_count)
+        odds = (1.0 - share) / share
+        table[c] = max(log(max(float(count), 1.0)) + 2.0 * log(odds), _LEAST)
+    prices: Vector = table[others]
+    return prices
 
 
 def worths(contexts: Matrix, outcomes: Vector, columns: Integers) -> Vector:
@@ -83,18 +99,6 @@ def worths(contexts: Matrix, outcomes: Vector, columns: Integers) -> Vector:
 def _first_prices(dim: int, joint: Integers) -> Vector:
     prices = np.full(dim, np.inf)
     prices[joint] = _JOINT
-    return prices
-
-
-def _prices(others: Integers, arm_count: int, count: int) -> Vector:
-    """What features cost that other arms have chosen; infinite for the rest, see ``_base``."""
-    table = np.full(arm_count + 1, np.inf)
-    for c in range(1, arm_count):
-        share = (c + 0.5) / arm_count
-        # All others have it: a share of more than 1, by half an arm.
-        odds = (1.0 - share) / share if c < arm_count - 1 else 0.5 / (arm_count - 0.5)
-        table[c] = max(log(max(float(count), 1.0)) + 2.0 * log(odds), _LEAST)
-    prices: Vector = table[others]
     return prices
 
 

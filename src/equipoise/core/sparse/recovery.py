@@ -57,6 +57,13 @@ class Recovery:
         """Features of arm i; an arm that has joined since the choice has Ŝ."""
         return self.own[i] if i < len(self.own) else self.columns
 
+    def others(self, i: int, dim: int) -> npt.NDArray[np.int64]:
+        """[d] how many arms other than i have each feature, as far as arms have chosen for themselves."""
+        counts = np.zeros(dim, np.int64)
+        for other, columns in enumerate(self.own):
+            counts[columns] += other != i
+        return counts
+
 
 def recover_support(
     contexts: npt.ArrayLike,

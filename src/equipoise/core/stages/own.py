@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from equipoise.core.arms.state import TOLD
-from equipoise.core.arrays import Matrix, Vector
+from equipoise.core.arrays import Matrix
 from equipoise.core.policies.base.staged import StagedPolicy
 from equipoise.core.problem.problem import Problem
-from equipoise.core.sparse.soft import soft_coefs
+from equipoise.core.sparse.soft import Soft, soft_fit
 from equipoise.core.stages.stage import Stage, on_own_columns
 
 
@@ -31,18 +29,16 @@ def stages_of_arms(
     return stages
 
 
-def soft_coefs_of(stage: Stage, contexts: Matrix, i: int) -> Vector | None:
-    """[d] arm i's coefficients where its features are too weak to be chosen; else None.
+def soft_fit_of(stage: Stage, contexts: Matrix, i: int) -> Soft | None:
+    """The lasso that takes a share in arm i's model, where its features are too weak to be chosen; else None.
 
     Only where arms have chosen for themselves; ``stage`` is the arm's, ``contexts`` have all features.
     """
-    if stage.recovery is None or i >= len(stage.recovery.own):
+    recovery = stage.recovery
+    if recovery is None or i >= len(recovery.own):
         return None
-    used = int(stage.state.trial["step"][0])
+    used, dim = int(stage.state.trial["step"][0]), contexts.shape[1]
     rows = stage.state.rows[:used]
     mine = (rows["arm"] == i) & (rows["status"] == TOLD)
-    counts = np.zeros(contexts.shape[1], np.int64)
-    for other, columns in enumerate(stage.recovery.own):
-        counts[columns] += other != i
-    common = np.flatnonzero(2 * counts > len(stage.recovery.own) - 1)
-    return soft_coefs(contexts[:used][mine], stage.state.outcomes[:used][mine], stage.columns, common)
+    outcomes, others = stage.state.outcomes[:used][mine], recovery.others(i, dim)
+    return soft_fit(contexts[:used][mine], outcomes, stage.columns, others, len(recovery.own))

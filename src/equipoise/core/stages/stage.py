@@ -39,6 +39,7 @@ from equipoise.core.policies.base.settings import score_settings
 from equipoise.core.policies.base.staged import Columns, StagedPolicy
 from equipoise.core.problem.problem import Problem
 from equipoise.core.stages.fresh import trial_state
+from equipoise.core.stages.held import held_units
 
 if TYPE_CHECKING:
     from equipoise.core.sparse import Recovery
@@ -76,6 +77,8 @@ class Stage:
     """How the columns were chosen, if they were not known."""
     screened: int = 0
     """Outcomes that they were chosen from."""
+    held: npt.NDArray[np.int64] | None = None
+    """[m] units that arms get at least, beside their floors, because their features are not evident yet."""
 
     @property
     def score(self) -> int:
@@ -90,6 +93,11 @@ class Stage:
     def is_due(self) -> bool:
         """Whether the next stage begins with the next unit."""
         return self.may_end and is_due(self.state, self.needed, self.needed_in_all, self.reserve)
+
+    @property
+    def floors(self) -> Vector:
+        """[m] units that arms get at least in this stage."""
+        return self.problem.floors if self.held is None else np.maximum(self.problem.floors, self.held)
 
     def seen_by(self, contexts: Matrix) -> Matrix:
         """The columns of the stage, of one context or many."""
@@ -149,6 +157,19 @@ def next_stage(
     ``contexts`` are those of all units, in all features; ``reuse`` tells whether outcomes that choose
     features serve estimates as well.
     """
+    following = _chosen(stage, contexts, problem, policy, seed, reuse=reuse)
+    if not (policy.by_arm and reuse) or following.recovery is None:
+        return following
+    held = held_units(problem, following.state, contexts, following.recovery)
+    following = replace(following, held=held if held.any() else None)
+    set_limits(following.state.arms, following.state.trial, problem.costs, following.floors, problem.caps)
+    return following
+
+
+def _chosen(
+    stage: Stage, contexts: Matrix, problem: Problem, policy: StagedPolicy, seed: int, *, reuse: bool
+) -> Stage:
+    """The stage among the features that the outcomes known choose."""
     old = stage.state
     step = int(old.trial["step"][0])
     told = _choosing_rows(old, step, math.inf if policy.by_arm and reuse else policy.screening(problem))
@@ -240,7 +261,7 @@ def final_stage(stage: Stage, contexts: Matrix, problem: Problem, policy: Staged
     """
     anew = not stage.chosen or (policy.by_arm and policy.reuses)
     if anew:
-        return _settled(next_stage(stage, contexts, problem, policy, seed, reuse=True))
+        return _settled(_chosen(stage, contexts, problem, policy, seed, reuse=True))
     return _settled(replace(stage, state=copied(stage.state, len(stage.state.rows))))
 
 
@@ -281,6 +302,8 @@ def with_arm(stage: Stage, problem: Problem, seed: int) -> Stage:
         settings=settings,
         needed=np.append(stage.needed, stage.needed.max()),
         reserve=stage.reserve * share,
+        # What is left is to be shared anew; the next choice of features does it.
+        held=None,
     )
 
 

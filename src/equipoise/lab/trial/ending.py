@@ -11,7 +11,7 @@ from equipoise.core.estimates.estimators import ESTIMATORS, Workspace, new_works
 from equipoise.core.policies.base.policy import Policy
 from equipoise.core.policies.base.staged import StagedPolicy
 from equipoise.core.problem.problem import Problem
-from equipoise.core.stages.own import soft_coefs_of, stages_of_arms
+from equipoise.core.stages.own import soft_fit_of, stages_of_arms
 from equipoise.core.stages.stage import Stage, final_stage, own_coefs
 
 
@@ -50,11 +50,10 @@ class Ending:
         for stage in {id(stage): stage for stage in stages}.values():
             fitted = self._fitted(stage)
             for i in (i for i, each in enumerate(stages) if each is stage):
-                soft = soft_coefs_of(stage, contexts, i)
-                if soft is None:
-                    coefs[i, stage.columns] = fitted[i]
-                else:
-                    coefs[i] = soft
+                coefs[i, stage.columns] = fitted[i]
+                soft = soft_fit_of(stage, contexts, i)
+                if soft is not None:
+                    coefs[i] = soft.beside(coefs[i])
         return coefs
 
     def _fitted(self, stage: Stage) -> Matrix:
