@@ -22,16 +22,18 @@ the others, nothing is left to chance.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from equipoise.core.arrays import Matrix, Vector
-from equipoise.core.diagnosis.evidence import Evidence, Flags, arm_named
+from equipoise.core.diagnosis.evidence import Evidence, Flags
+from equipoise.core.diagnosis.terms import SPANNED, beside
+from equipoise.core.estimates.by_arm import ByArm
 from equipoise.core.estimates.intervals import check_confidence, t_quantile
-from equipoise.core.text_tables import html_table, text_table
+from equipoise.core.text_tables import Shown, coefficient_table
 from equipoise.errors import NoPropensities
 
 # Units a parameter that an arm needs before its squares are used for augmentation.
@@ -39,7 +41,7 @@ _ENOUGH = 3
 
 
 @dataclass(frozen=True, eq=False)
-class WeightedEstimate:
+class WeightedEstimate(Shown):
     """The best linear fit of one arm, by propensities."""
 
     arm: str
@@ -75,18 +77,10 @@ class WeightedEstimate:
 
     def __str__(self) -> str:
         title = f"{self.arm}: {self.observed} outcomes that weigh as much as {self.effective:.0f}"
-        return f"{title}\n{text_table(*self._table())}"
-
-    def _repr_html_(self) -> str:
-        return html_table(*self._table())
+        return f"{title}\n{super().__str__()}"
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
-        level = f"{100 * self.confidence:g} % interval"
-        rows = [
-            [str(j), f"{value:.4g}", f"{low:.4g} – {high:.4g}"]
-            for j, (value, (low, high)) in enumerate(zip(self.coef, self.intervals, strict=True))
-        ]
-        return ["feature", "coefficient", level], rows
+        return coefficient_table(self.coef, self.intervals, self.confidence)
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,24 +93,13 @@ class Difference:
     """Of every coefficient being the same in both arms."""
 
 
-class WeightedEstimates(Sequence[WeightedEstimate]):
-    """The arms' best linear fits: a sequence in the order of the problem, also indexed by name."""
+class WeightedEstimates(ByArm[WeightedEstimate]):
+    """The arms' best linear fits."""
 
     def __init__(self, arms: Sequence[WeightedEstimate], units: int) -> None:
-        self._arms = tuple(arms)
+        super().__init__(arms)
         self.units = units
         """Units at which every arm was possible: the population that the fits are for."""
-
-    def __getitem__(self, key: Any) -> Any:
-        if isinstance(key, str):
-            return arm_named(self._arms, key)
-        return self._arms[key]
-
-    def __len__(self) -> int:
-        return len(self._arms)
-
-    def __iter__(self) -> Iterator[WeightedEstimate]:
-        return iter(self._arms)
 
     def difference(self, arm: str, other: str) -> Difference:
         """Coefficients of ``arm`` less those of ``other``, with intervals and p values."""
@@ -132,18 +115,6 @@ class WeightedEstimates(Sequence[WeightedEstimate]):
         with np.errstate(divide="ignore", invalid="ignore"):
             p_values = 2.0 * stdtr(dof, -np.abs(coef) / np.sqrt(variance))
         return Difference(coef, _intervals(coef, variance, dof, one.confidence), p_values)
-
-    def records(self) -> list[dict[str, Any]]:
-        """One plain dictionary an arm."""
-        return [arm.record() for arm in self]
-
-    def __str__(self) -> str:
-        return text_table(*self._table())
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return html_table(*self._table())
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
         rows = [
@@ -162,9 +133,7 @@ def weighted_fits(evidence: Evidence, confidence: float) -> WeightedEstimates:
     """Fit every arm to the units at which all arms were possible."""
     check_confidence(confidence)
     usable = usable_units(evidence)
-    size = np.sqrt(np.mean(evidence.contexts**2, axis=0))
-    size = np.where(size > 0.0, size, 1.0)
-    contexts, outcomes = evidence.contexts[usable] / size, evidence.outcomes[usable]
+    size, contexts, outcomes = evidence.sizes(), evidence.scaled()[usable], evidence.outcomes[usable]
     arms, weights = evidence.arms[usable], 1.0 / evidence.rows["propensity"][usable]
     fits = [
         _fit(name, contexts, outcomes, np.where(arms == i, weights, 0.0), size, confidence)
@@ -245,12 +214,12 @@ def _curve(contexts: Matrix, outcomes: Vector, mine: Flags) -> Vector:
     nothing = np.zeros(len(contexts))
     squares = contexts**2
     base, _ = np.linalg.qr(contexts[mine])
-    rest = squares[mine] - base @ (base.T @ squares[mine])
-    varies = np.sum(rest**2, axis=0) > 1e-8 * np.sum(squares[mine] ** 2, axis=0)
+    rest = beside(base, squares[mine])
+    varies = np.any(rest != 0.0, axis=0)
     count, rank = rest.shape[0], int(np.count_nonzero(varies))
     if rank == 0 or count < _ENOUGH * (contexts.shape[1] + rank):
         return nothing
-    coef, _, independent, _ = np.linalg.lstsq(rest[:, varies], outcomes[mine], rcond=1e-8)
+    coef, _, independent, _ = np.linalg.lstsq(rest[:, varies], outcomes[mine], rcond=SPANNED)
     rank = int(independent)
     explained = rest[:, varies] @ coef
     residuals = outcomes[mine] - base @ (base.T @ outcomes[mine])
@@ -264,8 +233,7 @@ def _curve(contexts: Matrix, outcomes: Vector, mine: Flags) -> Vector:
 
 
 def _intervals(coef: Vector, variance: Vector, dof: Vector, confidence: float) -> Matrix:
-    reach = np.array([t_quantile(confidence, float(freedom)) for freedom in dof])
     with np.errstate(invalid="ignore"):
-        half = np.where(dof > 0.0, reach * np.sqrt(variance), math.inf)
+        half = np.where(dof > 0.0, t_quantile(confidence, dof) * np.sqrt(variance), math.inf)
     low, high = np.where(np.isfinite(half), coef - half, -math.inf), coef + half
     return np.column_stack([low, np.where(np.isfinite(half), high, math.inf)])

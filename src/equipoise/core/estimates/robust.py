@@ -159,10 +159,3 @@ def sandwich_of(state: State, i: int, least_squares: Vector, inverse_root: Matri
     variance = float(arm["noise_variance"])
     squares = np.where(alone, variance, residuals**2 / np.where(alone, 1.0, left))
     return Sandwich(rows=rows, squares=squares, left=left, variance=variance, dof=dof)
-
-
-def t_quantiles(confidence: float, dof: Vector) -> Vector:
-    """Two-sided Student quantiles, for degrees of freedom that need not be whole."""
-    from scipy.special import stdtrit
-
-    return np.asarray(stdtrit(dof, 0.5 + confidence / 2.0))

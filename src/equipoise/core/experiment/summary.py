@@ -14,8 +14,8 @@ from equipoise.core.arithmetic.linear import dot, matvec
 from equipoise.core.arms import least_squares as kernel
 from equipoise.core.arrays import Matrix, Vector
 from equipoise.core.diagnosis.balance import Balance, balance_of
-from equipoise.core.diagnosis.complaint import FIT_LEVEL, complain
-from equipoise.core.diagnosis.drift import drifted_arms
+from equipoise.core.diagnosis.complaint import complain, imbalance
+from equipoise.core.diagnosis.drift import FIT_LEVEL, drifted_arms
 from equipoise.core.diagnosis.evidence import Evidence, evidence_of
 from equipoise.core.diagnosis.lack_of_fit import LackOfFit, lack_of_fit
 from equipoise.core.diagnosis.weighted import WeightedEstimates, weighted_fits
@@ -45,7 +45,7 @@ def estimate_record(
     )
     if stage.whole:
         arms = fitted(stage)
-        return Estimates(problem, arms, complaint=_complaint(stage, arms))
+        return Estimates(problem, arms, None, *_diagnosed(stage, arms))
     assert isinstance(policy, StagedPolicy)
     own = own_coefs(stage, contexts, policy)
     if own is not None:
@@ -82,24 +82,23 @@ def estimate_record(
         arm if coef is None else dataclasses.replace(arm, coef=coef, estimator=LASSO)
         for arm, coef in zip(embedded, soft, strict=True)
     ]
-    return Estimates(problem, embedded, support, _complaint(stage, arms))
+    return Estimates(problem, embedded, support, *_diagnosed(stage, arms))
 
 
 @_QUIETLY
-def _complaint(stage: Stage, arms: Sequence[ArmEstimate]) -> str | None:
-    """What balance and lack of fit say together, warned of as well."""
+def _diagnosed(stage: Stage, arms: Sequence[ArmEstimate]) -> tuple[str | None, str | None]:
+    """What balance and lack of fit say together, warned of as well, and what balance says alone."""
     evidence = evidence_of(stage)
     if not np.count_nonzero(evidence.fitted) or not evidence.contexts.shape[1]:
-        return None
-    inflation = np.array([arm.inflation for arm in arms])
-    fit = lack_of_fit(evidence, inflation)
-    if not fit.p_value < FIT_LEVEL:
-        return None
-    weighted = bool(np.any(evidence.rows["propensity"] < 1.0))
-    found = complain(balance_of(evidence), fit, drifted_arms(evidence, inflation), weighted=weighted)
+        return None, None
+    balance, inflation = balance_of(evidence), np.array([arm.inflation for arm in arms])
+    fit, found = lack_of_fit(evidence, inflation), None
+    if fit.p_value < FIT_LEVEL:
+        weighted = bool(np.any(evidence.rows["propensity"] < 1.0))
+        found = complain(balance, fit, drifted_arms(evidence, inflation, fit), weighted=weighted)
     if found is not None:
         warnings.warn(found, FitWarning, stacklevel=5)  # one more for _QUIETLY
-    return found
+    return found, imbalance(balance)
 
 
 @_QUIETLY
