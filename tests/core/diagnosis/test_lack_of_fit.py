@@ -33,7 +33,10 @@ def test_it_is_the_classical_f_test_without_adaptive_allocation():
 
 
 def test_products_are_the_classical_f_test_too_and_say_which_features():
-    rng, experiment = np.random.default_rng(8), eq.Experiment(eq.Problem(["a", "b"], 4, budget=120), "uniform")
+    rng, experiment = (
+        np.random.default_rng(8),
+        eq.Experiment(eq.Problem(["a", "b"], 4, budget=120), "uniform"),
+    )
     for _ in range(120):
         x = np.append(1.0, rng.normal(size=3))
         experiment.tell(experiment.ask(x).id, float(x.sum() + x[1] * x[3] + 0.5 * rng.normal()))
@@ -118,7 +121,9 @@ def test_estimates_warn_where_both_speak():
     assert caught[0].filename == __file__
     assert "'quiet' short ones" in estimates.complaint
     assert "TraceGain(chance=0.3)" in estimates.complaint
-    assert f"Warning: {estimates.complaint}" in str(estimates)
+    assert f"Warning: {estimates.complaint}" in str(estimates).replace("\n", " ")
+    assert max(map(len, str(estimates).splitlines())) <= 100
+    assert [line["complaint"] for line in estimates.records()] == [estimates.complaint] * 2
     assert "Warning: outcomes" in estimates._repr_html_()
 
 

@@ -48,7 +48,7 @@ def imbalance(balance: Balance) -> str | None:
     ]
     if not aside:
         return None
-    return f"contexts unlike those of all units went to {_listed(aside)}; harmless where lines fit"
+    return f"contexts unlike those of all units went to {_listed(aside)}"
 
 
 def _missing(fit: LackOfFit) -> str:

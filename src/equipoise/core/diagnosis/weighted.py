@@ -11,9 +11,10 @@ take away variance, and a wrong guess costs no bias (doubly robust estimation, R
 Units in the order of assignment are a martingale, since each probability was known before the draw. So sums
 are asymptotically normal, and the sandwich of the units' contributions estimates their covariance. With
 ``chance`` the probabilities never fall below a fixed share, and weights that even them out over time (Hadad
-et al. 2021, Zhan et al. 2021) have nothing to do. Few units with large weights decide the intervals, so
-residuals are corrected for their leverage (MacKinnon and White 1985), and Student's t has as many degrees of
-freedom as the weights leave (Bell and McCaffrey 2002).
+et al. 2021, Zhan et al. 2021) have nothing to do. Few units decide the intervals: those with large weights,
+and those far out, where contexts are skewed and the curve is steep. So residuals are corrected for their
+leverage, by HC2 in the weighted fit and by HC3 in the average (MacKinnon and White 1985), and Student's t has
+as many degrees of freedom as the weights, and the curve, leave (Bell and McCaffrey 2002).
 
 Only units at which every arm was possible count: at the start, when arms that have their d + 1 units wait for
 the others, nothing is left to chance.
@@ -186,14 +187,18 @@ def _fit(
     line = inverse @ ((own * weight[:, None]).T @ (outcomes - guessed)[mine]) / count
     coef = line + moment @ (contexts.T @ guessed) / count
     residuals = (outcomes - guessed)[mine] - own @ line
-    reach = own @ inverse
-    leverage = np.minimum(weight * np.sum(reach * own, axis=1) / count, 1.0 - 1e-6)
-    influence = (contexts @ moment) * (guessed + contexts @ (line - coef))[:, None]
-    pulls = reach * (weight / np.sqrt(1.0 - leverage))[:, None]
+    # Of the average over all units: what the line leaves of the curve.
+    along = contexts @ moment
+    left = (guessed + contexts @ (line - coef)) / (1.0 - _leverage(along, contexts))
+    influence = along * left[:, None]
+    squares = influence**2
+    # Of the weighted fit.
+    reach = own @ inverse * weight[:, None]
+    pulls = reach / np.sqrt(1.0 - _leverage(reach, own, count))[:, None]
     influence[mine] += pulls * residuals[:, None]
     influence /= count * size
-    squares = pulls**2
-    dof = np.sum(squares, axis=0) ** 2 / np.sum(squares**2, axis=0)
+    squares[mine] += pulls**2 * np.mean(residuals**2)
+    dof = np.minimum(_effective(pulls**2), _effective(squares))
     return WeightedEstimate(
         arm=name,
         coef=coef / size,
@@ -204,6 +209,20 @@ def _fit(
         confidence=confidence,
         influence=influence,
     )
+
+
+def _leverage(reach: Matrix, contexts: Matrix, count: int | None = None) -> Vector:
+    """How much of its own residual a unit takes away, of ``count`` units: 1 where it is alone."""
+    own = np.sum(reach * contexts, axis=1) / (len(contexts) if count is None else count)
+    leverage: Vector = np.minimum(own, 1.0 - 1e-6)
+    return leverage
+
+
+def _effective(squares: Matrix) -> Vector:
+    """Units that a sum of squares rests on, for every coefficient: Satterthwaite's degrees of freedom."""
+    total = np.sum(squares, axis=0)
+    fourth = np.sum(squares**2, axis=0)
+    return np.where(fourth > 0.0, total**2 / np.where(fourth > 0.0, fourth, 1.0), len(squares))
 
 
 def _curve(contexts: Matrix, outcomes: Vector, mine: Flags) -> Vector:

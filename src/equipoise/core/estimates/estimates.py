@@ -6,6 +6,7 @@ import dataclasses
 import math
 from collections.abc import Sequence
 from html import escape
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -93,7 +94,7 @@ class Estimates(ByArm[ArmEstimate]):
         return [{**record, "complaint": self.complaint} for record in super().records()]
 
     def __str__(self) -> str:
-        return "\n".join([super().__str__(), *self._remarks()])
+        return "\n".join([super().__str__(), *(fill(remark, 100) for remark in self._remarks())])
 
     def _repr_html_(self) -> str:
         return super()._repr_html_() + "".join(f"<p>{escape(remark)}</p>" for remark in self._remarks())
@@ -102,7 +103,7 @@ class Estimates(ByArm[ArmEstimate]):
         """What is said below the table."""
         if self.complaint is not None:
             return [f"Warning: {self.complaint}."]
-        return [] if self.imbalance is None else [f"Balance: {self.imbalance}."]
+        return [] if self.imbalance is None else [f"Balance: {self.imbalance}; harmless where lines fit."]
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
         header = ["arm", "units", "noise variance", "interval", "expected error", "at most"]
