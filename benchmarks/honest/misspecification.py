@@ -1,6 +1,6 @@
 """What intervals, effects and tests are worth when outcomes are not linear: coverage of the best linear fit.
 
-python benchmarks/pages/misspecification.py --write docs/tables/misspecification.md
+python benchmarks/honest/misspecification.py --write docs/tables/misspecification.md
 
 Every arm has the same curve in all features, so there is no effect of the arms to be found. Single worlds and
 policies can be named: --worlds curved --policies trace-gain.
@@ -12,42 +12,40 @@ import argparse
 import dataclasses
 import os
 import sys
+from collections.abc import Iterable
 from itertools import combinations
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # the matrices are small
 
 import numpy as np
 
 import equipoise as eq
-from quick_trials import World, false_effects, in_processes, quiet_estimates
-from scenarios import markdown, show
+from quick_trials import Task, World, answers, false_effects, findings, show
 
 CURVE = 0.3
 MAIN = [
     "uniform",
-    "complete",
-    "neyman-balanced",
     "trace-ucb",
     "trace-gain",
-    "trace-gain:chance=0.1",
     "trace-gain:chance=0.3",
 ]
 OTHERS = [
-    "var-ucb",
-    "ch-as",
-    "b-as",
-    "gafs-max",
-    "gfsp-max",
+    "trace-gain:chance=0.1",
+    "neyman-balanced",
+    "complete",
     "permuted-blocks",
     "efron",
     "wei-urn",
     "minimisation",
     "da-optimal",
     "balancing-walk",
-    "trace-ucb:spread=unequal",
-    "trace-gain:spread=unequal",
+    "var-ucb",
+    "ch-as",
+    "b-as",
+    "gafs-max",
+    "gfsp-max",
 ]
 
 
@@ -89,26 +87,16 @@ def best_fit(name: str) -> np.ndarray:
     return fit
 
 
-class Task(NamedTuple):
-    """Trials of one policy in one world."""
-
-    world: str
-    policy: str
-    first: int
-    trials: int
-
-
 def measure(task: Task) -> list[str]:
     """Cells of one line of the table, in percent."""
     truth = best_fit(task.world)
     usual, robust, weighted, other = [], [], [], []
     for trial in range(task.first, task.first + task.trials):
         experiment = WORLDS[task.world].run(task.policy, trial)
-        estimates = quiet_estimates(experiment)
-        robust.append(covered(estimates, truth))
-        usual.append(covered([dataclasses.replace(arm, sandwich=None) for arm in estimates], truth))
-        found = experiment.lack_of_fit().p_value < 0.05
-        other.append([false_effects(estimates), found, estimates.complaint is not None])
+        found = findings(experiment)
+        robust.append(covered(found.arms, truth))
+        usual.append(covered([dataclasses.replace(arm, sandwich=None) for arm in found.arms], truth))
+        other.append([false_effects(found.arms), found.fit.p_value < 0.05, found.warned])
         try:
             fits = experiment.weighted_estimates()
         except eq.errors.NoPropensities:
@@ -123,9 +111,9 @@ def measure(task: Task) -> list[str]:
     return [*cells, *_worst([inside for inside, _ in weighted]), f"{100 * effects:.0f}"]
 
 
-def covered(arms: object, truth: np.ndarray) -> np.ndarray:
+def covered(arms: Iterable[Any], truth: np.ndarray) -> np.ndarray:
     """[m, d] whether intervals cover."""
-    ends = np.array([arm.intervals for arm in arms])  # type: ignore[attr-defined]
+    ends = np.array([arm.intervals for arm in arms])
     inside: np.ndarray = (ends[:, :, 0] <= truth) & (truth <= ends[:, :, 1])
     return inside
 
@@ -145,6 +133,7 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--worlds", nargs="+", default=list(WORLDS), choices=list(WORLDS))
     parser.add_argument("--policies", nargs="+", default=[*MAIN, *OTHERS])
+    parser.add_argument("--keep", type=Path, help="a file of cells, so that a run that was stopped goes on")
     parser.add_argument("--write", type=Path, help="also write the table to this file")
     options = parser.parse_args()
     tasks = [
@@ -158,7 +147,7 @@ def main() -> None:
         for policy in options.policies
     ]
     rows = []
-    for task, cells in zip(tasks, in_processes(measure, tasks, options.processes), strict=True):
+    for task, cells in zip(tasks, answers(measure, tasks, options.processes, options.keep), strict=True):
         rows.append([WORLDS[task.world].words, f"`{task.policy}`", f"{task.trials:,}", *cells])
         print(*rows[-1], sep=" | ", file=sys.stderr, flush=True)
     header = [
@@ -180,12 +169,12 @@ def main() -> None:
         "fit was found at the 5 % level, and in which `estimates()` warned. Two arms: noise 0.1 and 2, "
         "d = 11, n = 1,000; four arms: noise 0.01, 0.1, 1 and 3, d = 6, n = 2,000; curved: "
         "0.3·Σ(xⱼ² − 1)/√(d − 1) added. A share p of N trials has standard error √(p(1 − p)/N): at 5 and "
-        f"95 % {many} points with {options.trials:,} trials, {few} with {options.other_trials:,}; for slopes it "
-        "is smaller, since every trial has several. The lowest of several arms lies below each arm's own "
+        f"95 % {many} points with {options.trials:,} trials, {few} with {options.other_trials:,}; for slopes "
+        "it is smaller, since every trial has several. The lowest of several arms lies below each arm's own "
         f"coverage by chance alone. Seed {options.seed}, equipoise {eq.__version__}, NUMERICS {eq.NUMERICS}. "
-        "Printed by `python benchmarks/pages/misspecification.py`."
+        "Printed by `python benchmarks/honest/misspecification.py`."
     )
-    show(markdown(header, rows, caption), options.write)
+    show(header, rows, caption, options.write)
 
 
 if __name__ == "__main__":

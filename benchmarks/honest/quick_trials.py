@@ -6,26 +6,33 @@ is the experiment that they would have made.
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterable, Iterator
+import json
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TypeVar
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 import equipoise as eq
+from equipoise.core.arms import least_squares as kernel
 from equipoise.core.arms.state import State
 from equipoise.core.arrays import Counts, Matrix, Vector
 from equipoise.core.choice.decide import CHOOSE
+from equipoise.core.diagnosis.balance import balance_of
+from equipoise.core.diagnosis.complaint import imbalance
+from equipoise.core.diagnosis.drift import FIT_LEVEL, drifted_arms
+from equipoise.core.diagnosis.evidence import evidence_of
+from equipoise.core.diagnosis.lack_of_fit import LackOfFit, lack_of_fit
+from equipoise.core.estimates.arm_estimate import ArmEstimate
+from equipoise.core.estimates.estimates import estimate_arms
 from equipoise.core.experiment.admission import admit
 from equipoise.core.experiment.entries import tell
 from equipoise.core.experiment.record import draft
 from equipoise.core.jit.decorators import compiled
-
-A = TypeVar("A")
-B = TypeVar("B")
+from equipoise.core.text_tables import markdown_table
 
 
 @dataclass(frozen=True)
@@ -96,19 +103,34 @@ def _run(
     return len(contexts)
 
 
-def quiet_estimates(experiment: eq.Experiment) -> eq.Estimates:
-    """Estimates with robust intervals, without warnings; intervals do not depend on the estimator."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", eq.errors.FitWarning)
-        return experiment.estimates(estimator="ridge", intervals="robust")
+class Findings(NamedTuple):
+    """What an experiment's estimates, their diagnosis and its warning come to."""
+
+    arms: list[ArmEstimate]
+    """With robust intervals."""
+    fit: LackOfFit
+    imbalance: bool
+    warned: bool
 
 
-def false_effects(estimates: eq.Estimates) -> float:
+def findings(experiment: eq.Experiment) -> Findings:
+    """What ``estimates`` and ``lack_of_fit`` say, found once; intervals do not depend on the estimator."""
+    stage = experiment._snapshot().stage
+    kernel.settle(stage.state)
+    arms = estimate_arms(stage, estimator="ridge", ridge=None, confidence=0.95, intervals="robust")
+    evidence, inflation = evidence_of(stage), np.array([arm.inflation for arm in arms])
+    fit, warned = lack_of_fit(evidence, inflation), False
+    if fit.p_value < FIT_LEVEL:
+        warned = bool(drifted_arms(evidence, inflation, fit).any())
+    return Findings(arms, fit, imbalance(balance_of(evidence)) is not None, warned)
+
+
+def false_effects(arms: Sequence[ArmEstimate]) -> float:
     """Share of pairs of arms whose intercepts differ at the 5 % level, by what their intervals rest on."""
     from scipy.stats import norm
 
     found = []
-    for pair in combinations(estimates, 2):
+    for pair in combinations(arms, 2):
         gap = variance = 0.0
         for arm, sign in zip(pair, (1.0, -1.0), strict=True):
             assert arm.least_squares is not None
@@ -119,10 +141,36 @@ def false_effects(estimates: eq.Estimates) -> float:
     return float(np.mean(found))
 
 
-def in_processes(function: Callable[[A], B], tasks: Iterable[A], processes: int) -> Iterator[B]:
-    """Answers in the order of the tasks, which are worked on side by side."""
-    if processes < 2:
-        yield from map(function, tasks)
-        return
+class Task(NamedTuple):
+    """Trials of one policy in one world."""
+
+    world: str
+    policy: str
+    first: int
+    trials: int
+
+
+def answers(
+    measure: Callable[[Task], list[str]], tasks: Sequence[Task], processes: int, keep: Path | None
+) -> Iterator[list[str]]:
+    """Cells of every task, in order, worked on side by side; those kept in a file are not made again."""
+    kept: dict[str, list[str]] = {}
+    if keep is not None and keep.exists():
+        kept = json.loads(keep.read_text())
+    missing = [task for task in tasks if str(tuple(task)) not in kept]
     with ProcessPoolExecutor(processes) as pool:
-        yield from pool.map(function, tasks)
+        found = pool.map(measure, missing)
+        for task in tasks:
+            if task in missing:
+                kept[str(tuple(task))] = next(found)
+                if keep is not None:
+                    keep.write_text(json.dumps(kept, indent=1))
+            yield kept[str(tuple(task))]
+
+
+def show(header: list[str], rows: list[list[str]], caption: str, target: Path | None) -> None:
+    """Print a table with what it needs to be read, and write it to a file."""
+    table = f"{markdown_table(header, rows)}\n{caption}\n"
+    print(table)
+    if target is not None:
+        target.write_text(table)
