@@ -140,13 +140,13 @@ def main() -> None:
     caption = (
         "Percent of trials: pairs of arms whose intercepts differ at the 5 % level, though no arm has an "
         "effect; experiments in which printed estimates name arms with contexts unlike everybody's; lack of "
-        "fit at the 5 % level; and warnings. `sorting` is a policy of the script that sends short contexts to "
-        "the first arms and long ones to the last. Curves are added to the sum of the features: 0.4x², "
+        "fit at the 5 % level; and warnings. `sorting` is a policy of the script that sends short contexts "
+        "to the first arms and long ones to the last. Curves are added to the sum of the features: 0.4x², "
         "0.3·Σx²/√15, 0.1·Σx², 0.5·Σxᵢxⱼ over the root of their number, 0.5·Σ|x|/√7, Σ1(x > 1), "
         "0.5·Σsin 2x. "
         f"{options.trials:,} trials: a share of 5 % has standard error "
-        f"{100 * (0.05 * 0.95 / options.trials) ** 0.5:.1f}. Seed {options.seed}, equipoise {eq.__version__}, "
-        f"NUMERICS {eq.NUMERICS}. Printed by `python benchmarks/honest/fit_warnings.py`."
+        f"{100 * (0.05 * 0.95 / options.trials) ** 0.5:.1f}. Seed {options.seed}, equipoise "
+        f"{eq.__version__}, NUMERICS {eq.NUMERICS}. Printed by `python benchmarks/honest/fit_warnings.py`."
     )
     show(header, rows, caption, options.write)
 

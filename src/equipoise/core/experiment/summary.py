@@ -21,7 +21,7 @@ from equipoise.core.diagnosis.lack_of_fit import LackOfFit, lack_of_fit
 from equipoise.core.diagnosis.weighted import WeightedEstimates, weighted_fits
 from equipoise.core.estimates.arm_estimate import LASSO, ArmEstimate
 from equipoise.core.estimates.estimates import Estimates, estimate_arms
-from equipoise.core.estimates.intervals import elasticities, variance_inflation
+from equipoise.core.estimates.selection import measure_selection
 from equipoise.core.estimates.support import examine_support
 from equipoise.core.experiment.record import Record, known_data
 from equipoise.core.policies.base.staged import Columns, StagedPolicy
@@ -114,10 +114,9 @@ def fit_record(record: Record) -> LackOfFit:
     if isinstance(policy, StagedPolicy) and own_coefs(stage, record.contexts, policy) is not None:
         return lack_of_fit(_whole_evidence(record), np.ones(len(record.problem.arms)))
     stage = _last_stage(record)
-    inflation = variance_inflation(
-        stage.state.arms["dof"], elasticities(stage.state, stage.score, stage.settings)
+    return lack_of_fit(
+        evidence_of(stage), measure_selection(stage.state, stage.score, stage.settings).inflation
     )
-    return lack_of_fit(evidence_of(stage), inflation)
 
 
 @_QUIETLY
