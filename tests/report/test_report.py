@@ -1,13 +1,11 @@
 import dataclasses
 import json
 import re
-import shutil
-import subprocess
 import sys
 import tomllib
-from html.parser import HTMLParser
 
 import pytest
+from report_pages import CHROMIUM, EVIL, Page, fetched, seen_by_browser
 
 import equipoise as eq
 from equipoise.report import (
@@ -26,57 +24,7 @@ from equipoise.report import (
 )
 from equipoise.report.numbers import with_error
 
-EVIL = "<script>alert('x')</script> & \"co\""
 POLICIES = ["uniform", "trace-ucb:width=0.5", "oracle"]
-VOID = {"meta", "link", "br", "wbr", "img"}
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-
-
-class Page(HTMLParser):
-    """Collects what a page holds, and fails on tags that do not match."""
-
-    def __init__(self, text):
-        super().__init__(convert_charrefs=True)
-        self.open, self.tags, self.ids, self.links = [], [], [], []
-        self.words, self.cells, self.drawn, self.metadata = [], [], [], None
-        self.feed(text)
-        self.close()
-        assert self.open == []
-
-    def handle_starttag(self, tag, attributes):
-        self.tags.append(tag)
-        values = dict(attributes)
-        if "id" in values:
-            self.ids.append(values["id"])
-        self.links += [values[name] for name in ("src", "href", "xlink:href", "action") if name in values]
-        if tag not in VOID:
-            self.open.append(tag)
-        if tag in ("td", "th"):
-            self.cells.append("")
-
-    def handle_startendtag(self, tag, attributes):
-        self.handle_starttag(tag, attributes)
-        if tag not in VOID:
-            self.open.pop()
-
-    def handle_endtag(self, tag):
-        assert self.open, f"</{tag}> closes nothing"
-        assert self.open.pop() == tag
-
-    def handle_data(self, text):
-        inside = self.open[-1] if self.open else ""
-        if inside == "script":
-            self.metadata = json.loads(text)
-        elif inside != "style":
-            self.words.append(text)
-            if inside == "text":
-                self.drawn.append(text)
-            if "td" in self.open or "th" in self.open:
-                self.cells[-1] += text
-
-    @property
-    def text(self):
-        return " ".join(" ".join(self.words).replace("\xa0", " ").split())
 
 
 @pytest.fixture(scope="module")
@@ -88,12 +36,6 @@ def result():
 @pytest.fixture(scope="module")
 def page(result):
     return Page(render(simulation_report(result, again="equipoise simulate --seed 9")))
-
-
-def fetched(text):
-    """Everything in a page that a browser would load from elsewhere."""
-    links = [link for link in Page(text).links if not link.startswith(("#", "data:"))]
-    return links + re.findall(r"url\((?!#)[^)]*\)|@import[^;]*|https?://\S+", text)
 
 
 def test_nothing_is_fetched(result):
@@ -255,16 +197,7 @@ def test_rows_must_fit_their_columns():
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
 def test_a_browser_shows_it_without_complaint(result, tmp_path):
     path = write_report(tmp_path / "report.html", result, title="Seen by a browser")
-    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-    profile = f"--user-data-dir={tmp_path / 'profile'}"
-    logging = ["--enable-logging=stderr", "--v=0"]
-    seen = subprocess.run(
-        [CHROMIUM, *flags, profile, *logging, "--dump-dom", path.as_uri()],
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert "CONSOLE" not in seen.stderr
-    assert "<h1>Seen by a browser</h1>" in seen.stdout
+    seen = seen_by_browser(path, tmp_path)
+    assert "<h1>Seen by a browser</h1>" in seen
     # What the browser built is what was written: it moved or dropped no element.
-    assert Page(seen.stdout).tags == Page(path.read_text()).tags
+    assert Page(seen).tags == Page(path.read_text()).tags

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from html import escape
+from typing import Any
 
 
 def text_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -30,6 +31,34 @@ def html_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     head = "".join(f"<th>{escape(cell)}</th>" for cell in header)
     body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+class Shown:
+    """Something that prints as a table, in notebooks too; ``_table`` has its header and its rows."""
+
+    def _table(self) -> tuple[list[str], list[list[str]]]:
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        return text_table(*self._table())
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        return html_table(*self._table())
+
+
+def coefficient_table(
+    coef: Any, intervals: Any, confidence: float, only: Collection[int] | None = None
+) -> tuple[list[str], list[list[str]]]:
+    """Coefficients with their intervals: of all features, or ``only`` of some."""
+    rows = [
+        [str(j), f"{value:.4g}", f"{low:.4g} – {high:.4g}"]
+        for j, (value, (low, high)) in enumerate(zip(coef, intervals, strict=True))
+        if only is None or j in only
+    ]
+    return ["feature", "coefficient", f"{100 * confidence:g} % interval"], rows
 
 
 def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -5,6 +5,8 @@
 ``html``                the page of it
 ``figures``             drawings that take the page's colours and fonts
 ``numbers``             numbers as people read them
+``experiment``          the report of an experiment
+``experiment_figures``  its drawings
 ``simulation``          the report of a simulation
 ``simulation_figures``  its drawings
 ``replay``              the report of a replay
@@ -16,6 +18,7 @@
 
 from equipoise.files import check_writable
 from equipoise.report.document import Code, Figure, Report, Section, Table, Text
+from equipoise.report.experiment import experiment_report
 from equipoise.report.figures import figure_from, new_figure
 from equipoise.report.files import write_replays, write_report, write_results
 from equipoise.report.html import render
@@ -31,6 +34,7 @@ __all__ = [
     "Table",
     "Text",
     "check_writable",
+    "experiment_report",
     "figure_from",
     "new_figure",
     "render",

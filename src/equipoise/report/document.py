@@ -75,6 +75,8 @@ class Report:
     ----------
     title, subtitle
         What it is about, and the size of it in one line.
+    warnings
+        What speaks against the numbers; stands before everything else.
     summary
         The answer, in a few sentences.
     sections
@@ -96,6 +98,7 @@ class Report:
 
     title: str
     subtitle: str = ""
+    warnings: Sequence[str] = ()
     summary: str = ""
     sections: Sequence[Section] = ()
     settings: Mapping[str, str] = field(default_factory=dict)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -83,6 +83,24 @@ def new_figure(
         canvas = Canvas(figsize=(10.6 if wide else 5.2, height), layout="constrained")
         draw(canvas.subplots())
         return figure_from(canvas, caption=caption, description=description, wide=wide)
+
+
+def name_rows(axes: Any, names: Sequence[str]) -> None:
+    """Names above their rows instead of beside them: a policy's spec can be long."""
+    axes.set_ylim(len(names), -0.15)
+    axes.set_yticks([])
+    axes.spines["left"].set_visible(False)
+    axes.grid(axis="y", visible=False)
+    for row, name in enumerate(names):
+        axes.text(0.0, row + 0.05, name, transform=axes.get_yaxis_transform(), va="center", fontweight="bold")
+
+
+def legend_above(axes: Any, columns: int) -> None:
+    """Where it hides nothing."""
+    axes.legend(
+        loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=columns, borderaxespad=0.2, handletextpad=0.4,
+        columnspacing=1.4,
+    )  # fmt: skip
 
 
 def figure_from(canvas: Any, *, caption: str, description: str, wide: bool = False) -> Figure:

@@ -5,14 +5,18 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Sequence
+from functools import singledispatch
 from pathlib import Path
 
+from equipoise.core.experiment.experiment import Experiment
+from equipoise.errors import InvalidArgument
 from equipoise.extras import is_installed
 from equipoise.files import make_folder, write_whole
 from equipoise.lab.replay import ReplayResult
 from equipoise.lab.results.simulation import SimulationResult
 from equipoise.lab.results.table import TidyTable
 from equipoise.report.document import Report
+from equipoise.report.experiment import experiment_report
 from equipoise.report.html import render
 from equipoise.report.replay import replay_report
 from equipoise.report.simulation import simulation_report
@@ -22,7 +26,7 @@ _ELSEWHERE = "choose another folder"
 
 def write_report(
     path: str | Path,
-    content: Report | SimulationResult,
+    content: Report | SimulationResult | Experiment,
     *,
     title: str | None = None,
     again: str | None = None,
@@ -32,19 +36,45 @@ def write_report(
     Parameters
     ----------
     content
-        Result of a simulation or a replay, or a :class:`~equipoise.report.Report` of your own.
+        Result of a simulation or a replay, an experiment as it is now, or a
+        :class:`~equipoise.report.Report` of your own.
     title, again
-        Heading and command line of a result's report; a report of your own has them inside.
+        Heading and command line of what is not a report yet; a report of your own has them inside.
     """
-    if isinstance(content, ReplayResult):
-        content = replay_report([content], title=title or "Replay report", again=again)
-    if isinstance(content, SimulationResult):
-        content = simulation_report(content, title=title or "Simulation report", again=again)
     path = Path(path)
-    page = render(content)
+    page = render(report_of(content, title, again))
     make_folder(path.parent, hint=_ELSEWHERE)
     write_whole(path, page, hint=_ELSEWHERE)
     return path
+
+
+@singledispatch
+def report_of(content: object, title: str | None, again: str | None) -> Report:
+    """The report of anything that has one; every kind registers what makes it."""
+    raise InvalidArgument(
+        f"there is no report of {type(content).__name__!r} objects",
+        hint="give an experiment, the result of simulate or replay, or a Report",
+    )
+
+
+@report_of.register
+def _(content: Report, title: str | None, again: str | None) -> Report:
+    return content
+
+
+@report_of.register
+def _(content: SimulationResult, title: str | None, again: str | None) -> Report:
+    return simulation_report(content, title=title or "Simulation report", again=again)
+
+
+@report_of.register
+def _(content: ReplayResult, title: str | None, again: str | None) -> Report:
+    return replay_report([content], title=title or "Replay report", again=again)
+
+
+@report_of.register
+def _(content: Experiment, title: str | None, again: str | None) -> Report:
+    return experiment_report(content, title=title or "Experiment report", again=again)
 
 
 def write_results(folder: str | Path, result: SimulationResult, *, again: str | None = None) -> list[Path]:

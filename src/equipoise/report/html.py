@@ -39,6 +39,8 @@ def _page(report: Report) -> Iterator[str]:
     yield f"<h1>{escape(report.title)}</h1>"
     if report.subtitle:
         yield f'<p class="subtitle">{escape(report.subtitle)}</p>'
+    for warning in report.warnings:
+        yield f'<p class="warning" role="note"><strong>Warning.</strong> {_text(warning)}</p>'
     if report.summary:
         yield f'<p class="summary">{_text(report.summary)}</p>'
     yield "</header>"

@@ -45,6 +45,54 @@ def percent(estimate: Estimate) -> str:
     return with_error(Estimate(100 * estimate.value, 100 * estimate.stderr, estimate.trials)) + " %"
 
 
+def counted(number: int, one: str, many: str) -> str:
+    """A number with its noun.
+
+    >>> counted(1, "arm", "arms"), counted(3811, "row", "rows")
+    ('1 arm', '3,811 rows')
+    """
+    return f"{number:,} {one if number == 1 else many}"
+
+
+def interval(low: float, high: float) -> str:
+    """Both ends.
+
+    >>> interval(0.12345, 2.5), interval(-math.inf, math.inf)
+    ('0.123 – 2.5', 'not determined')
+    """
+    if not (math.isfinite(low) and math.isfinite(high)):
+        return "not determined"
+    return f"{low:.3g} – {high:.3g}"
+
+
+def p_value(value: float) -> str:
+    """A p value, as far as it means anything.
+
+    >>> p_value(0.0432), p_value(1e-19), p_value(1.0)
+    ('0.043', '< 0.0001', '1')
+    """
+    return "< 0.0001" if value < 1e-4 else f"{value:.2g}"
+
+
+def p_text(value: float) -> str:
+    """The same in a sentence.
+
+    >>> p_text(0.0432), p_text(1e-19)
+    ('p = 0.043', 'p < 0.0001')
+    """
+    written = p_value(value)
+    return f"p {written}" if written.startswith("<") else f"p = {written}"
+
+
+def shortened(name: str, most: int = 24) -> str:
+    """A name that fits beside others.
+
+    >>> shortened("placebo"), shortened("an arm with a very long name indeed")
+    ('placebo', 'an arm with a very long…')
+    """
+    return name if len(name) <= most else f"{name[: most - 1].rstrip()}…"
+
+
 def change(value: float, reference: float) -> str:
     """How far a value is below or above another, in words.
 

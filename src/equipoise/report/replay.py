@@ -9,9 +9,8 @@ from equipoise.core.estimates.estimators import estimator_words
 from equipoise.extras import is_installed
 from equipoise.lab.replay import ReplayResult, ReplayScenario
 from equipoise.report.document import Block, Code, Report, Section, Table, Text
-from equipoise.report.numbers import change, with_error
+from equipoise.report.numbers import change, counted, with_error
 from equipoise.report.simulation import (
-    counted,
     difference_blocks,
     loss_blocks,
     objective_words,

@@ -12,7 +12,7 @@ from equipoise.lab.arena import Setting
 from equipoise.lab.results.estimate import Estimate, mean_estimate
 from equipoise.lab.results.simulation import SimulationResult
 from equipoise.report.document import Block, Code, Report, Section, Table, Text
-from equipoise.report.numbers import change, percent, with_error
+from equipoise.report.numbers import change, counted, percent, with_error
 
 _LEVELS = (0.1, 0.5, 0.9, 0.99)
 # Longer tables are for the files beside the report.
@@ -198,12 +198,3 @@ def _again(result: SimulationResult, command: str | None) -> list[Code]:
     if command is not None:
         blocks.insert(0, Code(command, "In a terminal:"))
     return blocks
-
-
-def counted(number: int, one: str, many: str) -> str:
-    """A number with its noun.
-
-    >>> counted(1, "arm", "arms"), counted(3811, "row", "rows")
-    ('1 arm', '3,811 rows')
-    """
-    return f"{number:,} {one if number == 1 else many}"

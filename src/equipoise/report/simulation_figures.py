@@ -8,7 +8,7 @@ import numpy as np
 
 from equipoise.lab.results.simulation import SimulationResult
 from equipoise.report.document import Figure
-from equipoise.report.figures import DASHES, INK, MARKERS, QUIET, SERIES, new_figure
+from equipoise.report.figures import DASHES, INK, MARKERS, QUIET, SERIES, legend_above, name_rows, new_figure
 from equipoise.report.numbers import with_error
 from equipoise.report.simulation import optimal_units
 
@@ -44,9 +44,9 @@ def losses_figure(result: SimulationResult) -> Figure:
             _log_axis(axes)
         else:
             axes.set_xlim(left=0.0)
-        _name_rows(axes, list(result.policies))
+        name_rows(axes, list(result.policies))
         axes.set_xlabel("squared error (outcome units²)")
-        _legend_above(axes, 3)
+        legend_above(axes, 3)
 
     spoken = "; ".join(f"{name}: {with_error(p.expected_max())}" for name, p in result.policies.items())
     return new_figure(
@@ -71,7 +71,7 @@ def worst_figure(result: SimulationResult) -> Figure:
         axes.set_xlabel("worst arm's squared error (log scale)")
         axes.set_ylabel("share of trials below")
         if len(result.policies) > 6 or _longest(result) > 20:
-            _legend_above(axes, 1)
+            legend_above(axes, 1)
         else:
             axes.legend(loc="lower right")  # a distribution's curve leaves that corner free
 
@@ -118,7 +118,7 @@ def pulls_figure(result: SimulationResult) -> Figure:
             axes.set_xlabel("arm")
         axes.tick_params(axis="x", length=0)
         axes.set_ylabel("units")
-        _legend_above(axes, 2 if _longest(result) > 20 else 5)
+        legend_above(axes, 2 if _longest(result) > 20 else 5)
 
     return new_figure(
         draw,
@@ -146,7 +146,7 @@ def differences_figure(result: SimulationResult) -> Figure:
                 markersize=5.5,
                 capsize=3,
             )
-        _name_rows(axes, others)
+        name_rows(axes, others)
         axes.set_xlabel(f"expected max minus that of {first}")
 
     spoken = "; ".join(f"{n}: {with_error(e)}" for n, e in zip(others, estimates, strict=True))
@@ -174,23 +174,6 @@ def _height(policies: int) -> float:
 
 def _longest(result: SimulationResult) -> int:
     return max(len(name) for name in result.policies)
-
-
-def _name_rows(axes: Any, names: list[str]) -> None:
-    """Names above their rows instead of beside them: a policy's spec can be long."""
-    axes.set_ylim(len(names), -0.15)
-    axes.set_yticks([])
-    axes.spines["left"].set_visible(False)
-    axes.grid(axis="y", visible=False)
-    for row, name in enumerate(names):
-        axes.text(0.0, row + 0.05, name, transform=axes.get_yaxis_transform(), va="center", fontweight="bold")
-
-
-def _legend_above(axes: Any, columns: int) -> None:
-    axes.legend(
-        loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=columns, borderaxespad=0.2, handletextpad=0.4,
-        columnspacing=1.4,
-    )  # fmt: skip
 
 
 def _log_axis(axes: Any) -> None:

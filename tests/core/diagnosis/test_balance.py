@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from html import escape
+
 import numpy as np
 import pytest
 from bent_world import run
@@ -49,6 +51,32 @@ def test_an_arm_that_gets_short_contexts_is_seen():
     assert max(short.p_value, long.p_value) < 1e-4
     assert short.p_value < 0.01
     assert long.p_value < 0.01
+
+
+def test_printed_estimates_say_so_in_a_line_and_records_have_what_speaks_against_them():
+    rng = np.random.default_rng(3)
+    experiment = eq.Experiment(eq.Problem(["short", "long"], 3, budget=200), _Sorted(), seed=1)
+    for _ in range(200):
+        x = np.append(1.0, rng.normal(size=2))
+        experiment.tell(experiment.ask(x).id, float(x.sum() + rng.normal()))
+    estimates = experiment.estimates()
+    assert estimates.complaint is None  # the line fits
+    assert "'short' short ones (mean r" in estimates.imbalance
+    assert (
+        str(estimates)
+        .replace("\n", " ")
+        .endswith(f" Balance: {estimates.imbalance}; harmless where lines fit.")
+    )
+    assert len(str(estimates).splitlines()) == 5
+    assert (
+        f"<p>Balance: {escape(estimates.imbalance)}; harmless where lines fit.</p>" in estimates._repr_html_()
+    )
+    for line, arm in zip(estimates.records(), estimates, strict=True):
+        assert line["complaint"] is None
+        assert line["error_factor"] == arm.error_factor > 0.0
+    even = run("uniform").estimates()
+    assert even.imbalance is None
+    assert len(str(even).splitlines()) == 3
 
 
 def test_empty_and_degenerate_experiments_have_a_balance():

@@ -32,6 +32,38 @@ def test_it_is_the_classical_f_test_without_adaptive_allocation():
         assert arm.observed == len(outcomes)
 
 
+def test_products_are_the_classical_f_test_too_and_say_which_features():
+    rng, experiment = (
+        np.random.default_rng(8),
+        eq.Experiment(eq.Problem(["a", "b"], 4, budget=120), "uniform"),
+    )
+    for _ in range(120):
+        x = np.append(1.0, rng.normal(size=3))
+        experiment.tell(experiment.ask(x).id, float(x.sum() + x[1] * x[3] + 0.5 * rng.normal()))
+    fit = experiment.lack_of_fit()
+    for arm in fit.arms:
+        contexts, outcomes = experiment.data(arm.arm)
+        pairs = [contexts[:, i] * contexts[:, j] for i, j in ((1, 2), (1, 3), (2, 3))]
+        small, large = (
+            np.sum((outcomes - x @ np.linalg.lstsq(x, outcomes, rcond=None)[0]) ** 2)
+            for x in (contexts, np.column_stack([contexts, *pairs]))
+        )
+        expected = stats.f.sf((small - large) / 3 / (large / 53), 3, 53)
+        assert arm.p_products == pytest.approx(expected, rel=1e-6)
+    assert fit.p_products < 1e-6 < 0.05 < fit.p_squares
+    assert fit.p_value < 1e-6
+    assert fit.clearest == (1, 3)
+    assert sorted(fit.p_terms) == [(0, 0), (1, 1), (1, 2), (1, 3), (2, 2), (2, 3), (3, 3)]
+
+
+def test_more_products_than_can_be_told_are_not_tested():
+    fit = run("uniform", units=120, dim=17).lack_of_fit()  # 120 pairs of 16 features
+    assert fit.p_products == 1.0
+    assert all(i == j for i, j in fit.p_terms)
+    few = run("uniform", units=30, dim=8).lack_of_fit()  # 21 pairs, 15 outcomes an arm
+    assert few.p_products == 1.0
+
+
 @pytest.mark.parametrize("policy", ["trace-ucb", "trace-gain"])
 def test_its_size_is_kept_after_adaptive_allocation(policy):
     """120 linear worlds at a small budget: at 5 %, more than 14 findings come by chance in 1 of 1000."""
@@ -89,7 +121,9 @@ def test_estimates_warn_where_both_speak():
     assert caught[0].filename == __file__
     assert "'quiet' short ones" in estimates.complaint
     assert "TraceGain(chance=0.3)" in estimates.complaint
-    assert f"Warning: {estimates.complaint}" in str(estimates)
+    assert f"Warning: {estimates.complaint}" in str(estimates).replace("\n", " ")
+    assert max(map(len, str(estimates).splitlines())) <= 100
+    assert [line["complaint"] for line in estimates.records()] == [estimates.complaint] * 2
     assert "Warning: outcomes" in estimates._repr_html_()
 
 
@@ -102,13 +136,16 @@ def test_estimates_do_not_warn_where_one_is_silent(curve, policy):
 
 def test_with_propensities_the_warning_names_the_weighted_estimates():
     experiment = run("uniform", units=40)
-    fit = LackOfFit((), 1e-9, 1e-9, 1e-9)
+    fit = LackOfFit((), 1e-9, 1e-9, 1.0, 1e-9)
     arms = [_imbalanced(arm) for arm in experiment.balance()]
     balance, both = Balance(arms, np.zeros(3), np.ones(3)), np.ones(2, bool)
     assert complain(balance, fit, ~both, weighted=True) is None
+    crossed = LackOfFit((), 1.0, 1.0, 1e-9, 1e-9, {(1, 1): 0.2, (1, 2): 1e-8})
+    assert "Add what is missing, squares" in complain(balance, fit, both, weighted=True)
+    assert "the product of features 1 and 2" in complain(balance, crossed, both, weighted=True)
     assert "; or read weighted_estimates()" in complain(balance, fit, both, weighted=True)
     assert "in the next experiment" in complain(balance, fit, both, weighted=False)
-    assert complain(balance, LackOfFit((), 1.0, 1.0, 0.5), both, weighted=True) is None
+    assert complain(balance, LackOfFit((), 1.0, 1.0, 1.0, 0.5), both, weighted=True) is None
 
 
 def _imbalanced(arm):

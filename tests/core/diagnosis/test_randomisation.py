@@ -118,5 +118,8 @@ def test_predictability_of_a_scenario():
     assert lots.best == pytest.approx(0.6, abs=0.02)  # 0.4 + 0.6/3, but for the start
     assert lots.trials == 20
     assert 0.0 < lots.convergence_stderr < 0.05
+    assert 0.0 < lots.best_stderr < 0.02  # starts differ in length
+    assert f"± {lots.convergence_stderr:.3f}" in str(lots)
+    assert found["uniform"].best_stderr == 0.0
     with pytest.raises(InvalidArgument):
         eq.predictability("nowhere", ["uniform"])

@@ -7,15 +7,15 @@ sees another part of a curve than its neighbours.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from equipoise.core.arrays import Vector
-from equipoise.core.diagnosis.evidence import Evidence, arm_named
-from equipoise.core.text_tables import html_table, text_table
+from equipoise.core.arrays import Matrix, Vector
+from equipoise.core.diagnosis.evidence import Evidence
+from equipoise.core.estimates.by_arm import ByArm
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,38 +63,15 @@ class ArmBalance:
         }
 
 
-class Balance(Sequence[ArmBalance]):
-    """The arms' contexts against those of all units: a sequence in the order of the problem."""
+class Balance(ByArm[ArmBalance]):
+    """The arms' contexts against those of all units."""
 
     def __init__(self, arms: Sequence[ArmBalance], means: Vector, spreads: Vector) -> None:
-        self._arms = tuple(arms)
+        super().__init__(arms)
         self.means = means
         """Mean of every feature over all units."""
         self.spreads = spreads
         """Standard deviation of every feature over all units."""
-
-    def __getitem__(self, key: Any) -> Any:
-        if isinstance(key, str):
-            return arm_named(self._arms, key)
-        return self._arms[key]
-
-    def __len__(self) -> int:
-        return len(self._arms)
-
-    def __iter__(self) -> Iterator[ArmBalance]:
-        return iter(self._arms)
-
-    def records(self) -> list[dict[str, Any]]:
-        """One plain dictionary an arm."""
-        return [arm.record() for arm in self]
-
-    def __str__(self) -> str:
-        return text_table(*self._table())
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return html_table(*self._table())
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
         header = ["arm", "units", "mean r", "of all", "r, standardised", "largest difference", "p value"]
@@ -121,16 +98,29 @@ def balance_of(evidence: Evidence) -> Balance:
     spreads = contexts.std(axis=0) if count else np.zeros(dim)
     scale = np.where(spreads > 1e-12 * np.abs(means), spreads, np.inf)
     standard = (contexts - means) / scale
+    directions = _directions(standard)
     arms = [
-        _arm_balance(name, contexts[mine], standard[mine], lengths[mine], standard, lengths)
+        _arm_balance(
+            name, contexts[mine], standard[mine] @ directions, standard[mine], lengths[mine], lengths
+        )
         for i, name in enumerate(evidence.names)
         for mine in [(evidence.arms == i) & evidence.counts]
     ]
     return Balance(arms, means, spreads)
 
 
+def _directions(standard: Matrix) -> Matrix:
+    """Combinations of the features that are uncorrelated and have variance 1, as columns."""
+    if not standard.size:
+        return np.zeros((standard.shape[1], 0))
+    values, vectors = np.linalg.eigh(standard.T @ standard / len(standard))
+    kept = values > 1e-9 * max(float(values[-1]), 1e-300)
+    directions: Matrix = vectors[:, kept] / np.sqrt(values[kept])
+    return directions
+
+
 def _arm_balance(
-    name: str, contexts: Any, standard: Any, lengths: Vector, all_standard: Any, all_lengths: Vector
+    name: str, contexts: Matrix, along: Matrix, standard: Matrix, lengths: Vector, all_lengths: Vector
 ) -> ArmBalance:
     units, count, dim = len(contexts), len(all_lengths), contexts.shape[1]
     if units == 0:
@@ -140,7 +130,6 @@ def _arm_balance(
     deviation = float(all_lengths.std())
     varies = deviation > 1e-9 * float(all_lengths.mean())
     shift = float(lengths.mean() - all_lengths.mean()) / deviation if varies else 0.0
-    differences = standard.mean(axis=0)
     return ArmBalance(
         arm=name,
         units=units,
@@ -149,25 +138,18 @@ def _arm_balance(
         length_difference=shift,
         means=contexts.mean(axis=0),
         spreads=contexts.std(axis=0),
-        differences=differences,
-        p_value=_p_value(shift, differences, all_standard, units),
+        differences=standard.mean(axis=0),
+        p_value=_p_value(shift, along.mean(axis=0), units, count),
     )
 
 
-def _p_value(shift: float, differences: Vector, standard: Any, units: int) -> float:
+def _p_value(shift: float, along: Vector, units: int, count: int) -> float:
     """By the variance that means of ``units`` of all contexts have when they are dealt like cards."""
     from scipy.special import chdtrc, ndtr
 
-    count = len(standard)
     free = (1.0 / units - 1.0 / count) * count / max(count - 1, 1)
     if free <= 0.0:
         return 1.0
     by_length = 2.0 * float(ndtr(-abs(shift) / np.sqrt(free)))
-    values, vectors = np.linalg.eigh(standard.T @ standard / count)
-    kept = values > 1e-9 * max(float(values[-1]), 1e-300) if len(values) else np.zeros(0, bool)
-    rank = int(np.count_nonzero(kept))
-    by_means = 1.0
-    if rank:
-        along = differences @ vectors[:, kept]
-        by_means = float(chdtrc(rank, float(np.sum(along**2 / values[kept])) / free))
+    by_means = float(chdtrc(len(along), float(along @ along) / free)) if len(along) else 1.0
     return min(1.0, 2.0 * min(by_length, by_means))

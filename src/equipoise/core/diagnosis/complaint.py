@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from equipoise.core.diagnosis.balance import ArmBalance, Balance
+from equipoise.core.diagnosis.drift import FIT_LEVEL
 from equipoise.core.diagnosis.evidence import Flags
 from equipoise.core.diagnosis.lack_of_fit import LackOfFit
 from equipoise.core.estimates.arm_estimate import ArmEstimate
 
-FIT_LEVEL = 0.001
+# Differences below a tenth of a standard deviation are commonly called negligible (Austin 2009).
+_NOTICED, _LEVEL = 0.1, 0.01
 
 
 def complain(balance: Balance, fit: LackOfFit, drifted: Flags, *, weighted: bool) -> str | None:
@@ -23,9 +25,6 @@ def complain(balance: Balance, fit: LackOfFit, drifted: Flags, *, weighted: bool
     aside = [arm for arm, moved in zip(balance, drifted.tolist(), strict=True) if moved]
     if not aside:
         return None
-    named = ", ".join(_described(arm) for arm in aside[:5])
-    if len(aside) > 5:
-        named += f" and {len(aside) - 5} more"
     remedy = (
         "read weighted_estimates(), which are right for the best linear fit whatever the truth"
         if weighted
@@ -34,9 +33,9 @@ def complain(balance: Balance, fit: LackOfFit, drifted: Flags, *, weighted: bool
     )
     return (
         f"outcomes are not linear in the features (p = {fit.p_value:.2g}), and arms got contexts unlike "
-        f"those of all units: {named}. Their models describe other people than the other arms' do, and "
-        "intervals and differences between arms may be wrong by more than they say. Add what is missing, "
-        f"squares for instance; or {remedy}. balance() and lack_of_fit() show the figures"
+        f"those of all units: {_listed(aside)}. Their models describe other people than the other arms' do, "
+        "and intervals and differences between arms may be wrong by more than they say. Add what is missing, "
+        f"{_missing(fit)} for instance; or {remedy}. balance() and lack_of_fit() show the figures"
     )
 
 
@@ -53,6 +52,32 @@ def complain_of_alike(arms: Sequence[ArmEstimate]) -> str | None:
         "and no expected errors. Go on until outcomes differ, with floors= for arms that are left alone; of "
         "yes/no answers an exact binomial interval of the share says what is known"
     )
+
+
+def imbalance(balance: Balance) -> str | None:
+    """Arms whose contexts are clearly and noticeably unlike those of all units, in a short line; or None."""
+    aside = [
+        arm
+        for arm in balance
+        if arm.p_value * len(balance) < _LEVEL
+        and max(abs(arm.length_difference), abs(arm.largest_difference)) > _NOTICED
+    ]
+    if not aside:
+        return None
+    return f"contexts unlike those of all units went to {_listed(aside)}"
+
+
+def _missing(fit: LackOfFit) -> str:
+    """The terms that lines lack most clearly."""
+    if fit.clearest is None:
+        return "squares"
+    i, j = fit.clearest
+    return f"the square of feature {i}" if i == j else f"the product of features {i} and {j}"
+
+
+def _listed(arms: Sequence[ArmBalance]) -> str:
+    named = ", ".join(_described(arm) for arm in arms[:5])
+    return f"{named} and {len(arms) - 5} more" if len(arms) > 5 else named
 
 
 def _described(arm: ArmBalance) -> str:

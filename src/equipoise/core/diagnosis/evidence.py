@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +11,6 @@ import numpy.typing as npt
 from equipoise.core.arms.state import KNOWN, LOST, TOLD, WITHDRAWN
 from equipoise.core.arrays import Matrix, Vector
 from equipoise.core.stages.stage import Stage
-from equipoise.errors import UnknownArm
 
 Flags = npt.NDArray[np.bool_]
 
@@ -43,14 +41,28 @@ class Evidence:
         if count == 0 or dim == 0:
             return np.zeros(count)
         moment = self.contexts.T @ self.contexts / count if self.moment is None else self.moment
-        # Features in units of their own size, so that what counts as singular does not depend on units.
-        scale = np.sqrt(np.diag(moment))
-        scale = np.where(scale > 0.0, scale, 1.0)
-        values, vectors = np.linalg.eigh(moment / np.outer(scale, scale))
+        # In units of the features' own size, so that what counts as singular does not depend on units.
+        sizes = self.sizes() if self.moment is None else np.sqrt(np.diag(moment))
+        values, vectors = np.linalg.eigh(moment / np.outer(sizes, sizes))
         kept = values > 1e-12 * values[-1]
-        along = (self.contexts / scale) @ vectors[:, kept]
+        along = (self.contexts / sizes) @ vectors[:, kept]
         lengths: Vector = np.sum(along**2 / values[kept], axis=1)
         return lengths
+
+    def sizes(self) -> Vector:
+        """Root mean square of every feature over all units; 1 for features that are 0."""
+        sizes = np.sqrt(np.mean(self.contexts**2, axis=0)) if len(self.contexts) else 0.0
+        return np.where(sizes > 0.0, sizes, np.ones(self.contexts.shape[1]))
+
+    def scaled(self) -> Matrix:
+        """Contexts with every feature in units of its own size."""
+        scaled: Matrix = self.contexts / self.sizes()
+        return scaled
+
+    def of_arm(self, i: int) -> Flags:
+        """Units of arm i whose outcomes serve estimates."""
+        mine: Flags = (self.arms == i) & self.fitted
+        return mine
 
 
 def evidence_of(stage: Stage) -> Evidence:
@@ -70,11 +82,3 @@ def evidence_of(stage: Stage) -> Evidence:
         rows=rows,
         moment=stage.problem.moment,
     )
-
-
-def arm_named(arms: Sequence[Any], name: str) -> Any:
-    """The one of some things that have an ``arm``."""
-    for each in arms:
-        if each.arm == name:
-            return each
-    raise UnknownArm(f"no arm {name!r}", hint=f"the arms are {', '.join(each.arm for each in arms)}")

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from equipoise.core.text_tables import html_table, text_table
+from equipoise.core.text_tables import Shown
 
 
 @dataclass(frozen=True)
-class Predictability:
+class Predictability(Shown):
     """Shares of correct guesses; 1/m is pure chance, 1 is certainty."""
 
     units: int
@@ -28,6 +28,8 @@ class Predictability:
     """1/m."""
     trials: int = 1
     """Trials that the shares are means of."""
+    best_stderr: float = 0.0
+    """Standard error of ``best`` over trials; 0 for a single experiment, of which it is no estimate."""
     convergence_stderr: float = 0.0
     """Standard error of ``convergence`` over trials; 0 for a single experiment."""
 
@@ -35,17 +37,15 @@ class Predictability:
         """Plain values."""
         return dict(vars(self))
 
-    def __str__(self) -> str:
-        return text_table(*self._table())
-
-    def _repr_html_(self) -> str:
-        return html_table(*self._table())
-
     def _table(self) -> tuple[list[str], list[list[str]]]:
+        shares = [
+            ("best, knows rule, past and context", self.best, self.best_stderr),
+            ("convergence, knows past arms", self.convergence, self.convergence_stderr),
+            ("blind", self.chance, 0.0),
+        ]
         rows = [
-            ["best, knows rule, past and context", f"{self.best:.3f}"],
-            ["convergence, knows past arms", f"{self.convergence:.3f}"],
-            ["blind", f"{self.chance:.3f}"],
+            [guesser, f"{share:.3f}" + (f" ± {error:.3f}" if error > 0.0 else "")]
+            for guesser, share, error in shares
         ]
         return ["guesser", "correct"], rows
 

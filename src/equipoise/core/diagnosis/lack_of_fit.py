@@ -6,27 +6,28 @@ nearly exact. What adaptive allocation bends is σ̂², as in intervals: an arm 
 less. F is divided by the same inflation. Terms made of fitted values, as in the usual RESET test, would
 depend on outcomes and are not used.
 
-Two kinds of terms are added: r = xᵀΣ⁻¹x, one number that tells how long a context is, which is what arms
-that look at contexts may be sorted by; and the squares of all features. Both are tried for every arm and for
-what the arms have in common, which is where a curve shared by all arms shows first.
+Three kinds of terms are added: r = xᵀΣ⁻¹x, one number that tells how long a context is, which is what arms
+that look at contexts may be sorted by; the squares of all features; and the products of two features, while
+these are not too many. Each kind is tried for every arm and for what the arms have in common, which is where
+a curve shared by all arms shows first.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any
 
 import numpy as np
 
 from equipoise.core.arrays import Matrix, Vector
 from equipoise.core.diagnosis.evidence import Evidence
-from equipoise.core.text_tables import html_table, text_table
+from equipoise.core.diagnosis.terms import Shared, holm, test_arms
+from equipoise.core.text_tables import Shown
 
-# Degrees of freedom that the full model must leave for its own noise variance.
-_LEFT = 3
-_SPANNED = 1e-8
+MOST_PRODUCTS = 100
+"""Products of two features are tested while there are no more: of up to 14 features that vary."""
+_KINDS = ("p_length", "p_squares", "p_products")
 
 
 @dataclass(frozen=True)
@@ -39,12 +40,14 @@ class ArmFit:
     """p value of r = xᵀΣ⁻¹x as one more feature; 1 where it cannot be tested."""
     p_squares: float
     """p value of the squares of all features together; 1 where they cannot be tested."""
+    p_products: float
+    """p value of the products of two features together; 1 where they cannot be tested."""
     p_value: float
-    """Of both, corrected for there being two tests of every arm (Holm)."""
+    """Of all three, corrected for there being so many tests of every arm (Holm)."""
 
 
-@dataclass(frozen=True, eq=False)
-class LackOfFit:
+@dataclass(frozen=True, eq=False, repr=False)
+class LackOfFit(Shown):
     """Tests of the straight line: of every arm, and of what the arms have in common."""
 
     arms: tuple[ArmFit, ...]
@@ -52,155 +55,78 @@ class LackOfFit:
     """p value of a coefficient of r that all arms share."""
     p_squares: float
     """p value of coefficients of the squares that all arms share."""
+    p_products: float
+    """p value of coefficients of the products that all arms share."""
     p_value: float
     """Of everything together, corrected for the number of tests."""
+    p_terms: dict[tuple[int, int], float] = field(default_factory=dict)
+    """p values of single squares (j, j) and products (i, j) that all arms share, beside the others of their
+    kind, corrected for their number (Holm)."""
+
+    @property
+    def clearest(self) -> tuple[int, int] | None:
+        """The features whose product bends outcomes most clearly, twice the same for a square; None: none."""
+        if not self.p_terms:
+            return None
+        term = min(self.p_terms, key=self.p_terms.__getitem__)
+        return term if self.p_terms[term] < 0.05 else None
 
     def records(self) -> list[dict[str, Any]]:
         """One plain dictionary an arm, and one of all arms."""
-        every = [vars(arm) for arm in self.arms]
         whole: dict[str, Any] = {"arm": None, "observed": sum(arm.observed for arm in self.arms)}
-        whole |= {"p_length": self.p_length, "p_squares": self.p_squares, "p_value": self.p_value}
-        return [dict(line) for line in every] + [whole]
-
-    def __str__(self) -> str:
-        return text_table(*self._table())
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return html_table(*self._table())
+        whole |= {name: getattr(self, name) for name in (*_KINDS, "p_value")}
+        return [dict(vars(arm)) for arm in self.arms] + [whole]
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
         rows = [
             [
                 "all arms" if line["arm"] is None else line["arm"],
                 str(line["observed"]),
-                *(f"{line[name]:.2g}" for name in ("p_length", "p_squares", "p_value")),
+                *(f"{line[name]:.2g}" for name in (*_KINDS, "p_value")),
             ]
             for line in self.records()
         ]
-        return ["arm", "outcomes", "p of r", "p of squares", "p value"], rows
-
-
-class _Terms(NamedTuple):
-    """What added terms say of one arm, in units of its noise."""
-
-    information: Matrix  # ZᵀZ/σ̂², Z made orthogonal to the features
-    pull: Vector  # Zᵀe/σ̂²
-    rank: int
-    dof: int  # of σ̂²
-    p_value: float
+        return ["arm", "outcomes", "p of r", "p of squares", "p of products", "p value"], rows
 
 
 def lack_of_fit(evidence: Evidence, inflation: Vector) -> LackOfFit:
     """Test every arm and all of them; ``inflation`` is what σ̂² is multiplied by, see intervals.py."""
-    found = _found(evidence, inflation)
-    each = [
-        [1.0 if fit is None else fit.p_value for fit in fits] for fits in (found["length"], found["squares"])
-    ]
-    holm = _holm([min(1.0, 2.0 * min(pair)) for pair in zip(*each, strict=True)])
+    scaled = evidence.scaled()
+    squares, products = [(j, j) for j in range(scaled.shape[1])], product_pairs(scaled)
+    added = [evidence.lengths()[:, None], terms_of(scaled, squares), terms_of(scaled, products)]
+    tests = [test_arms(evidence, terms, inflation) for terms in added]
+    each = [[1.0 if test is None else test.p_value for test in kind] for kind in tests]
+    shared = [Shared(kind, terms.shape[1]) for kind, terms in zip(tests, added, strict=True)]
+    whole = [kind.p_value for kind in shared]
+    # Products that no arm can tell are no test, and cost the others nothing.
+    tried = 3 if any(test is not None for test in tests[2]) else 2
+    corrected = holm([min(1.0, tried * min(some)) for some in zip(*each, strict=True)])
+    single = holm([*shared[1].p_values, *shared[2].p_values])
     observed = np.bincount(evidence.arms[evidence.fitted], minlength=len(evidence.names)).tolist()
     arms = tuple(
-        ArmFit(name, observed[i], each[0][i], each[1][i], holm[i]) for i, name in enumerate(evidence.names)
+        ArmFit(name, count, *values)
+        for name, count, *values in zip(evidence.names, observed, *each, corrected, strict=True)
     )
-    p_length, p_squares = _in_common(found["length"]), _in_common(found["squares"])
-    return LackOfFit(arms, p_length, p_squares, min(1.0, 3.0 * min(p_length, p_squares, *holm)))
+    return LackOfFit(
+        arms=arms,
+        p_length=whole[0],
+        p_squares=whole[1],
+        p_products=whole[2],
+        p_value=min(1.0, (tried + 1) * min(*whole, *corrected)),
+        p_terms=dict(zip([*squares, *products], single, strict=True)),
+    )
 
 
-def shared_squares(evidence: Evidence, inflation: Vector) -> Vector | None:
-    """Coefficients of the squares of :func:`scaled_contexts` that all arms share; None if untold."""
-    known = [fit for fit in _found(evidence, inflation)["squares"] if fit is not None]
-    if not known:
-        return None
-    coef: Vector = _inverse(known) @ np.sum([fit.pull for fit in known], axis=0)
-    return coef
+def terms_of(scaled: Matrix, pairs: list[tuple[int, int]]) -> Matrix:
+    """Products of pairs of features, a column each."""
+    one, two = np.array(pairs, np.int64).reshape(-1, 2).T
+    terms: Matrix = scaled[:, one] * scaled[:, two]
+    return terms
 
 
-def scaled_contexts(evidence: Evidence) -> Matrix:
-    """Features in units of their own size."""
-    contexts = evidence.contexts
-    size = np.sqrt(np.mean(contexts**2, axis=0)) if len(contexts) else np.ones(contexts.shape[1])
-    scaled: Matrix = contexts / np.where(size > 0.0, size, 1.0)
-    return scaled
-
-
-def _found(evidence: Evidence, inflation: Vector) -> dict[str, list[_Terms | None]]:
-    """What each kind of terms says of every arm."""
-    scaled = scaled_contexts(evidence)
-    added = {"length": evidence.lengths()[:, None], "squares": scaled**2}
-    found: dict[str, list[_Terms | None]] = {name: [] for name in added}
-    for i in range(len(evidence.names)):
-        mine = (evidence.arms == i) & evidence.fitted
-        base = _basis(scaled[mine])
-        outcomes = evidence.outcomes[mine]
-        residuals = outcomes - base @ (base.T @ outcomes)
-        # Of the size of rounding: an exact fit has no noise to compare with.
-        exact = float(residuals @ residuals) <= 1e-20 * float(outcomes @ outcomes)
-        for name, terms in added.items():
-            fit = None if exact else _tested(base, terms[mine], residuals, float(inflation[i]))
-            found[name].append(fit)
-    return found
-
-
-def _basis(features: Matrix) -> Matrix:
-    """Orthonormal columns that span those of ``features``."""
-    if not features.size:
-        return np.zeros((len(features), 0))
-    left, values, _ = np.linalg.svd(features, full_matrices=False)
-    basis: Matrix = left[:, values > 1e-10 * values[0]]
-    return basis
-
-
-def _tested(base: Matrix, terms: Matrix, residuals: Vector, inflation: float) -> _Terms | None:
-    """The F test of terms beside the features; None if the features span them or too little is left."""
-    from scipy.special import fdtrc
-
-    rest = terms - base @ (base.T @ terms)
-    rest = np.where(np.sum(rest**2, axis=0) > _SPANNED * np.sum(terms**2, axis=0), rest, 0.0)
-    own = _basis(rest)
-    rank = own.shape[1]
-    dof = len(residuals) - base.shape[1] - rank
-    if rank == 0 or dof < _LEFT:
-        return None
-    explained = own.T @ residuals
-    left = float(residuals @ residuals - explained @ explained)
-    if not left > 0.0:
-        return None
-    variance = left / dof * inflation
-    p_value = float(fdtrc(rank, dof, float(explained @ explained) / rank / variance))
-    return _Terms(rest.T @ rest / variance, rest.T @ residuals / variance, rank, dof, p_value)
-
-
-def _in_common(fits: Sequence[_Terms | None]) -> float:
-    """p value of coefficients that all arms share, each arm weighted by what it knows of them."""
-    from scipy.special import fdtrc
-
-    known = [fit for fit in fits if fit is not None]
-    if not known:
-        return 1.0
-    information = np.sum([fit.information for fit in known], axis=0)
-    pull = np.sum([fit.pull for fit in known], axis=0)
-    inverse = _inverse(known)
-    rank = round(float(np.trace(inverse @ information)))
-    if rank == 0:
-        return 1.0
-    # Satterthwaite: variances of arms that know little add little.
-    parts = [float(np.trace(inverse @ fit.information)) / rank for fit in known]
-    dof = 1.0 / math.fsum(part**2 / fit.dof for part, fit in zip(parts, known, strict=True))
-    return float(fdtrc(rank, dof, float(pull @ inverse @ pull) / rank))
-
-
-def _inverse(known: Sequence[_Terms]) -> Matrix:
-    """The covariance of coefficients that the arms share."""
-    information = np.sum([fit.information for fit in known], axis=0)
-    inverse: Matrix = np.linalg.pinv(information, rcond=1e-8, hermitian=True)
-    return inverse
-
-
-def _holm(values: Sequence[float]) -> list[float]:
-    """p values corrected for their number, step by step."""
-    adjusted, highest = list(values), 0.0
-    for turn, i in enumerate(np.argsort(values)):
-        highest = max(highest, min(1.0, (len(values) - turn) * values[i]))
-        adjusted[i] = highest
-    return adjusted
+def product_pairs(scaled: Matrix) -> list[tuple[int, int]]:
+    """Pairs of different features that vary; none if they are too many to be tested."""
+    varies = np.flatnonzero(np.ptp(scaled, axis=0) > 1e-9).tolist() if len(scaled) else []
+    if len(varies) * (len(varies) - 1) // 2 > MOST_PRODUCTS:
+        return []
+    return list(combinations(varies, 2))

@@ -20,7 +20,7 @@ from equipoise.core.arms.state import KNOWN, LOST, WITHDRAWN
 from equipoise.core.arrays import Matrix, Vector
 from equipoise.core.diagnosis.replaying import replay_lots
 from equipoise.core.stages.stage import Stage
-from equipoise.core.text_tables import html_table, text_table
+from equipoise.core.text_tables import Shown
 from equipoise.errors import InvalidArgument, NoPropensities, NotReplayable
 
 Statistic = Callable[[npt.NDArray[np.int64], Vector, Matrix], float]
@@ -30,7 +30,7 @@ _MOST_DRAWS = 10**7
 
 
 @dataclass(frozen=True, eq=False)
-class RandomisationTest:
+class RandomisationTest(Shown):
     """How unusual the difference between arms is among all that the lots could have given."""
 
     statistic: float
@@ -44,12 +44,6 @@ class RandomisationTest:
     def record(self) -> dict[str, Any]:
         """Plain values, without the statistics of the replays."""
         return {"statistic": self.statistic, "p_value": self.p_value, "draws": self.draws}
-
-    def __str__(self) -> str:
-        return text_table(*self._table())
-
-    def _repr_html_(self) -> str:
-        return html_table(*self._table())
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
         rows = [[f"{self.statistic:.4g}", str(self.draws), f"{self.p_value:.4g}"]]

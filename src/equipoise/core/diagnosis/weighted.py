@@ -11,9 +11,10 @@ take away variance, and a wrong guess costs no bias (doubly robust estimation, R
 Units in the order of assignment are a martingale, since each probability was known before the draw. So sums
 are asymptotically normal, and the sandwich of the units' contributions estimates their covariance. With
 ``chance`` the probabilities never fall below a fixed share, and weights that even them out over time (Hadad
-et al. 2021, Zhan et al. 2021) have nothing to do. Few units with large weights decide the intervals, so
-residuals are corrected for their leverage (MacKinnon and White 1985), and Student's t has as many degrees of
-freedom as the weights leave (Bell and McCaffrey 2002).
+et al. 2021, Zhan et al. 2021) have nothing to do. Few units decide the intervals: those with large weights,
+and those far out, where contexts are skewed and the curve is steep. So residuals are corrected for their
+leverage, by HC2 in the weighted fit and by HC3 in the average (MacKinnon and White 1985), and Student's t has
+as many degrees of freedom as the weights, and the curve, leave (Bell and McCaffrey 2002).
 
 Only units at which every arm was possible count: at the start, when arms that have their d + 1 units wait for
 the others, nothing is left to chance.
@@ -22,17 +23,19 @@ the others, nothing is left to chance.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from equipoise.core.arrays import Matrix, Vector
-from equipoise.core.diagnosis.evidence import Evidence, Flags, arm_named
+from equipoise.core.diagnosis.evidence import Evidence, Flags
+from equipoise.core.diagnosis.terms import SPANNED, beside
 from equipoise.core.estimates.alike import are_alike
+from equipoise.core.estimates.by_arm import ByArm
 from equipoise.core.estimates.intervals import check_confidence, t_quantile
-from equipoise.core.text_tables import html_table, text_table
+from equipoise.core.text_tables import Shown, coefficient_table
 from equipoise.errors import NoPropensities
 
 # Units a parameter that an arm needs before its squares are used for augmentation.
@@ -40,7 +43,7 @@ _ENOUGH = 3
 
 
 @dataclass(frozen=True, eq=False)
-class WeightedEstimate:
+class WeightedEstimate(Shown):
     """The best linear fit of one arm, by propensities."""
 
     arm: str
@@ -76,18 +79,10 @@ class WeightedEstimate:
 
     def __str__(self) -> str:
         title = f"{self.arm}: {self.observed} outcomes that weigh as much as {self.effective:.0f}"
-        return f"{title}\n{text_table(*self._table())}"
-
-    def _repr_html_(self) -> str:
-        return html_table(*self._table())
+        return f"{title}\n{super().__str__()}"
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
-        level = f"{100 * self.confidence:g} % interval"
-        rows = [
-            [str(j), f"{value:.4g}", f"{low:.4g} – {high:.4g}"]
-            for j, (value, (low, high)) in enumerate(zip(self.coef, self.intervals, strict=True))
-        ]
-        return ["feature", "coefficient", level], rows
+        return coefficient_table(self.coef, self.intervals, self.confidence)
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,24 +95,13 @@ class Difference:
     """Of every coefficient being the same in both arms."""
 
 
-class WeightedEstimates(Sequence[WeightedEstimate]):
-    """The arms' best linear fits: a sequence in the order of the problem, also indexed by name."""
+class WeightedEstimates(ByArm[WeightedEstimate]):
+    """The arms' best linear fits."""
 
     def __init__(self, arms: Sequence[WeightedEstimate], units: int) -> None:
-        self._arms = tuple(arms)
+        super().__init__(arms)
         self.units = units
         """Units at which every arm was possible: the population that the fits are for."""
-
-    def __getitem__(self, key: Any) -> Any:
-        if isinstance(key, str):
-            return arm_named(self._arms, key)
-        return self._arms[key]
-
-    def __len__(self) -> int:
-        return len(self._arms)
-
-    def __iter__(self) -> Iterator[WeightedEstimate]:
-        return iter(self._arms)
 
     def difference(self, arm: str, other: str) -> Difference:
         """Coefficients of ``arm`` less those of ``other``, with intervals and p values."""
@@ -133,18 +117,6 @@ class WeightedEstimates(Sequence[WeightedEstimate]):
             dof = (shares[0] + shares[1]) ** 2 / (shares[0] ** 2 / one.dof + shares[1] ** 2 / two.dof)
             p_values = 2.0 * stdtr(dof, -np.abs(coef) / np.sqrt(variance))
         return Difference(coef, _intervals(coef, variance, dof, one.confidence), p_values)
-
-    def records(self) -> list[dict[str, Any]]:
-        """One plain dictionary an arm."""
-        return [arm.record() for arm in self]
-
-    def __str__(self) -> str:
-        return text_table(*self._table())
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        return html_table(*self._table())
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
         rows = [
@@ -163,9 +135,7 @@ def weighted_fits(evidence: Evidence, confidence: float) -> WeightedEstimates:
     """Fit every arm to the units at which all arms were possible."""
     check_confidence(confidence)
     usable = usable_units(evidence)
-    size = np.sqrt(np.mean(evidence.contexts**2, axis=0))
-    size = np.where(size > 0.0, size, 1.0)
-    contexts, outcomes = evidence.contexts[usable] / size, evidence.outcomes[usable]
+    size, contexts, outcomes = evidence.sizes(), evidence.scaled()[usable], evidence.outcomes[usable]
     arms, weights = evidence.arms[usable], 1.0 / evidence.rows["propensity"][usable]
     fits = [
         _fit(name, contexts, outcomes, np.where(arms == i, weights, 0.0), size, confidence)
@@ -224,14 +194,18 @@ def _fit(
         return WeightedEstimate(
             name, coef / size, unknown, np.zeros(dim), len(own), effective, confidence, contexts * np.nan
         )
-    reach = own @ inverse
-    leverage = np.minimum(weight * np.sum(reach * own, axis=1) / count, 1.0 - 1e-6)
-    influence = (contexts @ moment) * (guessed + contexts @ (line - coef))[:, None]
-    pulls = reach * (weight / np.sqrt(1.0 - leverage))[:, None]
+    # Of the average over all units: what the line leaves of the curve.
+    along = contexts @ moment
+    left = (guessed + contexts @ (line - coef)) / (1.0 - _leverage(along, contexts))
+    influence = along * left[:, None]
+    squares = influence**2
+    # Of the weighted fit.
+    reach = own @ inverse * weight[:, None]
+    pulls = reach / np.sqrt(1.0 - _leverage(reach, own, count))[:, None]
     influence[mine] += pulls * residuals[:, None]
     influence /= count * size
-    squares = pulls**2
-    dof = np.sum(squares, axis=0) ** 2 / np.sum(squares**2, axis=0)
+    squares[mine] += pulls**2 * np.mean(residuals**2)
+    dof = np.minimum(_effective(pulls**2), _effective(squares))
     return WeightedEstimate(
         arm=name,
         coef=coef / size,
@@ -244,6 +218,20 @@ def _fit(
     )
 
 
+def _leverage(reach: Matrix, contexts: Matrix, count: int | None = None) -> Vector:
+    """How much of its own residual a unit takes away, of ``count`` units: 1 where it is alone."""
+    own = np.sum(reach * contexts, axis=1) / (len(contexts) if count is None else count)
+    leverage: Vector = np.minimum(own, 1.0 - 1e-6)
+    return leverage
+
+
+def _effective(squares: Matrix) -> Vector:
+    """Units that a sum of squares rests on, for every coefficient: Satterthwaite's degrees of freedom."""
+    total = np.sum(squares, axis=0)
+    fourth = np.sum(squares**2, axis=0)
+    return np.where(fourth > 0.0, total**2 / np.where(fourth > 0.0, fourth, 1.0), len(squares))
+
+
 def _curve(contexts: Matrix, outcomes: Vector, mine: Flags) -> Vector:
     """What squares of the features add to the arm's line, for all units; 0 where they explain nothing.
 
@@ -252,12 +240,12 @@ def _curve(contexts: Matrix, outcomes: Vector, mine: Flags) -> Vector:
     nothing = np.zeros(len(contexts))
     squares = contexts**2
     base, _ = np.linalg.qr(contexts[mine])
-    rest = squares[mine] - base @ (base.T @ squares[mine])
-    varies = np.sum(rest**2, axis=0) > 1e-8 * np.sum(squares[mine] ** 2, axis=0)
+    rest = beside(base, squares[mine])
+    varies = np.any(rest != 0.0, axis=0)
     count, rank = rest.shape[0], int(np.count_nonzero(varies))
     if rank == 0 or count < _ENOUGH * (contexts.shape[1] + rank):
         return nothing
-    coef, _, independent, _ = np.linalg.lstsq(rest[:, varies], outcomes[mine], rcond=1e-8)
+    coef, _, independent, _ = np.linalg.lstsq(rest[:, varies], outcomes[mine], rcond=SPANNED)
     rank = int(independent)
     explained = rest[:, varies] @ coef
     residuals = outcomes[mine] - base @ (base.T @ outcomes[mine])
@@ -271,8 +259,7 @@ def _curve(contexts: Matrix, outcomes: Vector, mine: Flags) -> Vector:
 
 
 def _intervals(coef: Vector, variance: Vector, dof: Vector, confidence: float) -> Matrix:
-    reach = np.array([t_quantile(confidence, float(freedom)) for freedom in dof])
     with np.errstate(invalid="ignore"):
-        half = np.where(dof > 0.0, reach * np.sqrt(variance), math.inf)
+        half = np.where(dof > 0.0, t_quantile(confidence, dof) * np.sqrt(variance), math.inf)
     low, high = np.where(np.isfinite(half), coef - half, -math.inf), coef + half
     return np.column_stack([low, np.where(np.isfinite(half), high, math.inf)])

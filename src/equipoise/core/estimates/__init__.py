@@ -4,6 +4,7 @@
 ``estimates``     ``Estimates``: the table of all arms
 ``arm_estimate``  ``ArmEstimate``: one arm's model
 ``alike``         outcomes that are all alike, which say nothing about the noise
+``by_arm``        one thing an arm, found by place or by name
 ``intervals``     intervals corrected for what adaptive allocation does to σ̂²
 ``robust``        intervals where the noise depends on the context: the sandwich
 ``selection``     noise and expected errors corrected for what adaptive allocation does to them

@@ -13,8 +13,8 @@ from equipoise.core.arrays import Matrix, Vector
 from equipoise.core.estimates.ellipsoid import Ellipsoid, self_normalised_ellipsoid
 from equipoise.core.estimates.estimators import RIDGE
 from equipoise.core.estimates.intervals import f_quantile, t_quantile, variance_interval, variance_upper_bound
-from equipoise.core.estimates.robust import Sandwich, t_quantiles
-from equipoise.core.text_tables import html_table, text_table
+from equipoise.core.estimates.robust import Sandwich
+from equipoise.core.text_tables import Shown, coefficient_table
 from equipoise.errors import InvalidArgument, InvalidContext
 
 LASSO = "lasso"
@@ -22,7 +22,7 @@ LASSO = "lasso"
 
 
 @dataclass(frozen=True, eq=False)
-class ArmEstimate:
+class ArmEstimate(Shown):
     """What is known about one arm. Coefficients are shrunk; intervals surround OLS.
 
     Centring intervals on OLS keeps them exact. Shrunk estimates have the smaller error, but they are
@@ -222,6 +222,7 @@ class ArmEstimate:
             "noise_interval": list(self.noise_interval),
             "expected_error": self.expected_error,
             "error_bound": self.error_bound,
+            "error_factor": self.error_factor,
             "estimator": self.estimator,
             "ridge": self.ridge,
             "center": self.center.tolist(),
@@ -235,28 +236,19 @@ class ArmEstimate:
 
     def __str__(self) -> str:
         title = f"{self.arm}: {self.observed} outcomes, noise variance {self.noise_variance:.4g}"
-        text = f"{title}, expected error {self.expected_error:.4g}\n{text_table(*self._table())}"
+        text = f"{title}, expected error {self.expected_error:.4g}\n{super().__str__()}"
         further = 0 if self.columns is None else np.count_nonzero(np.delete(self.coef, self.columns))
         return f"{text}\nand {further} further features by the lasso" if further else text
 
-    def _repr_html_(self) -> str:
-        return html_table(*self._table())
-
     def _table(self) -> tuple[list[str], list[list[str]]]:
-        level = f"{100 * self.confidence:g} % interval"
-        rows = [
-            [str(j), f"{value:.4g}", f"{low:.4g} – {high:.4g}"]
-            for j, (value, (low, high)) in enumerate(zip(self.coef, self.intervals, strict=True))
-            if self.columns is None or j in self.columns
-        ]
-        return ["feature", "coefficient", level], rows
+        return coefficient_table(self.coef, self.intervals, self.confidence, self.columns)
 
     def _half(self, combinations: Matrix) -> Vector:
         """Half the widths of intervals of cᵀβ, by the rows Vᵀc."""
         if self.sandwich is None:
             return np.asarray(self._reach() * np.sqrt(np.sum(combinations**2, axis=1)))
         variances, freedom = self.sandwich.variances(combinations)
-        return np.asarray(t_quantiles(self.confidence, freedom) * np.sqrt(variances * self.inflation))
+        return np.asarray(t_quantile(self.confidence, freedom) * np.sqrt(variances * self.inflation))
 
     @property
     def _noise_unknown(self) -> bool:
@@ -266,7 +258,9 @@ class ArmEstimate:
         return self.dof if self.sandwich is None else self.sandwich.noise_dof
 
     def _reach(self) -> float:
-        return t_quantile(self.confidence, self.dof) * math.sqrt(self.residual_variance * self.inflation)
+        return float(t_quantile(self.confidence, self.dof)) * math.sqrt(
+            self.residual_variance * self.inflation
+        )
 
     def _contexts(self, X: npt.ArrayLike) -> Matrix:
         contexts = np.asarray(X, dtype=float)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any, overload
+from textwrap import fill
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from equipoise.core.arithmetic.sums import exact_sum
 from equipoise.core.arrays import Matrix, Vector
 from equipoise.core.estimates.alike import alike_arms
 from equipoise.core.estimates.arm_estimate import ArmEstimate
+from equipoise.core.estimates.by_arm import ByArm
 from equipoise.core.estimates.estimators import ESTIMATORS, RIDGE, check_estimator, new_workspace
 from equipoise.core.estimates.intervals import check_confidence
 from equipoise.core.estimates.ridge_fit import RidgeFit
@@ -21,7 +23,6 @@ from equipoise.core.estimates.robust import CLASSICAL, ROBUST, check_intervals, 
 from equipoise.core.estimates.selection import measure_selection, moment_optimism
 from equipoise.core.problem.objective import combine
 from equipoise.core.problem.problem import Problem
-from equipoise.core.text_tables import html_table, text_table
 from equipoise.core.theory.static import ideal_allocation, static_loss
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from equipoise.core.stages.stage import Stage
 
 
-class Estimates(Sequence[ArmEstimate]):
+class Estimates(ByArm[ArmEstimate]):
     """The arms' estimates: a sequence in the order of the problem, also indexed by name."""
 
     def __init__(
@@ -38,27 +39,17 @@ class Estimates(Sequence[ArmEstimate]):
         arms: Sequence[ArmEstimate],
         support: Support | None = None,
         complaint: str | None = None,
+        imbalance: str | None = None,
     ) -> None:
+        super().__init__(arms)
         self.problem = problem
         self.complaint = complaint
         """What speaks against the models: contexts out of balance where outcomes are not linear, outcomes
         that were all alike; or None."""
+        self.imbalance = imbalance
+        """Arms that got contexts unlike those of all units, in words; or None."""
         self.support = support
         """The features that were chosen, and what speaks for and against them; None if all are used."""
-        self._arms = tuple(arms)
-
-    @overload
-    def __getitem__(self, key: int | str) -> ArmEstimate: ...
-    @overload
-    def __getitem__(self, key: slice) -> tuple[ArmEstimate, ...]: ...
-    def __getitem__(self, key: int | str | slice) -> ArmEstimate | tuple[ArmEstimate, ...]:
-        return self._arms[self.problem.index(key)] if isinstance(key, str) else self._arms[key]
-
-    def __len__(self) -> int:
-        return len(self._arms)
-
-    def __iter__(self) -> Iterator[ArmEstimate]:
-        return iter(self._arms)
 
     @property
     def objective(self) -> float:
@@ -105,18 +96,23 @@ class Estimates(Sequence[ArmEstimate]):
         return self.objective - self.oracle_objective
 
     def records(self) -> list[dict[str, Any]]:
-        """One plain dictionary an arm; ``pandas.DataFrame(estimates.records())`` makes a table."""
-        return [arm.record() for arm in self]
+        """One plain dictionary an arm; ``pandas.DataFrame(estimates.records())`` makes a table.
+
+        The complaint is that of all arms together.
+        """
+        return [{**record, "complaint": self.complaint} for record in super().records()]
 
     def __str__(self) -> str:
-        table = text_table(*self._table())
-        return table if self.complaint is None else f"{table}\nWarning: {self.complaint}."
-
-    __repr__ = __str__
+        return "\n".join([super().__str__(), *(fill(remark, 100) for remark in self._remarks())])
 
     def _repr_html_(self) -> str:
-        table = html_table(*self._table())
-        return table if self.complaint is None else f"{table}<p>Warning: {escape(self.complaint)}.</p>"
+        return super()._repr_html_() + "".join(f"<p>{escape(remark)}</p>" for remark in self._remarks())
+
+    def _remarks(self) -> list[str]:
+        """What is said below the table."""
+        if self.complaint is not None:
+            return [f"Warning: {self.complaint}."]
+        return [] if self.imbalance is None else [f"Balance: {self.imbalance}; harmless where lines fit."]
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
         header = ["arm", "units", "noise variance", "interval", "expected error", "at most"]

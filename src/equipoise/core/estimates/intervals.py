@@ -57,11 +57,13 @@ def check_confidence(confidence: float) -> None:
         raise InvalidArgument(f"confidence={confidence!r} is not between 0 and 1", hint="e.g. 0.95")
 
 
-def t_quantile(confidence: float, dof: float) -> float:
-    """Two-sided Student quantile; infinite without a degree of freedom."""
+def t_quantile(confidence: float, dof: npt.ArrayLike) -> Vector:
+    """Two-sided Student quantiles, for any degrees of freedom; infinite without one."""
     from scipy.special import stdtrit
 
-    return float(stdtrit(dof, 0.5 + confidence / 2.0)) if dof > 0 else math.inf
+    degrees = np.asarray(dof, float)
+    some = degrees > 0.0
+    return np.where(some, stdtrit(np.where(some, degrees, 1.0), 0.5 + confidence / 2.0), math.inf)
 
 
 def f_quantile(confidence: float, features: int, dof: float) -> float:

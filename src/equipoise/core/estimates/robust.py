@@ -214,10 +214,3 @@ def _believed_slope(found: Vector, error: Vector) -> Vector:
 
 def _density(value: Vector) -> Vector:
     return np.asarray(np.exp(-0.5 * value * value) / math.sqrt(2.0 * math.pi))
-
-
-def t_quantiles(confidence: float, dof: Vector) -> Vector:
-    """Two-sided Student quantiles, for degrees of freedom that need not be whole."""
-    from scipy.special import stdtrit
-
-    return np.asarray(stdtrit(dof, 0.5 + confidence / 2.0))

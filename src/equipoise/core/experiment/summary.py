@@ -14,15 +14,15 @@ from equipoise.core.arithmetic.linear import dot, matvec
 from equipoise.core.arms import least_squares as kernel
 from equipoise.core.arrays import Matrix, Vector
 from equipoise.core.diagnosis.balance import Balance, balance_of
-from equipoise.core.diagnosis.complaint import FIT_LEVEL, complain, complain_of_alike
-from equipoise.core.diagnosis.drift import drifted_arms
+from equipoise.core.diagnosis.complaint import complain, complain_of_alike, imbalance
+from equipoise.core.diagnosis.drift import FIT_LEVEL, drifted_arms
 from equipoise.core.diagnosis.evidence import Evidence, evidence_of
 from equipoise.core.diagnosis.lack_of_fit import LackOfFit, lack_of_fit
 from equipoise.core.diagnosis.weighted import WeightedEstimates, weighted_fits
 from equipoise.core.estimates.alike import are_alike
 from equipoise.core.estimates.arm_estimate import LASSO, ArmEstimate
 from equipoise.core.estimates.estimates import Estimates, estimate_arms
-from equipoise.core.estimates.intervals import elasticities, variance_inflation
+from equipoise.core.estimates.selection import measure_selection
 from equipoise.core.estimates.support import examine_support
 from equipoise.core.experiment.record import Record, known_data
 from equipoise.core.policies.base.staged import Columns, StagedPolicy
@@ -46,7 +46,7 @@ def estimate_record(
     )
     if stage.whole:
         arms = fitted(stage)
-        return Estimates(problem, arms, complaint=_complaints(stage, arms))
+        return Estimates(problem, arms, None, *_diagnosed(stage, arms))
     assert isinstance(policy, StagedPolicy)
     own = own_coefs(stage, contexts, policy)
     if own is not None:
@@ -84,30 +84,26 @@ def estimate_record(
         arm if soft is None else dataclasses.replace(arm, coef=soft.beside(arm.coef), estimator=LASSO)
         for arm, soft in zip(embedded, lassos, strict=True)
     ]
-    return Estimates(problem, embedded, support, _complaints(stage, arms))
-
-
-def _complaints(stage: Stage, arms: Sequence[ArmEstimate]) -> str | None:
-    """All that speaks against the models, in one text."""
-    found = [each for each in (complain_of_alike(arms), _complaint(stage, arms)) if each is not None]
-    return ". ".join(found) or None
+    return Estimates(problem, embedded, support, *_diagnosed(stage, arms))
 
 
 @_QUIETLY
-def _complaint(stage: Stage, arms: Sequence[ArmEstimate]) -> str | None:
-    """What balance and lack of fit say together, warned of as well."""
-    evidence = evidence_of(stage)
+def _diagnosed(stage: Stage, arms: Sequence[ArmEstimate]) -> tuple[str | None, str | None]:
+    """All that speaks against the models, and what balance says alone.
+
+    What balance and lack of fit say together is warned of as well.
+    """
+    evidence, alike = evidence_of(stage), complain_of_alike(arms)
     if not np.count_nonzero(evidence.fitted) or not evidence.contexts.shape[1]:
-        return None
-    inflation = np.array([arm.inflation for arm in arms])
-    fit = lack_of_fit(evidence, inflation)
-    if not fit.p_value < FIT_LEVEL:
-        return None
-    weighted = bool(np.any(evidence.rows["propensity"] < 1.0))
-    found = complain(balance_of(evidence), fit, drifted_arms(evidence, inflation), weighted=weighted)
+        return alike, None
+    balance, inflation = balance_of(evidence), np.array([arm.inflation for arm in arms])
+    fit, found = lack_of_fit(evidence, inflation), None
+    if fit.p_value < FIT_LEVEL:
+        weighted = bool(np.any(evidence.rows["propensity"] < 1.0))
+        found = complain(balance, fit, drifted_arms(evidence, inflation, fit), weighted=weighted)
     if found is not None:
-        warnings.warn(found, FitWarning, stacklevel=6)  # one more for _QUIETLY
-    return found
+        warnings.warn(found, FitWarning, stacklevel=5)  # one more for _QUIETLY
+    return ". ".join(each for each in (alike, found) if each is not None) or None, imbalance(balance)
 
 
 @_QUIETLY
@@ -123,10 +119,9 @@ def fit_record(record: Record) -> LackOfFit:
     if isinstance(policy, StagedPolicy) and own_coefs(stage, record.contexts, policy) is not None:
         return lack_of_fit(_whole_evidence(record), np.ones(len(record.problem.arms)))
     stage = _last_stage(record)
-    inflation = variance_inflation(
-        stage.state.arms["dof"], elasticities(stage.state, stage.score, stage.settings)
+    return lack_of_fit(
+        evidence_of(stage), measure_selection(stage.state, stage.score, stage.settings).inflation
     )
-    return lack_of_fit(evidence_of(stage), inflation)
 
 
 @_QUIETLY

@@ -44,7 +44,7 @@ def predictability(
                 found = predictability_of(state.rows[: int(state.trial["step"][0])], len(scenario.noise))
                 shares[k, first + place] = found.best, found.convergence
                 units[k] = found.units
-    error = shares[:, :, 1].std(axis=1) / np.sqrt(max(int(trials) - 1, 1))
+    errors = shares.std(axis=1) / np.sqrt(max(int(trials) - 1, 1))
     return {
         name: Predictability(
             units=int(units[k]),
@@ -52,7 +52,8 @@ def predictability(
             convergence=float(shares[k, :, 1].mean()),
             chance=1.0 / len(scenario.noise),
             trials=int(trials),
-            convergence_stderr=float(error[k]),
+            best_stderr=float(errors[k, 0]),
+            convergence_stderr=float(errors[k, 1]),
         )
         for k, name in enumerate(named)
     }

@@ -11,8 +11,8 @@ from equipoise.core.arms.coordinates import to_user_coordinates
 from equipoise.core.arms.state import State
 from equipoise.core.arrays import Matrix, Vector
 from equipoise.core.estimates.alike import outcomes_alike
-from equipoise.core.estimates.intervals import variance_inflation
-from equipoise.core.estimates.robust import sandwich_of, t_quantiles
+from equipoise.core.estimates.intervals import t_quantile, variance_inflation
+from equipoise.core.estimates.robust import sandwich_of
 from equipoise.lab.trial.judge import CONFIDENCE
 
 
@@ -32,7 +32,7 @@ def judge_robust(
         if sandwich is None:
             continue
         variances, freedom = sandwich.variances(root)
-        half = t_quantiles(CONFIDENCE, freedom) * np.sqrt(variances)
+        half = t_quantile(CONFIDENCE, freedom) * np.sqrt(variances)
         gap = np.abs(least_squares - coef)
         coverage[i] = np.mean(gap <= half * np.sqrt(inflation[i]))
         plain_coverage[i] = np.mean(gap <= half)

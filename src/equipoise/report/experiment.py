@@ -1,0 +1,325 @@
+"""The report of an experiment: units, models, and whether they can be trusted."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from equipoise.core.arithmetic.numerics import NUMERICS
+from equipoise.core.diagnosis.balance import ArmBalance, Balance
+from equipoise.core.diagnosis.complaint import imbalance
+from equipoise.core.diagnosis.lack_of_fit import LackOfFit
+from equipoise.core.diagnosis.weighted import WeightedEstimate, WeightedEstimates
+from equipoise.core.estimates.arm_estimate import ArmEstimate
+from equipoise.core.estimates.estimates import Estimates
+from equipoise.core.experiment.experiment import Experiment
+from equipoise.errors import FitWarning, NoPropensities, NotReplayable, SupportWarning
+from equipoise.extras import is_installed
+from equipoise.report.document import Block, Code, Report, Section, Table, Text
+from equipoise.report.numbers import counted, interval, p_text, p_value, shortened
+from equipoise.version import __version__
+
+# Longer tables are for programs, which find all numbers in the page's data.
+_MOST_ARMS, _MOST_FEATURES = 60, 40
+_DRAWS = 1000
+
+
+def experiment_report(
+    experiment: Experiment,
+    *,
+    title: str = "Experiment report",
+    again: str | None = None,
+    intervals: str = "classical",
+) -> Report:
+    """Tables, figures and settings of an experiment as it is now; ``intervals`` as in ``estimates``."""
+    with warnings.catch_warnings():
+        # The page says what they say.
+        warnings.simplefilter("ignore", FitWarning)
+        warnings.simplefilter("ignore", SupportWarning)
+        estimates = experiment.estimates(intervals=intervals)
+    balance, fit, problem = experiment.balance(), experiment.lack_of_fit(), experiment.problem
+    sections = [
+        Section("Units and errors", arm_blocks(experiment, estimates)),
+        Section("Models", model_blocks(estimates)),
+        Section("Balance", balance_blocks(balance)),
+        Section("Lack of fit", fit_blocks(fit)),
+        Section("Chance", chance_blocks(experiment)),
+    ]
+    fits = _weighted(experiment)
+    if fits is not None:
+        sections.insert(4, Section("Models by propensities", weighted_blocks(fits)))
+    name = experiment.policy.label
+    support = () if estimates.support is None else estimates.support.complaints
+    return Report(
+        title=title,
+        subtitle=f"{name} · {counted(len(problem.arms), 'arm', 'arms')} · "
+        f"{counted(problem.dim, 'feature', 'features')} · {experiment.asked:,} of "
+        f"{counted(experiment.asked + experiment.remaining, 'unit', 'units')}",
+        warnings=[f"{said[:1].upper()}{said[1:]}." for said in (estimates.complaint, *support) if said],
+        summary=_summary(estimates, balance, fit),
+        sections=sections,
+        settings={
+            "equipoise": f"{__version__}, numerics {NUMERICS}",
+            "policy": name,
+            "seed": str(experiment.seed),
+            "budget": f"{problem.budget:.10g}",
+            "objective": str(problem.objective),
+            "Σ": "learned from the contexts seen" if problem.moment is None else "given",
+            "estimator": estimates[0].estimator,
+            "intervals": f"{intervals}, {100 * estimates[0].confidence:g} %",
+        },
+        again=[] if again is None else [Code(again, "In a terminal:")],
+        metadata=_plain(
+            {
+                "version": __version__,
+                "numerics": NUMERICS,
+                "problem": problem.to_dict(),
+                "policy": name,
+                "seed": experiment.seed,
+                "estimates": estimates.records(),
+                "balance": balance.records(),
+                "lack_of_fit": fit.records(),
+                "weighted_estimates": None if fits is None else fits.records(),
+                "predictability": experiment.predictability().record(),
+            }
+        ),
+    )
+
+
+def _summary(estimates: Estimates, balance: Balance, fit: LackOfFit) -> str:
+    """Errors, balance and fit in three sentences."""
+    known = [arm for arm in estimates if math.isfinite(arm.expected_error)]
+    if len(known) < len(estimates):
+        missing = counted(len(estimates) - len(known), "arm has", "arms have")
+        errors = f"{missing} too few outcomes for a model."
+    else:
+        worst = max(known, key=lambda arm: arm.expected_error)
+        errors = f"The largest expected error is {worst.expected_error:.3g}, that of {worst.arm}."
+    aside = imbalance(balance)
+    even = "All arms got contexts like those of all units." if aside is None else f"{_capital(aside)}."
+    lines = (
+        f"Outcomes are not linear in the features ({p_text(fit.p_value)})."
+        if fit.p_value < 0.05
+        else "Nothing speaks against straight lines."
+    )
+    return f"{errors} {even} {lines}"
+
+
+def arm_blocks(experiment: Experiment, estimates: Estimates) -> list[Block]:
+    """Units, outcomes, noise and expected error of every arm."""
+    closed = experiment.closed_arms
+    rows = [
+        [
+            f"{arm.arm} (closed)" if arm.arm in closed else arm.arm,
+            str(arm.count),
+            str(arm.observed),
+            f"{arm.noise_variance:.4g}" if math.isfinite(arm.noise_variance) else "–",
+            interval(*arm.noise_interval),
+            f"{arm.expected_error:.4g}" if math.isfinite(arm.expected_error) else "–",
+            f"{arm.error_bound:.4g}" if math.isfinite(arm.error_bound) else "–",
+        ]
+        for arm in estimates[:_MOST_ARMS]
+    ]
+    columns = ["arm", "units", "outcomes", "noise variance", "interval", "expected error", "at most"]
+    text = (
+        "Units are those assigned and neither lost nor withdrawn. The expected error is the mean squared "
+        "error of predictions for people like those that the models must serve."
+    )
+    return [Text(text + _further(len(estimates) - len(rows), "arm")), Table(columns, rows)]
+
+
+def model_blocks(estimates: Estimates) -> list[Block]:
+    """Every arm's coefficients with their intervals."""
+    arms, shown = estimates[:_MOST_ARMS], _features_shown(estimates)
+    level = f"{100 * estimates[0].confidence:g} % intervals"
+    text = (
+        "Coefficients are shrunk as far as the data justify; intervals surround least squares, which is what "
+        "keeps them honest, and promise their coverage where outcomes are linear in the features."
+    )
+    text += _further(len(estimates) - len(arms), "arm")
+    text += _further(estimates.problem.dim - len(shown), "feature")
+    blocks: list[Block] = [Text(text)]
+    if is_installed("matplotlib"):
+        from equipoise.report.experiment_figures import FIGURE_ARMS, FIGURE_FEATURES, models_figure
+
+        if len(estimates) <= FIGURE_ARMS and len(shown) <= FIGURE_FEATURES:
+            blocks.append(models_figure(estimates, shown))
+    return [*blocks, _coefficients(arms, shown, f"Coefficients with {level}.")]
+
+
+def _coefficients(
+    arms: Sequence[ArmEstimate] | Sequence[WeightedEstimate], features: Sequence[int], caption: str
+) -> Table:
+    """Coefficients above their intervals; whatever is more, arms or features, stands in rows."""
+    cells = {
+        (arm.arm, j): f"{arm.coef[j]:.4g}\n{interval(*ends[j])}" if math.isfinite(arm.coef[j]) else "–"
+        for arm in arms
+        for ends in [arm.intervals]
+        for j in features
+    }
+    names = [arm.arm for arm in arms]
+    if len(names) > len(features):
+        rows = [[name, *(cells[name, j] for j in features)] for name in names]
+        return Table(["", *(f"feature {j}" for j in features)], rows, caption=caption)
+    rows = [[f"feature {j}", *(cells[name, j] for name in names)] for j in features]
+    return Table(["", *map(shortened, names)], rows, caption=caption)
+
+
+def _features_shown(estimates: Estimates) -> list[int]:
+    used: set[int] = set()
+    for arm in estimates:
+        used |= set(range(len(arm.coef)) if arm.columns is None else arm.columns.tolist())
+    return sorted(used)[:_MOST_FEATURES]
+
+
+def balance_blocks(balance: Balance) -> list[Block]:
+    """Every arm's contexts against those of all units."""
+    aside = imbalance(balance)
+    verdict = "No arm's contexts are clearly unlike those of all units." if aside is None else _capital(aside)
+    text = (
+        f"{verdict.rstrip('.')}. r = xᵀΣ⁻¹x tells how long a context is. Differences are those of an arm's "
+        "means from the means of all units, in standard deviations; below 0.1 they are commonly called "
+        "negligible. The p value is the chance of so much imbalance if arms were dealt without a look at "
+        "contexts."
+    )
+    arms = sorted(balance, key=_distance, reverse=True)[:_MOST_ARMS]
+    arms = [arm for arm in balance if arm in arms]
+    rows = [
+        [
+            arm.arm,
+            str(arm.units),
+            f"{arm.length:.3g}" if arm.units else "–",
+            f"{arm.length_of_all:.3g}" if math.isfinite(arm.length_of_all) else "–",
+            f"{arm.length_difference:+.2f}",
+            f"{arm.largest_difference:+.2f}",
+            str(int(np.argmax(np.abs(arm.differences)))) if arm.largest_difference else "–",
+            p_value(arm.p_value),
+        ]
+        for arm in arms
+    ]
+    columns = ["arm", "units", "mean r", "of all", "r, standardised", "largest difference", "of feature", "p"]
+    text += _further(len(balance) - len(arms), "arm")
+    blocks: list[Block] = [Text(text), Table(columns, rows)]
+    if is_installed("matplotlib") and any(arm.units for arm in arms):
+        from equipoise.report.experiment_figures import balance_figure
+
+        blocks.append(balance_figure(arms))
+    return [*blocks, _differences(balance, arms)]
+
+
+def _differences(balance: Balance, arms: Sequence[ArmBalance]) -> Table:
+    """Standardised differences of every feature that varies, those that are farthest out first."""
+    sizes = np.max(np.abs([arm.differences for arm in balance]), axis=0)
+    order = [j for j in np.argsort(-sizes, kind="stable").tolist() if sizes[j] > 0.0][:_MOST_FEATURES]
+    few = arms[:12]
+    rows = [[f"feature {j}", *(f"{arm.differences[j]:+.2f}" for arm in few)] for j in order]
+    left = "" if len(few) == len(balance) and len(order) == np.count_nonzero(sizes) else " The largest ones."
+    caption = f"Standardised differences of the features' means, by arm.{left}"
+    return Table(["", *(shortened(arm.arm) for arm in few)], rows, caption=caption)
+
+
+def _distance(arm: ArmBalance) -> float:
+    return max(abs(arm.length_difference), abs(arm.largest_difference))
+
+
+def fit_blocks(fit: LackOfFit) -> list[Block]:
+    """Tests of the straight line."""
+    if fit.p_value < 0.05:
+        verdict = f"Outcomes are not linear in the features ({p_text(fit.p_value)}, all tests counted)."
+        if fit.clearest is not None:
+            i, j = fit.clearest
+            term = f"the square of feature {i}" if i == j else f"the product of features {i} and {j}"
+            verdict += f" What is missing most clearly is {term}."
+        verdict += (
+            " Intervals of the usual kind promise nothing then: read robust ones, and where lots were drawn "
+            "the models by propensities; or add the features that are missing."
+        )
+    else:
+        verdict = f"Nothing speaks against straight lines ({p_text(fit.p_value)}, all tests counted)."
+    text = (
+        f"{verdict} Tried were r, the squares of the features and their products, for each arm and for what "
+        "all arms share. Curves without these, such as an S, can pass."
+    )
+    names = ("p_length", "p_squares", "p_products", "p_value")
+    lines = fit.records()
+    shown = [*lines[:-1][:_MOST_ARMS], lines[-1]]
+    rows = [
+        [line["arm"] or "all arms", str(line["observed"]), *(p_value(line[name]) for name in names)]
+        for line in shown
+    ]
+    columns = ["arm", "outcomes", "p of r", "p of squares", "p of products", "p, corrected"]
+    return [Text(text + _further(len(lines) - len(shown), "arm")), Table(columns, rows)]
+
+
+def _weighted(experiment: Experiment) -> WeightedEstimates | None:
+    try:
+        return experiment.weighted_estimates()
+    except NoPropensities:
+        return None
+
+
+def weighted_blocks(fits: WeightedEstimates) -> list[Block]:
+    """Best linear fits by propensities."""
+    text = (
+        f"Best linear fits for the {counted(fits.units, 'unit', 'units')} at which every arm was possible, "
+        "weighted by the probabilities of their arms: right whatever the truth, and wider. Little is "
+        "promised of an arm whose outcomes weigh as much as few units."
+    )
+    arms = fits[:_MOST_ARMS]
+    weights = [[arm.arm, str(arm.observed), f"{arm.effective:.0f}"] for arm in arms]
+    shown = range(min(len(fits[0].coef), _MOST_FEATURES))
+    level = f"{100 * fits[0].confidence:g} % intervals"
+    return [
+        Text(text + _further(len(fits) - len(arms), "arm")),
+        Table(["arm", "outcomes", "weigh as much as"], weights),
+        _coefficients(arms, shown, f"Best linear fits with {level}."),
+    ]
+
+
+def chance_blocks(experiment: Experiment) -> list[Block]:
+    """How predictable the next arm was, and the test over redrawn lots."""
+    found = experiment.predictability()
+    if not found.units:
+        return [Text("No unit has been assigned yet.")]
+    rows = [
+        ["best: knows rule, past and context", f"{100 * found.best:.1f} %"],
+        ["convergence: knows past arms", f"{100 * found.convergence:.1f} %"],
+        ["blind", f"{100 * found.chance:.1f} %"],
+    ]
+    blocks: list[Block] = [
+        Text("Who can guess the next arm can choose whom to enrol."),
+        Table(["guesser", "correct"], rows),
+    ]
+    try:
+        test = experiment.randomisation_test(draws=_DRAWS)
+    except (NoPropensities, NotReplayable) as refused:
+        return [*blocks, Text(f"There is no randomisation test: {refused}.")]
+    text = (
+        f"Randomisation test of no difference between arms: {p_text(test.p_value)}. The rule was replayed "
+        f"over {test.draws:,} redrawn lots; no model is assumed. The statistic, {test.statistic:.3g}, is the "
+        "largest standardised difference of two arms' mean residuals from one common line."
+    )
+    return [*blocks, Text(text)]
+
+
+def _further(number: int, noun: str) -> str:
+    return (
+        f" {counted(number, f'further {noun} is', f'further {noun}s are')} not shown." if number > 0 else ""
+    )
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _plain(value: Any) -> Any:
+    """The same without numbers that JSON does not have."""
+    if isinstance(value, dict):
+        return {name: _plain(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
