@@ -78,6 +78,7 @@ def test_the_default_policies(run):
         (["--estimator", "ridge"], {"estimator": "ridge"}),
         (["--estimator", "ridge", "--ridge", "0.5"], {"estimator": "ridge", "ridge": 0.5}),
         (["--estimator", "leave-one-out"], {"estimator": "leave-one-out"}),
+        (["--intervals", "robust"], {"intervals": "robust"}),
         (["--objective", "2.5", "--weights", "1,2,3"], {"objective": 2.5, "weights": (1.0, 2.0, 3.0)}),
         (["--costs", "1,2.5,1"], {"costs": (1.0, 2.5, 1.0)}),
         (["--floors", "0,20,5", "--caps", "none,30,9"], {"floors": (0, 20, 5), "caps": (None, 30, 9)}),
@@ -105,6 +106,13 @@ def test_a_covariance_from_a_file(run, tmp_path):
     np.save(tmp_path / "sigma.npy", matrix)
     found = record(run(*BASE, "--policy", "trace-ucb", "--covariance", "sigma.npy", "--json"))
     assert found == expected(["trace-ucb"], covariance=matrix)
+
+
+def test_the_table_says_whose_coverage_it_shows(run):
+    for kind, said in (("classical", False), ("robust", True)):
+        result = run(*BASE, "--policy", "uniform", "--trials", 5, "--intervals", kind)
+        assert result.exit_code == 0
+        assert ("robust" in result.stdout.partition("Run again")[0].partition("--")[0]) == said
 
 
 def test_a_typed_estimator_leaves_the_penalty_of_the_file(run):

@@ -28,6 +28,7 @@ PRINTED = {
     },
     "core/estimates/arm_estimate.py": "intervals and predictions of a finished fit",
     "core/estimates/robust.py": "intervals of a finished fit",
+    "lab/trial/robust.py": "what intervals of a finished trial cover",
     **{
         f"core/theory/{name}.py": "bounds of the theory"
         for name in ("concentration", "conditions", "recovery", "regret", "ridge", "sparse", "support")

@@ -28,7 +28,7 @@ def are_alike(outcomes: Vector, rss: float) -> bool:
     """Whether outcomes are all alike and a model with that residual sum of squares fits them."""
     if not len(outcomes) or not np.all(outcomes == outcomes[0]):
         return False
-    return bool(rss <= _ROUNDING * len(outcomes) * outcomes[0] ** 2)
+    return bool(rss <= _ROUNDING * len(outcomes) * (outcomes[0] * outcomes[0]))
 
 
 @compiled
