@@ -2,5 +2,5 @@
 
 from __future__ import annotations
 
-NUMERICS = 2
+NUMERICS = 3
 """Names the bits of every decision; raised when they change."""
