@@ -146,7 +146,8 @@ def main() -> None:
         "0.5·Σsin 2x. "
         f"{options.trials:,} trials: a share of 5 % has standard error "
         f"{100 * (0.05 * 0.95 / options.trials) ** 0.5:.1f}. Seed {options.seed}, equipoise "
-        f"{eq.__version__}, NUMERICS {eq.NUMERICS}. Printed by `python benchmarks/honest/fit_warnings.py`."
+        f"{eq.__version__}, NUMERICS {eq.NUMERICS}. Printed by `python benchmarks/honest/fit_warnings.py "
+        f"--trials {options.trials}`."
     )
     show(header, rows, caption, options.write)
 

@@ -172,7 +172,8 @@ def main() -> None:
         f"95 % {many} points with {options.trials:,} trials, {few} with {options.other_trials:,}; for slopes "
         "it is smaller, since every trial has several. The lowest of several arms lies below each arm's own "
         f"coverage by chance alone. Seed {options.seed}, equipoise {eq.__version__}, NUMERICS {eq.NUMERICS}. "
-        "Printed by `python benchmarks/honest/misspecification.py`."
+        f"Printed by `python benchmarks/honest/misspecification.py --trials {options.trials} "
+        f"--other-trials {options.other_trials}`."
     )
     show(header, rows, caption, options.write)
 

@@ -116,7 +116,8 @@ class Findings(NamedTuple):
 def findings(experiment: eq.Experiment) -> Findings:
     """What ``estimates`` and ``lack_of_fit`` say, found once; intervals do not depend on the estimator."""
     stage = experiment._snapshot().stage
-    kernel.settle(stage.state)
+    if not kernel.is_settled(stage.state):
+        kernel.settle(stage.state)
     arms = estimate_arms(stage, estimator="ridge", ridge=None, confidence=0.95, intervals="robust")
     evidence, inflation = evidence_of(stage), np.array([arm.inflation for arm in arms])
     fit, warned = lack_of_fit(evidence, inflation), False

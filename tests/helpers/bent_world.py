@@ -23,3 +23,14 @@ def run(policy, *, units=300, dim=3, noise=(0.3, 1.0), curve=0.0, effect=0.0, se
             i = places[s]
             experiment.tell(s + 1, float(mean[s] + effect * i + np.sqrt(noise[i]) * shocks[s]))
     return experiment
+
+
+class Sorting(eq.Policy):
+    """The first arm likes short contexts."""
+
+    name = "sorting-for-a-test"
+    looks = True
+
+    @staticmethod
+    def score(arm, trial, settings):
+        return (1.0 + arm.position) * arm.leverage + (1.0 - arm.position) * arm.trace

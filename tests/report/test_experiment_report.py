@@ -7,7 +7,7 @@ import warnings
 
 import numpy as np
 import pytest
-from bent_world import run
+from bent_world import Sorting, run
 from report_pages import CHROMIUM, EVIL, Page, fetched, seen_by_browser
 
 import equipoise as eq
@@ -28,7 +28,7 @@ def page(experiment):
 @pytest.fixture(scope="module")
 def sorted_experiment():
     rng = np.random.default_rng(2)
-    experiment = eq.Experiment(eq.Problem(["quiet", EVIL], 3, budget=300), _Sorting(), seed=1)
+    experiment = eq.Experiment(eq.Problem(["quiet", EVIL], 3, budget=300), Sorting(), seed=1)
     for _ in range(300):
         x = np.append(1.0, rng.normal(size=2))
         experiment.tell(experiment.ask(x).id, float(np.sum(x**2) + 0.5 * rng.normal()))
@@ -130,14 +130,3 @@ def test_a_browser_shows_it_without_complaint(sorted_experiment, tmp_path):
     path = write_report(tmp_path / "report.html", sorted_experiment)
     seen = seen_by_browser(path, tmp_path)
     assert Page(seen).tags == Page(path.read_text()).tags
-
-
-class _Sorting(eq.Policy):
-    """The first arm likes short contexts."""
-
-    name = "sorting-for-a-report"
-    looks = True
-
-    @staticmethod
-    def score(arm, trial, settings):
-        return (1.0 + arm.position) * arm.leverage + (1.0 - arm.position) * arm.trace

@@ -16,6 +16,9 @@ from equipoise.core.arms.state import State
 from equipoise.core.jit.decorators import compiled
 from equipoise.core.stages.fresh import trial_state
 
+# Made-up outcomes are bent now and then.
+pytestmark = pytest.mark.filterwarnings("ignore::equipoise.errors.FitWarning")
+
 
 @compiled
 def feed(state: State, contexts: np.ndarray, outcomes: np.ndarray) -> None:

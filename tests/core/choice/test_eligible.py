@@ -23,6 +23,9 @@ from equipoise.errors import (
     UnknownArm,
 )
 
+# Made-up outcomes are bent now and then.
+pytestmark = pytest.mark.filterwarnings("ignore::equipoise.errors.FitWarning")
+
 GOOD = {"arms": ["a", "b"], "dim": 2, "budget": 30}
 NOISE = {"a": 0.3, "b": 1.0, "c": 2.5}
 SPECS = [

@@ -11,6 +11,9 @@ from inner_state import settle
 import equipoise as eq
 from equipoise.core.choice.highest_score import choose
 
+# Made-up outcomes are bent now and then.
+pytestmark = pytest.mark.filterwarnings("ignore::equipoise.errors.FitWarning")
+
 COVARIANCE = np.array([[2.0, 0.5, 0.0], [0.5, 1.0, 0.3], [0.0, 0.3, 0.5]])
 
 

@@ -6,7 +6,7 @@ from html import escape
 
 import numpy as np
 import pytest
-from bent_world import run
+from bent_world import Sorting, run
 
 import equipoise as eq
 
@@ -42,7 +42,7 @@ def test_contexts_dealt_blindly_are_in_balance():
 
 def test_an_arm_that_gets_short_contexts_is_seen():
     rng = np.random.default_rng(3)
-    experiment = eq.Experiment(eq.Problem(["short", "long"], 3, budget=200), _Sorted(), seed=1)
+    experiment = eq.Experiment(eq.Problem(["short", "long"], 3, budget=200), Sorting(), seed=1)
     for _ in range(200):
         experiment.ask(np.append(1.0, rng.normal(size=2)))
     short, long = experiment.balance()
@@ -55,7 +55,7 @@ def test_an_arm_that_gets_short_contexts_is_seen():
 
 def test_printed_estimates_say_so_in_a_line_and_records_have_what_speaks_against_them():
     rng = np.random.default_rng(3)
-    experiment = eq.Experiment(eq.Problem(["short", "long"], 3, budget=200), _Sorted(), seed=1)
+    experiment = eq.Experiment(eq.Problem(["short", "long"], 3, budget=200), Sorting(), seed=1)
     for _ in range(200):
         x = np.append(1.0, rng.normal(size=2))
         experiment.tell(experiment.ask(x).id, float(x.sum() + rng.normal()))
@@ -86,14 +86,3 @@ def test_empty_and_degenerate_experiments_have_a_balance():
         experiment.ask([1.0, 0.0])
     assert [arm.p_value for arm in experiment.balance()] == [1.0, 1.0]
     assert str(experiment.balance())
-
-
-class _Sorted(eq.Policy):
-    """The first arm likes short contexts."""
-
-    name = "sorted-for-a-test"
-    looks = True
-
-    @staticmethod
-    def score(arm, trial, settings):
-        return (1.0 + arm.position) * arm.leverage + (1.0 - arm.position) * arm.trace

@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
-from bent_world import run
+from bent_world import Sorting, run
 from scipy import stats
 
 import equipoise as eq
@@ -112,7 +112,7 @@ def test_a_policy_that_chooses_features_is_tested_among_them():
 
 def test_estimates_warn_where_both_speak():
     rng = np.random.default_rng(2)
-    experiment = eq.Experiment(eq.Problem(["quiet", "wild"], 3, budget=400), _Sorting(), seed=1)
+    experiment = eq.Experiment(eq.Problem(["quiet", "wild"], 3, budget=400), Sorting(), seed=1)
     for _ in range(400):
         x = np.append(1.0, rng.normal(size=2))
         experiment.tell(experiment.ask(x).id, float(np.sum(x**2) + 0.5 * rng.normal()))
@@ -150,14 +150,3 @@ def test_with_propensities_the_warning_names_the_weighted_estimates():
 
 def _imbalanced(arm):
     return type(arm)(**{**vars(arm), "length_difference": 0.5, "p_value": 1e-9})
-
-
-class _Sorting(eq.Policy):
-    """The first arm likes short contexts."""
-
-    name = "sorting-for-a-test"
-    looks = True
-
-    @staticmethod
-    def score(arm, trial, settings):
-        return (1.0 + arm.position) * arm.leverage + (1.0 - arm.position) * arm.trace

@@ -26,6 +26,9 @@ from equipoise.errors import (
     UnknownArm,
 )
 
+# Made-up outcomes are bent now and then.
+pytestmark = pytest.mark.filterwarnings("ignore::equipoise.errors.FitWarning")
+
 
 def fresh(budget=30, moment=None, policy="trace-ucb", seed=3):
     return eq.Experiment(eq.Problem(["a", "b"], 2, budget=budget, moment=moment), policy, seed=seed)

@@ -15,6 +15,9 @@ from equipoise.errors import (
     InvalidPolicy,
 )
 
+# Made-up outcomes are bent now and then.
+pytestmark = pytest.mark.filterwarnings("ignore::equipoise.errors.FitWarning")
+
 AR1 = 0.7 ** np.abs(np.subtract.outer(np.arange(DIM), np.arange(DIM)))
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from equipoise.core.arrays import Vector
 from equipoise.core.diagnosis.evidence import Evidence, Flags
 from equipoise.core.diagnosis.lack_of_fit import LackOfFit, product_pairs, terms_of
-from equipoise.core.diagnosis.terms import Shared, test_arms
+from equipoise.core.diagnosis.terms import Shared, try_terms
 
 FIT_LEVEL = 0.001
 """p value below which lack of fit counts."""
@@ -31,7 +31,7 @@ def drifted_arms(evidence: Evidence, inflation: Vector, fit: LackOfFit) -> Flags
     if min(fit.p_products, *(arm.p_products for arm in fit.arms)) < FIT_LEVEL:
         pairs += product_pairs(contexts)
     terms = terms_of(contexts, pairs)
-    shared = Shared(test_arms(evidence, terms, inflation), len(pairs))
+    shared = Shared(try_terms(evidence, terms, inflation), len(pairs))
     if not shared.known:
         return moved
     curve = terms @ shared.coef

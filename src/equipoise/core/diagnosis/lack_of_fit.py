@@ -22,7 +22,7 @@ import numpy as np
 
 from equipoise.core.arrays import Matrix, Vector
 from equipoise.core.diagnosis.evidence import Evidence
-from equipoise.core.diagnosis.terms import Shared, holm, test_arms
+from equipoise.core.diagnosis.terms import Shared, holm, try_terms
 from equipoise.core.text_tables import Shown
 
 MOST_PRODUCTS = 100
@@ -94,7 +94,7 @@ def lack_of_fit(evidence: Evidence, inflation: Vector) -> LackOfFit:
     scaled = evidence.scaled()
     squares, products = [(j, j) for j in range(scaled.shape[1])], product_pairs(scaled)
     added = [evidence.lengths()[:, None], terms_of(scaled, squares), terms_of(scaled, products)]
-    tests = [test_arms(evidence, terms, inflation) for terms in added]
+    tests = [try_terms(evidence, terms, inflation) for terms in added]
     each = [[1.0 if test is None else test.p_value for test in kind] for kind in tests]
     shared = [Shared(kind, terms.shape[1]) for kind, terms in zip(tests, added, strict=True)]
     whole = [kind.p_value for kind in shared]

@@ -30,7 +30,7 @@ class Tested(NamedTuple):
     p_value: float
 
 
-def test_arms(evidence: Evidence, terms: Matrix, inflation: Vector) -> list[Tested | None]:
+def try_terms(evidence: Evidence, terms: Matrix, inflation: Vector) -> list[Tested | None]:
     """F tests of terms, a column each for all units, in every arm; None where they cannot be tested.
 
     ``inflation`` is what adaptive allocation asks σ̂² to be multiplied by, see intervals.py.
