@@ -1,8 +1,8 @@
 """Sparse arms that share all, some or none of their features: errors, features found, bounds passed.
 
 python benchmarks/pages/sparse_worlds.py --trials 20 --write docs/tables/sparse-worlds.md
-python benchmarks/pages/sparse_worlds.py --trials 8 --further --write docs/tables/sparse-further.md
-python benchmarks/pages/sparse_worlds.py --trials 8 --screens --write docs/tables/sparse-screens.md
+python benchmarks/pages/sparse_worlds.py --trials 8 --further --write docs/tables/sparse/further.md
+python benchmarks/pages/sparse_worlds.py --trials 8 --screens --write docs/tables/sparse/screens.md
 
 `LassoCV` is scikit-learn's, of every arm, on units that were dealt out in turn.
 """
