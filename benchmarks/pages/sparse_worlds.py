@@ -1,8 +1,8 @@
 """Sparse arms that share all, some or none of their features: errors, features found, bounds passed.
 
 python benchmarks/pages/sparse_worlds.py --trials 20 --write docs/tables/sparse-worlds.md
-python benchmarks/pages/sparse_worlds.py --trials 20 --further --write docs/tables/sparse-further.md
-python benchmarks/pages/sparse_worlds.py --trials 20 --screens --write docs/tables/sparse-screens.md
+python benchmarks/pages/sparse_worlds.py --trials 8 --further --write docs/tables/sparse/further.md
+python benchmarks/pages/sparse_worlds.py --trials 8 --screens --write docs/tables/sparse/screens.md
 
 `LassoCV` is scikit-learn's, of every arm, on units that were dealt out in turn.
 """
@@ -259,8 +259,8 @@ def sweep(options: argparse.Namespace) -> str:
             )
             print(" | ".join(rows[-1]), flush=True)
     caption = (
-        "m = 5 arms, d = 150 features of which 4 matter to an arm, n = 700, AR(1) 0.3, coefficients ±1 (weak: "
-        "±0.35), noise variances 0.3 … 3. An arm's share of the budget is 140 units; L is "
+        "m = 5 arms, d = 150 features of which 4 matter to an arm, n = 700, AR(1) 0.3, coefficients ±1 "
+        "(weak: ±0.35), noise variances 0.3 … 3. An arm's share of the budget is 140 units; L is "
         f"{', '.join(f'{s:.3g}' for s in SHARES)} of it. {origin(options)}"
     )
     return markdown(["world", f"`{OURS}:…`", "worst error", "mean error", "missed"], rows, caption)

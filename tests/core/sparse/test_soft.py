@@ -47,8 +47,8 @@ def test_least_squares_stay_as_a_rule_where_nothing_is_left():
         model = alone if soft is None else soft.beside(alone)
         lost.append(np.sum((model - coef) ** 2) - np.sum((alone - coef) ** 2))
         before.append(np.sum((alone - coef) ** 2))
-    # The mean of 20 was 0.2 to 0.5 of least squares' own error on five other seeds.
-    assert np.mean(lost) < 1.0 * np.mean(before)
+    # A lasso of noise costs something now and then, and less than the error of least squares on average.
+    assert np.mean(lost) < np.mean(before)
 
 
 def test_the_share_is_least_squares_of_left_out_predictions():
