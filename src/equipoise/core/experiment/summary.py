@@ -79,10 +79,10 @@ def estimate_record(
         )
         for i, arm in enumerate(arms)
     ]
-    lassos = [soft_fit_of(each, contexts, i) for i, each in enumerate(stages)]
+    softer = [soft_fit_of(each, contexts, i) for i, each in enumerate(stages)]
     embedded = [
         arm if soft is None else dataclasses.replace(arm, coef=soft.beside(arm.coef), estimator=LASSO)
-        for arm, soft in zip(embedded, lassos, strict=True)
+        for arm, soft in zip(embedded, softer, strict=True)
     ]
     return Estimates(problem, embedded, support, *_diagnosed(stage, arms))
 
