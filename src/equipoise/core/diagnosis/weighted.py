@@ -17,12 +17,14 @@ leverage, by HC2 in the weighted fit and by HC3 in the average (MacKinnon and Wh
 as many degrees of freedom as the weights, and the curve, leave (Bell and McCaffrey 2002).
 
 Only units at which every arm was possible count: at the start, when arms that have their d + 1 units wait for
-the others, nothing is left to chance.
+the others, nothing is left to chance. A rule that leaves out units because of their contexts, as a walk does
+when it is far out, leaves a population that is no longer that of all units, which is warned of.
 """
 
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -36,10 +38,12 @@ from equipoise.core.estimates.alike import are_alike
 from equipoise.core.estimates.by_arm import ByArm
 from equipoise.core.estimates.intervals import check_confidence, t_quantile
 from equipoise.core.text_tables import Shown, coefficient_table
-from equipoise.errors import NoPropensities
+from equipoise.errors import FitWarning, NoPropensities
 
 # Units a parameter that an arm needs before its squares are used for augmentation.
 _ENOUGH = 3
+# Standard errors by which contexts left out may differ from the others: chance passes it once in 16,000.
+_UNLIKE = 4.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,6 +139,14 @@ def weighted_fits(evidence: Evidence, confidence: float) -> WeightedEstimates:
     """Fit every arm to the units at which all arms were possible."""
     check_confidence(confidence)
     usable = usable_units(evidence)
+    aside = np.count_nonzero(evidence.known & ~usable)
+    if _unlike(evidence, usable):
+        warnings.warn(
+            f"{aside} units could not have gone to every arm, and their contexts are unlike the others': "
+            f"these fits are for units like the {np.count_nonzero(usable)} others, not for all",
+            FitWarning,
+            stacklevel=5,
+        )
     size, contexts, outcomes = evidence.sizes(), evidence.scaled()[usable], evidence.outcomes[usable]
     arms, weights = evidence.arms[usable], 1.0 / evidence.rows["propensity"][usable]
     fits = [
@@ -165,6 +177,17 @@ def usable_units(evidence: Evidence) -> Flags:
             hint="ask and tell on: at the start, and while arms are closed or at their caps, some cannot",
         )
     return usable
+
+
+def _unlike(evidence: Evidence, usable: Flags) -> bool:
+    """Whether the units left out have other means of the features, or of their length, than those used."""
+    aside = evidence.known & ~usable
+    if np.count_nonzero(aside) < 2 or np.count_nonzero(usable) < 2:
+        return False
+    traits = np.column_stack([evidence.scaled(), evidence.lengths()])
+    gap = np.mean(traits[aside], axis=0) - np.mean(traits[usable], axis=0)
+    variance = np.var(traits[usable], axis=0) * (1.0 / np.sum(aside) + 1.0 / np.sum(usable))
+    return bool(np.any(gap**2 > _UNLIKE**2 * variance + 1e-9))
 
 
 def _fit(

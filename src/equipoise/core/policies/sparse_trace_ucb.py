@@ -34,8 +34,9 @@ class SparseTraceUCB(StagedPolicy, BoundedPolicy):
 
     Features are chosen jointly, by a block lasso, and then by every arm for itself: arms may share their
     features, or some of them, or none. All outcomes are fitted, and features are chosen again as they grow in
-    number. An arm whose features are not evident keeps its even share of the budget. With ``shared=True``, or
-    ``sparsity``, it is Algorithm 2 as printed: one choice for all arms, from outcomes that serve no estimate.
+    number. An arm whose features are not evident keeps most of its even share of the budget. With
+    ``shared=True``, or ``sparsity``, it is Algorithm 2 as printed: one choice for all arms, from outcomes
+    that serve no estimate.
 
     Parameters
     ----------

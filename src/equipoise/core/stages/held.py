@@ -2,8 +2,10 @@
 
 The second stage takes an arm to be as inaccurate as the noise makes its coefficients. That is not so while
 features are missing: an arm with little noise would be left with the few units of the screening, and they
-are too few to find what it lacks. So such an arm is held its even share of the budget, n/Σcosts, the
-units that dealing out in turn would give it. Arms that are settled (sparse/soft.py) free theirs.
+are too few to find what it lacks. So such an arm is held three quarters of its even share n/Σcosts, the
+units that dealing out in turn would give it. Arms that are settled (sparse/soft.py) free theirs. All of it
+would cost the noisiest arm, which is the worst one, more than it gives the others; none of it, the others
+more than it gives the noisiest.
 
 If what is left does not pay for all that, it is cut down in proportion; floors that people set come first.
 """
@@ -24,6 +26,8 @@ from equipoise.core.sparse.soft import is_settled
 
 Counts = npt.NDArray[np.int64]
 
+_SHARE = 0.75
+
 
 def held_units(problem: Problem, state: State, contexts: Matrix, recovery: Recovery) -> Counts:
     """[m] units that every arm gets at least; 0 for one that is settled or closed."""
@@ -32,7 +36,7 @@ def held_units(problem: Problem, state: State, contexts: Matrix, recovery: Recov
     arms = state.arms
     held = np.zeros(len(arms), np.int64)
     has = np.maximum(arms["count"] + arms["set_aside"], problem.floors)
-    wanted = np.maximum(math.floor(problem.budget / exact_sum(problem.costs)) - has, 0.0)
+    wanted = np.maximum(math.floor(_SHARE * problem.budget / exact_sum(problem.costs)) - has, 0.0)
     wanted *= arms["open"] != 0
     for i in np.flatnonzero(wanted > 0):
         mine = (rows["arm"] == i) & (rows["status"] == TOLD)
