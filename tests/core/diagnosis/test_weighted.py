@@ -7,7 +7,7 @@ import pytest
 from bent_world import run
 
 import equipoise as eq
-from equipoise.errors import InvalidArgument, NoPropensities, UnknownArm
+from equipoise.errors import FitWarning, InvalidArgument, NoPropensities, UnknownArm
 
 
 def test_with_equal_propensities_it_is_least_squares_on_the_units_that_could_go_anywhere():
@@ -64,6 +64,17 @@ def test_units_of_measurement_do_not_matter():
     for one, two in zip(*fits, strict=True):
         np.testing.assert_allclose(one.coef, two.coef * scales[1], rtol=1e-7)
         np.testing.assert_allclose(one.intervals, two.intervals * scales[1][:, None], rtol=1e-7)
+
+
+def test_units_left_out_because_of_their_contexts_are_warned_of():
+    """A walk that is far out leaves nothing to chance, most often for long contexts."""
+    with pytest.warns(
+        FitWarning, match="could not have gone to every arm, and their contexts are unlike"
+    ) as seen:
+        run("balancing-walk:slack=0.2", units=600).weighted_estimates()
+    assert seen[0].filename == __file__
+    # The start of Trace-Gain leaves out units as well, whatever their contexts. A warning would be an error.
+    run(eq.TraceGain(chance=0.3), units=200).weighted_estimates()
 
 
 @pytest.mark.parametrize("policy", ["uniform", "trace-ucb", "trace-gain"])
