@@ -55,12 +55,24 @@ def _squares(contexts: np.ndarray) -> np.ndarray:
     return curve
 
 
+def _products(contexts: np.ndarray) -> np.ndarray:
+    """All products of two features, likewise; no line knows anything of them."""
+    total, squares = np.sum(contexts, axis=1), np.sum(contexts**2, axis=1)
+    products: np.ndarray = CURVE * (total**2 - squares) / contexts.shape[1]
+    return products
+
+
 def _normal(rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
     return rng.normal(size=shape)
 
 
 def _exponential(rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
     return rng.exponential(size=shape) - 1.0
+
+
+def _rare(rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
+    """Present in one unit of twenty, in units of its deviation."""
+    return ((rng.random(shape) < 0.05) - 0.05) / np.sqrt(0.05 * 0.95)
 
 
 def _world(words: str, noise: tuple[float, ...], dim: int, units: int, **others: object) -> World:
@@ -75,6 +87,7 @@ WORLDS = {
         "curved, exponential contexts, two arms", TWO, 11, 1000, curve=_squares, draw=_exponential
     ),
     "four": _world("curved, normal contexts, four arms", FOUR, 6, 2000, curve=_squares),
+    "rare": _world("products of rare binary features, two arms", TWO, 6, 1000, curve=_products, draw=_rare),
 }
 
 
@@ -168,7 +181,8 @@ def main() -> None:
         "arms whose intercepts differ at the 5 % level, though no arm has an effect; trials in which lack of "
         "fit was found at the 5 % level, and in which `estimates()` warned. Two arms: noise 0.1 and 2, "
         "d = 11, n = 1,000; four arms: noise 0.01, 0.1, 1 and 3, d = 6, n = 2,000; curved: "
-        "0.3·Σ(xⱼ² − 1)/√(d − 1) added. A share p of N trials has standard error √(p(1 − p)/N): at 5 and "
+        "0.3·Σ(xⱼ² − 1)/√(d − 1) added; products: 0.3·Σxᵢxⱼ/(d − 1) over i ≠ j, of features that one unit of "
+        "twenty has, d = 6. A share p of N trials has standard error √(p(1 − p)/N): at 5 and "
         f"95 % {many} points with {options.trials:,} trials, {few} with {options.other_trials:,}; for slopes "
         "it is smaller, since every trial has several. The lowest of several arms lies below each arm's own "
         f"coverage by chance alone. Seed {options.seed}, equipoise {eq.__version__}, NUMERICS {eq.NUMERICS}. "
