@@ -24,7 +24,10 @@ PRINTED = {
     "core/estimates/ellipsoid.py": "confidence sets",
     **{
         f"core/diagnosis/{name}.py": "tests and weighted fits of a finished experiment"
-        for name in ("balance", "drift", "evidence", "guessing", "lack_of_fit", "randomisation", "weighted")
+        for name in (
+            *("balance", "drift", "evidence", "guessing", "lack_of_fit", "randomisation", "terms"),
+            "weighted",
+        )
     },
     "core/estimates/arm_estimate.py": "intervals and predictions of a finished fit",
     "core/estimates/robust.py": "intervals of a finished fit",

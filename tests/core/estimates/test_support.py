@@ -11,6 +11,9 @@ from equipoise.errors import (
     SupportWarning,
 )
 
+# Outcomes that are made up raise it now and then.
+pytestmark = pytest.mark.filterwarnings("ignore::equipoise.errors.FitWarning")
+
 CORRELATED = np.eye(DIM)
 CORRELATED[3, 8] = CORRELATED[8, 3] = 0.9
 

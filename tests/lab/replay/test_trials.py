@@ -17,6 +17,9 @@ from equipoise.lab.replay.table import ReplayTable
 from equipoise.lab.running import simulate as running
 from equipoise.lab.running.simulate import run_policies
 
+# Ratings are made up, and not linear.
+pytestmark = pytest.mark.filterwarnings("ignore::equipoise.errors.FitWarning")
+
 SPECS = list(ONE_STAGE_OF_EACH_KIND)
 SETTINGS = [("table", "intercept"), ("online", "intercept"), ("table", "table"), ("online", "none")]
 

@@ -42,6 +42,7 @@ OTHERS = {
     "delay": Delay(mean=3.0),
     "lost": 0.1,
     "estimator": "pooled",
+    "intervals": "robust",
     "ridge": 0.1,
     "objective": "mean",
     "weights": (1.0, 2.0),
