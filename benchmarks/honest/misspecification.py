@@ -72,7 +72,8 @@ def _exponential(rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray
 
 def _rare(rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
     """Present in one unit of twenty, in units of its deviation."""
-    return ((rng.random(shape) < 0.05) - 0.05) / np.sqrt(0.05 * 0.95)
+    present = rng.random(shape) < 0.05
+    return np.asarray((present - 0.05) / np.sqrt(0.05 * 0.95))
 
 
 def _world(words: str, noise: tuple[float, ...], dim: int, units: int, **others: object) -> World:

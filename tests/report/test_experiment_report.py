@@ -130,3 +130,27 @@ def test_a_browser_shows_it_without_complaint(sorted_experiment, tmp_path):
     path = write_report(tmp_path / "report.html", sorted_experiment)
     seen = seen_by_browser(path, tmp_path)
     assert Page(seen).tags == Page(path.read_text()).tags
+
+
+def test_before_there_is_anything_it_claims_nothing():
+    text = Page(render(experiment_report(eq.Experiment(eq.Problem(2, 3, budget=50))))).text
+    assert "There are no contexts to compare." in text
+    assert "Straight lines could not be tested" in text
+    assert "Nothing speaks against" not in text
+
+
+def test_an_arm_whose_outcomes_were_all_alike_has_not_too_few():
+    rng = np.random.default_rng(3)
+    experiment = eq.Experiment(eq.Problem(["never", "now and then"], 2, budget=60), "uniform")
+    for _ in range(60):
+        unit = experiment.ask([1.0, rng.normal()])
+        experiment.tell(unit.id, 0.0 if unit.arm == "never" else float(rng.random() < 0.4))
+    text = Page(render(experiment_report(experiment))).text
+    assert "1 arm has outcomes that were all alike." in text
+    assert "too few" not in text
+
+
+def test_a_policy_of_one_s_own_is_called_by_its_name(sorted_experiment):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert "Sorting · 2 arms" in Page(render(experiment_report(sorted_experiment))).text

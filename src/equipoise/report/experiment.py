@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import warnings
 from collections.abc import Sequence
@@ -12,9 +13,10 @@ import numpy as np
 from equipoise.core.arithmetic.numerics import NUMERICS
 from equipoise.core.diagnosis.balance import ArmBalance, Balance
 from equipoise.core.diagnosis.complaint import imbalance
+from equipoise.core.diagnosis.drift import FIT_LEVEL
 from equipoise.core.diagnosis.lack_of_fit import LackOfFit
 from equipoise.core.diagnosis.weighted import WeightedEstimate, WeightedEstimates
-from equipoise.core.estimates.arm_estimate import ArmEstimate
+from equipoise.core.estimates.arm_estimate import LASSO, ArmEstimate
 from equipoise.core.estimates.estimates import Estimates
 from equipoise.core.experiment.experiment import Experiment
 from equipoise.errors import FitWarning, NoPropensities, NotReplayable, SupportWarning
@@ -25,7 +27,8 @@ from equipoise.version import __version__
 
 # Longer tables are for programs, which find all numbers in the page's data.
 _MOST_ARMS, _MOST_FEATURES = 60, 40
-_DRAWS = 1000
+_DRAWS, _DRAWN_UNITS = 1000, 2_000_000
+_TESTS = ("p_length", "p_squares", "p_products")
 
 
 def experiment_report(
@@ -36,11 +39,13 @@ def experiment_report(
     intervals: str = "classical",
 ) -> Report:
     """Tables, figures and settings of an experiment as it is now; ``intervals`` as in ``estimates``."""
+    experiment = copy.copy(experiment)  # of one moment, whatever other threads do
     with warnings.catch_warnings():
         # The page says what they say.
         warnings.simplefilter("ignore", FitWarning)
         warnings.simplefilter("ignore", SupportWarning)
         estimates = experiment.estimates(intervals=intervals)
+        fits = _weighted(experiment)
     balance, fit, problem = experiment.balance(), experiment.lack_of_fit(), experiment.problem
     sections = [
         Section("Units and errors", arm_blocks(experiment, estimates)),
@@ -49,17 +54,17 @@ def experiment_report(
         Section("Lack of fit", fit_blocks(fit)),
         Section("Chance", chance_blocks(experiment)),
     ]
-    fits = _weighted(experiment)
     if fits is not None:
         sections.insert(4, Section("Models by propensities", weighted_blocks(fits)))
     name = experiment.policy.label
     support = () if estimates.support is None else estimates.support.complaints
+    said = [estimates.complaint, None if fits is None else fits.complaint, *support]
     return Report(
         title=title,
         subtitle=f"{name} · {counted(len(problem.arms), 'arm', 'arms')} · "
         f"{counted(problem.dim, 'feature', 'features')} · {experiment.asked:,} of "
         f"{counted(experiment.asked + experiment.remaining, 'unit', 'units')}",
-        warnings=[f"{said[:1].upper()}{said[1:]}." for said in (estimates.complaint, *support) if said],
+        warnings=[f"{_capital(each)}." for each in said if each],
         summary=_summary(estimates, balance, fit),
         sections=sections,
         settings={
@@ -69,7 +74,7 @@ def experiment_report(
             "budget": f"{problem.budget:.10g}",
             "objective": str(problem.objective),
             "Σ": "learned from the contexts seen" if problem.moment is None else "given",
-            "estimator": estimates[0].estimator,
+            "estimator": ", ".join(dict.fromkeys(arm.estimator for arm in estimates)),
             "intervals": f"{intervals}, {100 * estimates[0].confidence:g} %",
         },
         again=[] if again is None else [Code(again, "In a terminal:")],
@@ -92,21 +97,45 @@ def experiment_report(
 
 def _summary(estimates: Estimates, balance: Balance, fit: LackOfFit) -> str:
     """Errors, balance and fit in three sentences."""
-    known = [arm for arm in estimates if math.isfinite(arm.expected_error)]
-    if len(known) < len(estimates):
-        missing = counted(len(estimates) - len(known), "arm has", "arms have")
-        errors = f"{missing} too few outcomes for a model."
-    else:
-        worst = max(known, key=lambda arm: arm.expected_error)
-        errors = f"The largest expected error is {worst.expected_error:.3g}, that of {worst.arm}."
+    return f"{_errors(estimates)} {_evenness(balance)} {_straightness(fit)}"
+
+
+def _errors(estimates: Estimates) -> str:
+    """The largest expected error, or why arms have none."""
+    unknown = [arm for arm in estimates if not math.isfinite(arm.expected_error)]
+    if not unknown:
+        worst = max(estimates, key=lambda arm: arm.expected_error)
+        return f"The largest expected error is {worst.expected_error:.3g}, that of {worst.arm}."
+    if all(arm.estimator == LASSO for arm in unknown):
+        return "A lasso tells nothing of its errors."
+    alike = sum(arm.alike for arm in unknown)
+    few = len(unknown) - alike
+    found = []
+    if few:
+        found.append(f"{counted(few, 'arm has', 'arms have')} too few outcomes, or contexts, for a model")
+    if alike:
+        found.append(f"{counted(alike, 'arm has', 'arms have')} outcomes that were all alike")
+    return f"{'; '.join(found)}."
+
+
+def _evenness(balance: Balance) -> str:
+    if not any(arm.units for arm in balance):
+        return "There are no contexts to compare."
     aside = imbalance(balance)
-    even = "All arms got contexts like those of all units." if aside is None else f"{_capital(aside)}."
-    lines = (
-        f"Outcomes are not linear in the features ({p_text(fit.p_value)})."
-        if fit.p_value < 0.05
-        else "Nothing speaks against straight lines."
+    return (
+        "No arm's contexts are clearly unlike those of all units." if aside is None else f"{_capital(aside)}."
     )
-    return f"{errors} {even} {lines}"
+
+
+def _straightness(fit: LackOfFit) -> str:
+    """What the tests of the straight line say together."""
+    if fit.p_value < FIT_LEVEL:
+        return f"Outcomes are not linear in the features ({p_text(fit.p_value)}, all tests counted)."
+    if fit.p_value < 0.05:
+        return f"Outcomes may not be linear in the features ({p_text(fit.p_value)}, all tests counted)."
+    if all(line[name] == 1.0 for line in fit.records() for name in _TESTS):
+        return "Straight lines could not be tested: outcomes do not suffice, or nothing can bend."
+    return f"Nothing speaks against straight lines ({p_text(fit.p_value)}, all tests counted)."
 
 
 def arm_blocks(experiment: Experiment, estimates: Estimates) -> list[Block]:
@@ -129,6 +158,9 @@ def arm_blocks(experiment: Experiment, estimates: Estimates) -> list[Block]:
         "Units are those assigned and neither lost nor withdrawn. The expected error is the mean squared "
         "error of predictions for people like those that the models must serve."
     )
+    aside = sum(experiment.counts.values()) - sum(arm.count for arm in estimates)
+    if aside > 0:
+        text += f" Not counted: {counted(aside, 'unit', 'units')} that only chose features."
     return [Text(text + _further(len(estimates) - len(rows), "arm")), Table(columns, rows)]
 
 
@@ -136,14 +168,23 @@ def model_blocks(estimates: Estimates) -> list[Block]:
     """Every arm's coefficients with their intervals."""
     arms, shown = estimates[:_MOST_ARMS], _features_shown(estimates)
     level = f"{100 * estimates[0].confidence:g} % intervals"
-    text = (
-        "Coefficients are shrunk as far as the data justify; intervals surround least squares, which is what "
-        "keeps them honest, and promise their coverage where outcomes are linear in the features."
-    )
+    if not shown:
+        return [Text("No model has a feature yet.")]
+    bounded = any(np.isfinite(arm.intervals[shown]).any() for arm in estimates)
+    if bounded:
+        text = (
+            "Coefficients are shrunk as far as the data justify; intervals surround least squares, which is "
+            "what keeps them honest, and promise their coverage where outcomes are linear in the features"
+        )
+        text += ", if the outcomes chose the right ones." if any(arm.chosen for arm in estimates) else "."
+    elif all(arm.estimator == LASSO for arm in estimates):
+        text = "Coefficients are a lasso's, which has no intervals."
+    else:
+        text = "No interval is determined yet."
     text += _further(len(estimates) - len(arms), "arm")
     text += _further(estimates.problem.dim - len(shown), "feature")
     blocks: list[Block] = [Text(text)]
-    if is_installed("matplotlib"):
+    if bounded and is_installed("matplotlib"):
         from equipoise.report.experiment_figures import FIGURE_ARMS, FIGURE_FEATURES, models_figure
 
         if len(estimates) <= FIGURE_ARMS and len(shown) <= FIGURE_FEATURES:
@@ -178,10 +219,8 @@ def _features_shown(estimates: Estimates) -> list[int]:
 
 def balance_blocks(balance: Balance) -> list[Block]:
     """Every arm's contexts against those of all units."""
-    aside = imbalance(balance)
-    verdict = "No arm's contexts are clearly unlike those of all units." if aside is None else _capital(aside)
     text = (
-        f"{verdict.rstrip('.')}. r = xᵀΣ⁻¹x tells how long a context is. Differences are those of an arm's "
+        f"{_evenness(balance)} r = xᵀΣ⁻¹x tells how long a context is. Differences are those of an arm's "
         "means from the means of all units, in standard deviations; below 0.1 they are commonly called "
         "negligible. The p value is the chance of so much imbalance if arms were dealt without a look at "
         "contexts."
@@ -228,8 +267,8 @@ def _distance(arm: ArmBalance) -> float:
 
 def fit_blocks(fit: LackOfFit) -> list[Block]:
     """Tests of the straight line."""
+    verdict = _straightness(fit)
     if fit.p_value < 0.05:
-        verdict = f"Outcomes are not linear in the features ({p_text(fit.p_value)}, all tests counted)."
         if fit.clearest is not None:
             i, j = fit.clearest
             term = f"the square of feature {i}" if i == j else f"the product of features {i} and {j}"
@@ -238,17 +277,19 @@ def fit_blocks(fit: LackOfFit) -> list[Block]:
             " Intervals of the usual kind promise nothing then: read robust ones, and where lots were drawn "
             "the models by propensities; or add the features that are missing."
         )
-    else:
-        verdict = f"Nothing speaks against straight lines ({p_text(fit.p_value)}, all tests counted)."
     text = (
-        f"{verdict} Tried were r, the squares of the features and their products, for each arm and for what "
-        "all arms share. Curves without these, such as an S, can pass."
+        f"{verdict} Tried were r, the squares of the features and the products of two, unless these are too "
+        "many, for each arm and for what all arms share; p is 1 where outcomes do not suffice. "
+        "Curves without these, such as an S, can pass."
     )
-    names = ("p_length", "p_squares", "p_products", "p_value")
     lines = fit.records()
     shown = [*lines[:-1][:_MOST_ARMS], lines[-1]]
     rows = [
-        [line["arm"] or "all arms", str(line["observed"]), *(p_value(line[name]) for name in names)]
+        [
+            line["arm"] or "all arms",
+            str(line["observed"]),
+            *(p_value(line[name]) for name in (*_TESTS, "p_value")),
+        ]
         for line in shown
     ]
     columns = ["arm", "outcomes", "p of r", "p of squares", "p of products", "p, corrected"]
@@ -295,7 +336,7 @@ def chance_blocks(experiment: Experiment) -> list[Block]:
         Table(["guesser", "correct"], rows),
     ]
     try:
-        test = experiment.randomisation_test(draws=_DRAWS)
+        test = experiment.randomisation_test(draws=max(100, min(_DRAWS, _DRAWN_UNITS // found.units)))
     except (NoPropensities, NotReplayable) as refused:
         return [*blocks, Text(f"There is no randomisation test: {refused}.")]
     text = (

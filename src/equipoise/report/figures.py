@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import warnings
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
@@ -79,7 +80,9 @@ def new_figure(
     need("matplotlib")
     from matplotlib.figure import Figure as Canvas
 
-    with report_style():
+    with report_style(), warnings.catch_warnings():
+        # Text stays text: the reader's fonts may have what these lack.
+        warnings.filterwarnings("ignore", "Glyph .* missing from font", UserWarning)
         canvas = Canvas(figsize=(10.6 if wide else 5.2, height), layout="constrained")
         draw(canvas.subplots())
         return figure_from(canvas, caption=caption, description=description, wide=wide)

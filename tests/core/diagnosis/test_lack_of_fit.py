@@ -150,3 +150,26 @@ def test_with_propensities_the_warning_names_the_weighted_estimates():
 
 def _imbalanced(arm):
     return type(arm)(**{**vars(arm), "length_difference": 0.5, "p_value": 1e-9})
+
+
+def test_features_are_named_as_the_problem_counts_them():
+    """Where only some are used, the square of feature 6 is not that of the third column."""
+    rng = np.random.default_rng(0)
+    policy = eq.registered_policies()["sparse-trace-ucb"](support=[0, 3, 6])
+    experiment = eq.Experiment(eq.Problem(["a", "b"], 8, budget=300), policy, seed=1)
+    for _ in range(300):
+        x = np.append(1.0, rng.normal(size=7))
+        y = float(x[0] + 3.0 * x[3] + 2.0 * x[6] + x[6] ** 2 + 0.3 * rng.normal())
+        experiment.tell(experiment.ask(x).id, y)
+    found = experiment.lack_of_fit()
+    assert found.clearest == (6, 6)
+    assert {feature for pair in found.p_terms for feature in pair} <= {0, 3, 6}
+
+
+def test_outcomes_too_small_to_be_divided_by_are_not_tested():
+    rng = np.random.default_rng(1)
+    experiment = eq.Experiment(eq.Problem(2, 2, budget=40), "uniform")
+    for _ in range(40):
+        experiment.tell(experiment.ask([1.0, rng.normal()]).id, float(1e-157 * rng.normal()))
+    assert experiment.lack_of_fit().p_value == 1.0
+    assert experiment.estimates().complaint is None

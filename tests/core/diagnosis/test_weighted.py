@@ -7,6 +7,8 @@ import pytest
 from bent_world import run
 
 import equipoise as eq
+from equipoise.core.diagnosis.evidence import evidence_of
+from equipoise.core.diagnosis.weighted import serve_all
 from equipoise.errors import FitWarning, InvalidArgument, NoPropensities, UnknownArm
 
 
@@ -71,10 +73,19 @@ def test_units_left_out_because_of_their_contexts_are_warned_of():
     with pytest.warns(
         FitWarning, match="could not have gone to every arm, and their contexts are unlike"
     ) as seen:
-        run("balancing-walk:slack=0.2", units=600).weighted_estimates()
+        fits = run("balancing-walk:slack=0.2", units=600).weighted_estimates()
     assert seen[0].filename == __file__
+    assert str(seen[0].message) == fits.complaint
     # The start of Trace-Gain leaves out units as well, whatever their contexts. A warning would be an error.
-    run(eq.TraceGain(chance=0.3), units=200).weighted_estimates()
+    assert run(eq.TraceGain(chance=0.3), units=200).weighted_estimates().complaint is None
+
+
+@pytest.mark.parametrize(
+    ("policy", "right"),
+    [("balancing-walk:slack=0.2", False), ("trace-gain:chance=0.3", True), ("uniform", False)],
+)
+def test_they_are_recommended_only_where_they_are_for_all_units(policy, right):
+    assert serve_all(evidence_of(run(policy, units=600)._record.stage)) is right
 
 
 @pytest.mark.parametrize("policy", ["uniform", "trace-ucb", "trace-gain"])

@@ -66,8 +66,16 @@ class ArmBalance:
 class Balance(ByArm[ArmBalance]):
     """The arms' contexts against those of all units."""
 
-    def __init__(self, arms: Sequence[ArmBalance], means: Vector, spreads: Vector) -> None:
+    def __init__(
+        self,
+        arms: Sequence[ArmBalance],
+        means: Vector,
+        spreads: Vector,
+        features: Sequence[int] | None = None,
+    ) -> None:
         super().__init__(arms)
+        self.features = tuple(range(len(means)) if features is None else features)
+        """Features that means, spreads and differences are of, counted from 0."""
         self.means = means
         """Mean of every feature over all units."""
         self.spreads = spreads
@@ -106,7 +114,7 @@ def balance_of(evidence: Evidence) -> Balance:
         for i, name in enumerate(evidence.names)
         for mine in [(evidence.arms == i) & evidence.counts]
     ]
-    return Balance(arms, means, spreads)
+    return Balance(arms, means, spreads, evidence.columns.tolist())
 
 
 def _directions(standard: Matrix) -> Matrix:

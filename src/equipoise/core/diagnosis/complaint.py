@@ -18,7 +18,7 @@ def complain(balance: Balance, fit: LackOfFit, drifted: Flags, *, weighted: bool
     """A warning for people, or None.
 
     ``drifted`` tells which arms' models a curve has moved, see drift.py; ``weighted`` whether units have
-    propensities to weight by.
+    propensities to weight by, and such fits are for all of them.
     """
     if not fit.p_value < FIT_LEVEL:
         return None
@@ -33,8 +33,9 @@ def complain(balance: Balance, fit: LackOfFit, drifted: Flags, *, weighted: bool
     )
     return (
         f"outcomes are not linear in the features (p = {fit.p_value:.2g}), and arms got contexts unlike "
-        f"those of all units: {_listed(aside)}. Their models describe other people than the other arms' do, "
-        "and intervals and differences between arms may be wrong by more than they say. Add what is missing, "
+        f"those of all units: {_listed(aside, balance.features)}. "
+        "Their models describe other people than the other arms' do, and intervals and differences between "
+        "arms may be wrong by more than they say. Add what is missing, "
         f"{_missing(fit)} for instance; or {remedy}. balance() and lack_of_fit() show the figures"
     )
 
@@ -64,7 +65,7 @@ def imbalance(balance: Balance) -> str | None:
     ]
     if not aside:
         return None
-    return f"contexts unlike those of all units went to {_listed(aside)}"
+    return f"contexts unlike those of all units went to {_listed(aside, balance.features)}"
 
 
 def _missing(fit: LackOfFit) -> str:
@@ -75,14 +76,14 @@ def _missing(fit: LackOfFit) -> str:
     return f"the square of feature {i}" if i == j else f"the product of features {i} and {j}"
 
 
-def _listed(arms: Sequence[ArmBalance]) -> str:
-    named = ", ".join(_described(arm) for arm in arms[:5])
+def _listed(arms: Sequence[ArmBalance], features: Sequence[int]) -> str:
+    named = ", ".join(_described(arm, features) for arm in arms[:5])
     return f"{named} and {len(arms) - 5} more" if len(arms) > 5 else named
 
 
-def _described(arm: ArmBalance) -> str:
+def _described(arm: ArmBalance, features: Sequence[int]) -> str:
     if abs(arm.length_difference) >= abs(arm.largest_difference):
         word = "short" if arm.length_difference < 0.0 else "long"
         return f"{arm.arm!r} {word} ones (mean r {arm.length:.3g}, of all {arm.length_of_all:.3g})"
-    feature = max(range(len(arm.differences)), key=lambda j: abs(arm.differences[j]))
-    return f"{arm.arm!r} (feature {feature}: {arm.largest_difference:+.2f} standard deviations)"
+    place = max(range(len(arm.differences)), key=lambda j: abs(arm.differences[j]))
+    return f"{arm.arm!r} (feature {features[place]}: {arm.largest_difference:+.2f} standard deviations)"

@@ -22,6 +22,8 @@ class Evidence:
     names: tuple[str, ...]
     """The arms."""
     contexts: Matrix
+    columns: npt.NDArray[np.int64]
+    """Features that the columns of ``contexts`` are, counted from 0."""
     outcomes: Vector
     arms: npt.NDArray[np.int64]
     counts: Flags
@@ -74,6 +76,7 @@ def evidence_of(stage: Stage) -> Evidence:
     return Evidence(
         names=stage.problem.arms,
         contexts=np.array(state.contexts[:step][kept]),
+        columns=stage.columns,
         outcomes=state.outcomes[:step][kept],
         arms=np.ascontiguousarray(rows["arm"]),
         counts=rows["status"] != LOST,

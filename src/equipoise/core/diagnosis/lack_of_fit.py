@@ -113,8 +113,14 @@ def lack_of_fit(evidence: Evidence, inflation: Vector) -> LackOfFit:
         p_squares=whole[1],
         p_products=whole[2],
         p_value=min(1.0, (tried + 1) * min(*whole, *corrected)),
-        p_terms=dict(zip([*squares, *products], single, strict=True)),
+        p_terms=dict(zip(_features(evidence, [*squares, *products]), single, strict=True)),
     )
+
+
+def _features(evidence: Evidence, pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Pairs of columns as pairs of features."""
+    names = evidence.columns.tolist()
+    return [(names[i], names[j]) for i, j in pairs]
 
 
 def terms_of(scaled: Matrix, pairs: list[tuple[int, int]]) -> Matrix:

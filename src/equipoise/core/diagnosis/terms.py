@@ -15,6 +15,8 @@ SPANNED = 1e-8
 """Share of a term's sum of squares below which the features are taken to span it."""
 # Degrees of freedom that the full model must leave for its own noise variance.
 _LEFT = 3
+# Noise variances below cannot be divided by.
+_SMALLEST = 1e-290
 
 
 class Tested(NamedTuple):
@@ -74,9 +76,9 @@ def _tested(base: Matrix, terms: Matrix, residuals: Vector, inflation: float) ->
         return None
     explained = own.T @ residuals
     left = float(residuals @ residuals - explained @ explained)
-    if not left > 0.0:
-        return None
     variance = left / dof * inflation
+    if not variance > _SMALLEST:
+        return None
     p_value = float(fdtrc(rank, dof, float(explained @ explained) / rank / variance))
     return Tested(rest.T @ rest / variance, rest.T @ residuals / variance, rank, dof, p_value)
 

@@ -102,8 +102,10 @@ class Difference:
 class WeightedEstimates(ByArm[WeightedEstimate]):
     """The arms' best linear fits."""
 
-    def __init__(self, arms: Sequence[WeightedEstimate], units: int) -> None:
+    def __init__(self, arms: Sequence[WeightedEstimate], units: int, complaint: str | None = None) -> None:
         super().__init__(arms)
+        self.complaint = complaint
+        """That the units left out are unlike the others, if they are; or None."""
         self.units = units
         """Units at which every arm was possible: the population that the fits are for."""
 
@@ -140,20 +142,20 @@ def weighted_fits(evidence: Evidence, confidence: float) -> WeightedEstimates:
     check_confidence(confidence)
     usable = usable_units(evidence)
     aside = np.count_nonzero(evidence.known & ~usable)
+    complaint = None
     if _unlike(evidence, usable):
-        warnings.warn(
+        complaint = (
             f"{aside} units could not have gone to every arm, and their contexts are unlike the others': "
-            f"these fits are for units like the {np.count_nonzero(usable)} others, not for all",
-            FitWarning,
-            stacklevel=5,
+            f"weighted fits are for units like the {np.count_nonzero(usable)} others, not for all"
         )
+        warnings.warn(complaint, FitWarning, stacklevel=5)
     size, contexts, outcomes = evidence.sizes(), evidence.scaled()[usable], evidence.outcomes[usable]
     arms, weights = evidence.arms[usable], 1.0 / evidence.rows["propensity"][usable]
     fits = [
         _fit(name, contexts, outcomes, np.where(arms == i, weights, 0.0), size, confidence)
         for i, name in enumerate(evidence.names)
     ]
-    return WeightedEstimates(fits, len(contexts))
+    return WeightedEstimates(fits, len(contexts), complaint)
 
 
 def usable_units(evidence: Evidence) -> Flags:
@@ -177,6 +179,15 @@ def usable_units(evidence: Evidence) -> Flags:
             hint="ask and tell on: at the start, and while arms are closed or at their caps, some cannot",
         )
     return usable
+
+
+def serve_all(evidence: Evidence) -> bool:
+    """Whether there are propensities to weight by, and weighted fits are for units like all of them."""
+    try:
+        usable = usable_units(evidence)
+    except NoPropensities:
+        return False
+    return not _unlike(evidence, usable)
 
 
 def _unlike(evidence: Evidence, usable: Flags) -> bool:

@@ -235,7 +235,8 @@ class ArmEstimate(Shown):
         }
 
     def __str__(self) -> str:
-        title = f"{self.arm}: {self.observed} outcomes, noise variance {self.noise_variance:.4g}"
+        outcomes = "outcome" if self.observed == 1 else "outcomes"
+        title = f"{self.arm}: {self.observed} {outcomes}, noise variance {self.noise_variance:.4g}"
         text = f"{title}, expected error {self.expected_error:.4g}\n{super().__str__()}"
         further = 0 if self.columns is None else np.count_nonzero(np.delete(self.coef, self.columns))
         return f"{text}\nand {further} further features by the lasso" if further else text

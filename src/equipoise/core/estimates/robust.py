@@ -137,15 +137,14 @@ class Sandwich:
         return shares, count * shares - 1.0, relative
 
     def _freedom(self, weights: Matrix) -> Vector:
-        """Satterthwaite's degrees of freedom, by the squared weights [combinations, k]."""
-        total = np.sum(weights, axis=1)
-        alone = self.left <= 0.0
+        """Satterthwaite's degrees of freedom, by the squared weights [combinations, k] in any unit."""
+        weights, alone = self._relative(weights)[0], self.left <= 0.0
         scaled = np.where(alone, 0.0, weights / np.where(alone, 1.0, self.left))
         # σ̂² stands in for the residuals of units that have none.
         lent = np.sum(weights[:, alone], axis=1)
-        squared_trace = self._squared_trace(scaled) + lent * (2.0 * total - lent) / self.dof
+        squared_trace = self._squared_trace(scaled) + lent * (2.0 - lent) / self.dof
         with np.errstate(divide="ignore", invalid="ignore"):
-            freedom = total * total / squared_trace / np.maximum(self._concentration(weights), 1.0)
+            freedom = 1.0 / squared_trace / np.maximum(self._concentration(weights), 1.0)
         return np.asarray(np.clip(np.nan_to_num(freedom, nan=float(self.dof)), 1.0, float(self.dof)))
 
     def _squared_trace(self, scaled: Matrix) -> Vector:

@@ -154,6 +154,8 @@ def examine_support(
     for i, stage in enumerate(stages):
         arm, columns = stage.state.arms[i], stage.columns
         if not arm["data_ready"] or arm["dof"] < 2 or not arm["rss"] > 0.0:
+            if not known and arm["dof"] < 2:
+                most[i] = math.inf  # one outcome beside the features says nothing of what they lack
             continue
         rows = stage.state.rows[: len(contexts)]
         mine = (rows["arm"] == i) & (rows["status"] == TOLD)

@@ -146,7 +146,8 @@ def _difference(name: str, theirs: Any, ours: Any) -> str:
 
 
 def _mismatch(written_by: Any, what: str) -> StateMismatch:
-    theirs = "an earlier version of equipoise" if written_by is None else f"equipoise {written_by}"
+    earlier = written_by is None or written_by == __version__  # while it was made
+    theirs = "an earlier version of equipoise" if earlier else f"equipoise {written_by}"
     return StateMismatch(
         f"{theirs} wrote this experiment, and {__version__} cannot read it: {what}",
         hint="load it with the version that wrote it, or ask and tell its history anew",

@@ -18,7 +18,7 @@ from equipoise.core.diagnosis.complaint import complain, complain_of_alike, imba
 from equipoise.core.diagnosis.drift import FIT_LEVEL, drifted_arms
 from equipoise.core.diagnosis.evidence import Evidence, evidence_of
 from equipoise.core.diagnosis.lack_of_fit import LackOfFit, lack_of_fit
-from equipoise.core.diagnosis.weighted import WeightedEstimates, weighted_fits
+from equipoise.core.diagnosis.weighted import WeightedEstimates, serve_all, weighted_fits
 from equipoise.core.estimates.alike import are_alike
 from equipoise.core.estimates.arm_estimate import LASSO, ArmEstimate
 from equipoise.core.estimates.estimates import Estimates, estimate_arms
@@ -99,8 +99,8 @@ def _diagnosed(stage: Stage, arms: Sequence[ArmEstimate]) -> tuple[str | None, s
     balance, inflation = balance_of(evidence), np.array([arm.inflation for arm in arms])
     fit, found = lack_of_fit(evidence, inflation), None
     if fit.p_value < FIT_LEVEL:
-        weighted = bool(np.any(evidence.rows["propensity"] < 1.0))
-        found = complain(balance, fit, drifted_arms(evidence, inflation, fit), weighted=weighted)
+        drifted = drifted_arms(evidence, inflation, fit)
+        found = complain(balance, fit, drifted, weighted=serve_all(evidence))
     if found is not None:
         warnings.warn(found, FitWarning, stacklevel=5)  # one more for _QUIETLY
     return ". ".join(each for each in (alike, found) if each is not None) or None, imbalance(balance)
@@ -135,7 +135,8 @@ def _whole_evidence(record: Record) -> Evidence:
     stage = record.stage
     if not stage.whole:
         state = stage.state._replace(contexts=record.contexts)
-        stage = dataclasses.replace(stage, problem=record.problem, state=state)
+        every = np.arange(record.problem.dim)
+        stage = dataclasses.replace(stage, problem=record.problem, state=state, columns=every)
     return evidence_of(stage)
 
 

@@ -10,9 +10,9 @@ the first, and features that turn out not worth their price are dropped. What a 
 times Wallace's factor, which makes it a squared normal number at few degrees of freedom too. Its price is
 log k + 2 log((d − s)/√(s + 1)), after the extended BIC (Chen & Chen 2008): the first part for a coefficient,
 the second for the number of features it was chosen from. A feature that c of the m − 1 other arms have was
-chosen already: with ρ = ((c + ½)/m)² its price is log k + 2 log((1 − ρ)/ρ), if that is less, and one at
-least; squared, since a feature that one other arm has is as a rule that arm's own. So what most arms have is
-kept wherever it is not plainly useless, and what few have must be evident. The arms choose in turns, each
+chosen already: with ρ = (c + ½)/m its price is log k + 2 log((1 − ρ)/ρ), if that is less, and one at least.
+Where ρ is at most ½ it is squared: what one other arm has is as a rule that arm's own. So what most arms have
+is kept wherever it is not plainly useless, and what few have must be evident. The arms choose in turns, each
 knowing what the others chose in the turn before, and what the joint choice found to begin with.
 """
 
@@ -82,7 +82,9 @@ def prices_of(others: Integers, arm_count: int, count: int) -> Vector:
     """What features cost that ``others`` arms have chosen; infinite for the rest, see ``_base``."""
     table = np.full(arm_count + 1, np.inf)
     for c in range(1, arm_count):
-        share = (c + 0.5) / arm_count * ((c + 0.5) / arm_count)
+        share = (c + 0.5) / arm_count
+        # What few arms have is more likely theirs alone than the ratio says.
+        share = share if share > 0.5 else share * share
         odds = (1.0 - share) / share
         table[c] = max(log(max(float(count), 1.0)) + 2.0 * log(odds), _LEAST)
     prices: Vector = table[others]

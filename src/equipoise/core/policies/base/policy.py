@@ -232,7 +232,8 @@ class Policy:
         try:
             return self.spec
         except InvalidPolicy:
-            return repr(self)
+            # An address in memory says nothing to anybody.
+            return type(self).__qualname__ if type(self).__repr__ is object.__repr__ else repr(self)
 
 
 @overload
