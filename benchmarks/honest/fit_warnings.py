@@ -96,7 +96,7 @@ CURVED = {
         "", (0.2, 1.5), 5, 600, _lognormal, lambda x: 0.1 * np.sum(x**2, axis=1)
     ),
     "all products": World("", (0.2, 1.5), 6, 700, _normal, _products),
-    "|x| of all features": World(
+    "absolute values of all features": World(
         "", (0.2, 1.5), 8, 900, _normal, lambda x: 0.5 * np.sum(np.abs(x), axis=1) / 7**0.5
     ),
     "a threshold, x > 1": World("", (0.2, 1.5), 5, 700, _normal, lambda x: np.sum(x > 1.0, axis=1)),
@@ -142,7 +142,7 @@ def main() -> None:
         "effect; experiments in which printed estimates name arms with contexts unlike everybody's; lack of "
         "fit at the 5 % level; and warnings. `sorting` is a policy of the script that sends short contexts "
         "to the first arms and long ones to the last. Curves are added to the sum of the features: 0.4x², "
-        "0.3·Σx²/√15, 0.1·Σx², 0.5·Σxᵢxⱼ over the root of their number, 0.5·Σ|x|/√7, Σ1(x > 1), "
+        "0.3·Σx²/√15, 0.1·Σx², 0.5·Σxᵢxⱼ over the root of their number, half the sum of absolute values over √7, Σ1(x > 1), "
         "0.5·Σsin 2x. "
         f"{options.trials:,} trials: a share of 5 % has standard error "
         f"{100 * (0.05 * 0.95 / options.trials) ** 0.5:.1f}. Seed {options.seed}, equipoise "
