@@ -89,6 +89,9 @@ WORLDS = {
     ),
     "four": _world("curved, normal contexts, four arms", FOUR, 6, 2000, curve=_squares),
     "rare": _world("products of rare binary features, two arms", TWO, 6, 1000, curve=_products, draw=_rare),
+    "quiet": _world(
+        "the same, one arm nearly without noise", (0.02, 2.0), 5, 1000, curve=_products, draw=_rare
+    ),
 }
 
 
@@ -183,7 +186,8 @@ def main() -> None:
         "fit was found at the 5 % level, and in which `estimates()` warned. Two arms: noise 0.1 and 2, "
         "d = 11, n = 1,000; four arms: noise 0.01, 0.1, 1 and 3, d = 6, n = 2,000; curved: "
         "0.3·Σ(xⱼ² − 1)/√(d − 1) added; products: 0.3·Σxᵢxⱼ/(d − 1) over i ≠ j, of features that one unit of "
-        "twenty has, d = 6. A share p of N trials has standard error √(p(1 − p)/N): at 5 and "
+        "twenty has, d = 6; the last world has noise 0.02 and 2, "
+        "d = 5. A share p of N trials has standard error √(p(1 − p)/N): at 5 and "
         f"95 % {many} points with {options.trials:,} trials, {few} with {options.other_trials:,}; for slopes "
         "it is smaller, since every trial has several. The lowest of several arms lies below each arm's own "
         f"coverage by chance alone. Seed {options.seed}, equipoise {eq.__version__}, NUMERICS {eq.NUMERICS}. "
