@@ -58,11 +58,14 @@ from equipoise.lab.data import fetch_data as fetch_data
 from equipoise.lab.data import inspect_ratings as inspect_ratings
 from equipoise.lab.data import load_jester as load_jester
 from equipoise.lab.data import load_movielens as load_movielens
+from equipoise.lab.pieces import Accrual as Accrual
 from equipoise.lab.pieces import BinaryContexts as BinaryContexts
+from equipoise.lab.pieces import Closure as Closure
 from equipoise.lab.pieces import CountOutcomes as CountOutcomes
 from equipoise.lab.pieces import Delay as Delay
 from equipoise.lab.pieces import DiscreteContexts as DiscreteContexts
 from equipoise.lab.pieces import DriftingContexts as DriftingContexts
+from equipoise.lab.pieces import DropOut as DropOut
 from equipoise.lab.pieces import GaussianContexts as GaussianContexts
 from equipoise.lab.pieces import GaussianNoise as GaussianNoise
 from equipoise.lab.pieces import OneHotContexts as OneHotContexts
@@ -70,6 +73,7 @@ from equipoise.lab.pieces import SiteContexts as SiteContexts
 from equipoise.lab.pieces import SkewedContexts as SkewedContexts
 from equipoise.lab.pieces import SkewedNoise as SkewedNoise
 from equipoise.lab.pieces import SparseTruth as SparseTruth
+from equipoise.lab.pieces import StopRule as StopRule
 from equipoise.lab.pieces import StudentContexts as StudentContexts
 from equipoise.lab.pieces import StudentNoise as StudentNoise
 from equipoise.lab.pieces import YesNoOutcomes as YesNoOutcomes

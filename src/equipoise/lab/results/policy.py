@@ -61,6 +61,26 @@ class PolicyResult:
         """Mean number of units of every arm whose outcome was not lost."""
         return [mean_estimate(column) for column in self.ledger.counts.T.astype(float)]
 
+    def units(self) -> Estimate:
+        """Mean number of units that a trial assigned, lost ones included."""
+        return mean_estimate(self.ledger.course[:, 0])
+
+    def accrual_time(self) -> Estimate:
+        """Mean time at which the last unit arrived; not a number without a calendar."""
+        return mean_estimate(self.ledger.course[:, 1])
+
+    def duration(self, level: float | None = None) -> Estimate:
+        """Mean time until the last outcome came or was given up, or a quantile of it over trials.
+
+        Not a number without a calendar.
+        """
+        times = self.ledger.course[:, 2]
+        return mean_estimate(times) if level is None else quantile_estimate(times, level)
+
+    def stopped(self) -> Estimate:
+        """Share of trials that a target ended before the budget did; not a number if none was set."""
+        return mean_estimate(self.ledger.course[:, 3])
+
     def coverage(self, *, corrected: bool = True) -> Estimate:
         """Share of coefficients inside their 95 % intervals; not a number if it was not computed.
 

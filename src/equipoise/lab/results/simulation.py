@@ -248,6 +248,6 @@ class SimulationResult:
 
 def _check_ledger(ledger: Ledger, trials: int, arms: int) -> None:
     for field, part in ledger._asdict().items():
-        columns = (2,) if field == "support" else (arms,)
+        columns = {"support": (2,), "course": (4,)}.get(field, (arms,))
         if part.shape != (trials, *columns) or part.dtype.kind not in "fi" or not trials:
             raise Damaged(f"the numbers of {field} are not one row a trial")
