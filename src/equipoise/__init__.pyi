@@ -53,8 +53,7 @@ from equipoise.core.problem.features.features import Features as Features
 from equipoise.core.problem.features.number import Number as Number
 from equipoise.core.problem.features.transformed import Transformed as Transformed
 from equipoise.core.problem.problem import Problem as Problem
-from equipoise.core.theory.planning import Plan as Plan
-from equipoise.core.theory.planning import plan as plan
+from equipoise.core.theory.plan import Plan as Plan
 from equipoise.errors import EquipoiseError as EquipoiseError
 from equipoise.lab.data import DenseTable as DenseTable
 from equipoise.lab.data import data_terms as data_terms
@@ -88,6 +87,7 @@ from equipoise.lab.replay import replay as replay
 from equipoise.lab.results.estimate import Estimate as Estimate
 from equipoise.lab.results.policy import PolicyResult as PolicyResult
 from equipoise.lab.results.simulation import SimulationResult as SimulationResult
+from equipoise.lab.running.planning import plan as plan
 from equipoise.lab.running.predictability import predictability as predictability
 from equipoise.lab.running.simulate import simulate as simulate
 from equipoise.lab.scenario import GaussianScenario as GaussianScenario

@@ -47,7 +47,7 @@ def plain_fields(scenario: Scenario) -> dict[str, Any]:
         if value is not None and not isinstance(value, str):
             found[name] = as_rows(name, value)
     found["arms"] = _names("arms", scenario.arms, arms) or usual_arms(arms)
-    found["features"] = _names("features", scenario.features, dim)
+    found["features"] = _names("features", getattr(scenario.features, "names", scenario.features), dim)
     if found["features"] == usual_features(dim):
         found["features"] = ()
     found["closures"] = _closures(scenario.closures, found["arms"])

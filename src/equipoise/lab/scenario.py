@@ -19,7 +19,7 @@ from equipoise.core.problem.objective import Objective
 from equipoise.core.problem.problem import Problem
 from equipoise.errors import EquipoiseError, InvalidScenario
 from equipoise.lab.consistency import check_together
-from equipoise.lab.fields import BY_ARM, plain_fields, usual_arms, usual_features
+from equipoise.lab.fields import BY_ARM, plain_fields, usual_arms
 from equipoise.lab.pieces import (
     Accruals,
     Closure,
@@ -51,7 +51,7 @@ class Scenario:
     dim, budget
         Features d, an intercept included, and units n; with ``costs`` the budget is money.
     arms, features
-        Names; ``arm-1``, … and ``x[0]``, … unless given.
+        Names; ``arm-1``, … and ``x[0]``, … unless given. Of :class:`~equipoise.Features` the columns' names.
     contexts, noise_shape
         Pieces of :mod:`equipoise.lab.pieces`.
     intercept
@@ -150,7 +150,7 @@ class Scenario:
     @property
     def feature_names(self) -> tuple[str, ...]:
         """Names of the d features."""
-        return self.features or usual_features(self.dim)
+        return self.problem().feature_names
 
     def problem(self) -> Problem:
         """The problem as the policy sees it."""
@@ -179,6 +179,7 @@ class Scenario:
             self.arms,
             self.dim,
             budget=self.budget,
+            features=self.features or None,
             moment=moment,
             objective=self.objective,
             **by_arm,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -52,6 +53,18 @@ class Delay(Delays):
                 f"a delay of at least {self.least!r} does not have the mean {self.mean!r}",
                 hint="give a larger mean, or shape='fixed'",
             )
+
+    def discount(self, rate: float, *, in_time: bool) -> float:
+        """E[exp(−rate·delay)]: the share that is still there when outcomes arrive."""
+        beyond, at_least = self.mean - self.least, math.exp(-rate * self.least)
+        if rate == 0.0 or beyond == 0.0:
+            return at_least
+        if self.shape == "fixed":
+            return math.exp(-rate * self.mean)
+        if self.shape == "geometric":
+            return at_least / (1.0 + beyond * (rate if in_time else -math.expm1(-rate)))
+        ends = 2.0 * beyond if in_time else 2.0 * beyond + 1.0
+        return at_least * -math.expm1(-rate * ends) / (ends * (rate if in_time else -math.expm1(-rate)))
 
     def check_units(self) -> None:
         """Refuse means that no delay in whole units has, but on average."""

@@ -82,6 +82,12 @@ class Noise(Piece):
 class Delays(Piece):
     """When outcomes arrive."""
 
+    mean: float
+
+    @abstractmethod
+    def discount(self, rate: float, *, in_time: bool) -> float:
+        """E[exp(−rate·delay)]: the share that is still there when outcomes arrive."""
+
     @abstractmethod
     def check_units(self) -> None:
         """Refuse what cannot be counted in units."""
@@ -112,6 +118,8 @@ class Accruals(Piece):
 
 class Leaving(Piece):
     """Who leaves before the outcome arrives."""
+
+    rate: float | tuple[float, ...]
 
     @abstractmethod
     def check(self, arms: int) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from equipoise.core.arrays import Vector
+from equipoise.core.problem.objective import Objective, combine, norm_order
 from equipoise.lab.arena import Setting
 from equipoise.lab.results.estimate import Estimate, mean_estimate, quantile_estimate
 from equipoise.lab.trial.ledger import Ledger
@@ -104,6 +105,19 @@ class PolicyResult:
     def decisions_per_second(self) -> float:
         """Decisions over the time spent in trials, compilation excluded."""
         return self.decisions / self.seconds if self.seconds > 0 else math.nan
+
+
+def objective_estimate(result: PolicyResult, objective: Objective) -> Estimate:
+    """The objective's value of the arms' mean errors, its standard error by the delta method."""
+    order, errors = norm_order(objective), result.errors
+    if math.isinf(order):
+        return result.expected_max()
+    means = errors.mean(axis=0)
+    value = combine(means, np.ones(len(means)), objective)
+    # dL/de = (e/L)^(p−1)/m
+    slopes = (means / value) ** (order - 1.0) / len(means) if value > 0.0 else np.zeros(len(means))
+    spread = float((errors @ slopes).std(ddof=1)) if len(errors) > 1 else math.nan
+    return Estimate(value, spread / math.sqrt(len(errors)), len(errors))
 
 
 def result_weights(scenario: Setting) -> Vector:
