@@ -51,7 +51,7 @@ def plain_fields(scenario: Scenario) -> dict[str, Any]:
     if found["features"] == usual_features(dim):
         found["features"] = ()
     found["closures"] = _closures(scenario.closures, found["arms"])
-    _check_truth(scenario, found.get("coef"), arms, dim)
+    _check_truth(scenario, found.get("coef", scenario.coef), arms, dim)
     if scenario.drop_out is not None:
         scenario.drop_out.check(arms)
     return found

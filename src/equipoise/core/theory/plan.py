@@ -10,7 +10,6 @@ from equipoise.core.problem.objective import Objective
 from equipoise.core.text_tables import html_table, text_table
 from equipoise.errors import InvalidArgument
 
-
 # Of the arms' names in a table.
 _LONGEST_HEADING = 50
 
@@ -126,8 +125,9 @@ class Plan:
         """What was asked, in a line."""
         goal = f"({_objective_text(self.objective)})"
         what = "Budget" if self.has_costs else "Units"
-        asked = f"{what} for an expected error of {self.target:g} {goal}"
-        if self.budget is not None:
+        if self.target is not None:
+            asked = f"{what} for an expected error of {self.target:g} {goal}"
+        else:
             given = f"a budget of {self.budget:.10g}" if self.has_costs else f"{self.budget} units"
             asked = f"Expected error of {given} {goal}"
         return f"{asked}, {len(self.noise)} arms, {self.dim} features"

@@ -82,20 +82,24 @@ def plan(
     >>> round(result["oracle"].expected_error, 3), round(result["uniform"].expected_error, 3), result.saving
     (0.1, 0.172, 125)
     """
-    if scenario is None and (noise is None or dim is None):
-        raise InvalidArgument(
-            "the plan does not say noise and dim", hint="e.g. noise=[0.5, 1.0, 4.0], dim=5, or a scenario"
-        )
     if scenario is not None:
+        if not isinstance(scenario, Scenario):
+            raise InvalidArgument(f"{scenario!r} is not a scenario", hint="e.g. eq.GaussianScenario(...)")
         scenario = _changed(scenario, lost=lost, delay=delay)
         if target is None and budget is None:
             budget = scenario.budget
+        noise = scenario.noise if noise is None else noise
+        dim = scenario.dim if dim is None else dim
         weights = scenario.weights if weights is None else weights
         costs = scenario.costs if costs is None else costs
         objective = scenario.objective if objective is None else objective
+    if noise is None or dim is None:
+        raise InvalidArgument(
+            "the plan does not say noise and dim", hint="e.g. noise=[0.5, 1.0, 4.0], dim=5, or a scenario"
+        )
     closed = static_plan(
-        noise=scenario.noise if noise is None and scenario is not None else noise or (),
-        dim=scenario.dim if dim is None and scenario is not None else dim or 0,
+        noise=noise,
+        dim=dim,
         target=target,
         budget=budget,
         objective="max" if objective is None else objective,
