@@ -91,6 +91,7 @@ def test_json_object(result):
             "median_max",
             "mean",
             "pulls",
+            "units",
             "coverage",
             "decisions_per_second",
         }

@@ -184,7 +184,7 @@ def command(
 def _world(file: Path, lost: float | list[float] | None, delay: float | None) -> Scenario:
     """The scenario of a file, with what was typed in place of what it says."""
     import equipoise as eq
-    from equipoise.cli.simulate.scenario import read_scenario
+    from equipoise.cli.world.scenario import read_scenario
 
     changes: dict[str, Any] = {} if lost is None else {"lost": lost}
     if delay is not None:

@@ -2,7 +2,6 @@
 
 ============  ======================================
 ``simulate``  the command
-``scenario``  its scenario: a file, options, or both
 ``output``    what is printed
 ============  ======================================
 """

@@ -169,7 +169,7 @@ def command(
     Example:
       equipoise simulate --noise 0.01,1,3 --dim 5 --budget 100 --policy uniform --policy trace-ucb
     """
-    from equipoise.cli.simulate import scenario as scenarios
+    from equipoise.cli.world import scenario as scenarios
 
     # Everything that can be wrong is found before the first trial.
     check_cluster(cluster, workers)

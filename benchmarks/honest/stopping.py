@@ -1,17 +1,22 @@
 """What stopping at a target does: units, errors and coverage, beside trials of a fixed number of units.
 
-python benchmarks/pages/stopping.py --write docs/tables/stopping.md
+python benchmarks/honest/stopping.py --write docs/tables/stopping.md
 """
 
 from __future__ import annotations
 
+import argparse
+from pathlib import Path
+
 import equipoise as eq
 from equipoise.lab import PolicyResult
-from scenarios import ARMS, DIM, LIBRARY, SCENARIOS, arguments, markdown, show
+from equipoise.studies.noise import EQUAL, UNEQUAL
+from quick_trials import show
 
 SPECS = ["uniform", "trace-ucb", "trace-gain"]
 TARGETS = {"equal": 1.0, "unequal": 1.5}
-BUDGET, EVERY = 600, 25
+SCENARIOS = {"equal": EQUAL, "unequal": UNEQUAL}
+DIM, BUDGET, EVERY = 10, 600, 25
 
 
 def cells(policy: PolicyResult, target: float) -> list[str]:
@@ -28,7 +33,11 @@ def cells(policy: PolicyResult, target: float) -> list[str]:
 
 
 def main() -> None:
-    options = arguments(__doc__, trials=800)
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--trials", type=int, default=800)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--write", type=Path, help="also write the table to this file")
+    options = parser.parse_args()
     rows = []
     for name, target in TARGETS.items():
         scenario = eq.GaussianScenario(noise=SCENARIOS[name], dim=DIM, budget=BUDGET)
@@ -48,11 +57,12 @@ def main() -> None:
         f"{BUDGET}, with the share that did; then trials of a fixed number of units, the mean of those. Mean "
         f"units, the largest mean error of an arm over the target, and percent of coefficients inside their "
         f"95 % intervals: plain t, corrected, and the corrected ones of the arms that cover least and most. "
-        f"m = {ARMS}, d = {DIM}, default estimator, {options.trials:,} trials, seed {options.seed}, "
-        f"{LIBRARY}. Printed by `python benchmarks/pages/stopping.py`."
+        f"m = {len(EQUAL)}, d = {DIM}, default estimator, {options.trials:,} trials, seed {options.seed}, "
+        f"equipoise {eq.__version__}, NUMERICS {eq.NUMERICS}. "
+        "Printed by `python benchmarks/honest/stopping.py`."
     )
     header = ["scenario", "policy", "ended by", "units", "error / target", "plain t", "corrected", "by arm"]
-    show(markdown(header, rows, caption), options.write)
+    show(header, rows, caption, options.write)
 
 
 if __name__ == "__main__":
