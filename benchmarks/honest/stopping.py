@@ -1,6 +1,6 @@
 """What stopping at a target does: units, errors and coverage, beside trials of a fixed number of units.
 
-python benchmarks/honest/stopping.py --write docs/tables/stopping.md
+python benchmarks/honest/stopping.py --write docs/tables/worlds/stopping.md
 """
 
 from __future__ import annotations
