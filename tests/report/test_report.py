@@ -201,3 +201,11 @@ def test_a_browser_shows_it_without_complaint(result, tmp_path):
     assert "<h1>Seen by a browser</h1>" in seen
     # What the browser built is what was written: it moved or dropped no element.
     assert Page(seen).tags == Page(path.read_text()).tags
+
+
+def test_the_course_of_a_trial_has_a_section():
+    scenario = eq.GaussianScenario([0.5, 2.0], 2, 40, accrual=eq.Accrual(rate=4), delay=eq.Delay(mean=3))
+    report = simulation_report(eq.simulate(scenario, ["uniform"], trials=3), title="Mine")
+    assert report.title == "Mine"
+    (section,) = [section for section in report.sections if section.title == "Course of a trial"]
+    assert "times in weeks" in section.blocks[0].text

@@ -38,8 +38,8 @@ def simulation_report(
     ]
     course = course_table(result)
     if course is not None:
-        title, headings, rows = course
-        sections.insert(2, Section("Course of a trial", [Text(f"{title}."), Table(headings, rows)]))
+        words, headings, rows = course
+        sections.insert(2, Section("Course of a trial", [Text(f"{words}."), Table(headings, rows)]))
     if len(result.policies) > 1:
         sections.insert(1, Section("Paired differences", difference_blocks(result)))
     return Report(
