@@ -12,11 +12,11 @@ from equipoise.core.diagnosis.guessing import Predictability as Predictability
 from equipoise.core.diagnosis.lack_of_fit import ArmFit as ArmFit
 from equipoise.core.diagnosis.lack_of_fit import LackOfFit as LackOfFit
 from equipoise.core.diagnosis.randomisation import RandomisationTest as RandomisationTest
-from equipoise.core.diagnosis.weighted import Difference as Difference
 from equipoise.core.diagnosis.weighted import WeightedEstimate as WeightedEstimate
 from equipoise.core.diagnosis.weighted import WeightedEstimates as WeightedEstimates
 from equipoise.core.estimates.arm_estimate import ArmEstimate as ArmEstimate
 from equipoise.core.estimates.estimates import Estimates as Estimates
+from equipoise.core.estimates.inference.quantities import Inference as Inference
 from equipoise.core.estimates.support import Support as Support
 from equipoise.core.experiment.assignment import Assignment as Assignment
 from equipoise.core.experiment.experiment import Experiment as Experiment

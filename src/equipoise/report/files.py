@@ -9,12 +9,12 @@ from functools import singledispatch
 from pathlib import Path
 
 from equipoise.core.experiment.experiment import Experiment
+from equipoise.core.tables.tidy import TidyTable
 from equipoise.errors import InvalidArgument
 from equipoise.extras import is_installed
 from equipoise.files import make_folder, write_whole
 from equipoise.lab.replay import ReplayResult
 from equipoise.lab.results.simulation import SimulationResult
-from equipoise.lab.results.table import TidyTable
 from equipoise.report.document import Report
 from equipoise.report.experiment import experiment_report
 from equipoise.report.html import render

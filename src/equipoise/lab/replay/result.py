@@ -8,13 +8,13 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from equipoise.core.tables.tidy import TidyTable
 from equipoise.errors import InvalidArgument
 from equipoise.lab.arena import Setting
 from equipoise.lab.replay.saved import UnitsSaved
 from equipoise.lab.replay.scenario import ReplayScenario
 from equipoise.lab.results.estimate import Estimate
 from equipoise.lab.results.simulation import SimulationResult
-from equipoise.lab.results.table import TidyTable
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ import pytest
 
 import equipoise as eq
 from equipoise.errors import InvalidArgument, MissingExtra, OutputNotWritable
-from equipoise.lab.results.table import TidyTable
+from equipoise.core.tables.tidy import TidyTable
 
 COLUMNS = ["policy", "loss", "value", "stderr"]
 
