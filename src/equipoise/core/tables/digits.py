@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 UNDETERMINED, NONE = "not determined", "–"
-"""What tables say of an interval that the data do not bound, and in place of a number that they do not tell."""
+"""What tables say of an interval that the data do not bound, and of a number that they do not tell."""
 
 # Beyond so many decimals, or digits before them, numbers are written with exponents.
 _MOST_DECIMALS, _LARGEST = 7, 1e7

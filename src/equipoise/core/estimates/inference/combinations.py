@@ -1,7 +1,7 @@
 """An arm's estimates of combinations cᵀβ: coefficients, predictions, anything linear.
 
-All are of least squares, which intervals belong to. Where features were chosen, combinations are given that the
-others have no effect, except that the coefficient of a feature left out is not determined.
+All are of least squares, which intervals belong to. Where features were chosen, combinations are
+given that the others have no effect, except that the coefficient of a feature left out is not determined.
 """
 
 from __future__ import annotations
