@@ -139,20 +139,21 @@ def main() -> None:
     for name, world, kinds in WORLDS:
         for policy in POLICIES:
             for kind, cells in measure(world, policy, kinds, options.trials, options.seed).items():
-                shape = [str(len(world.noise)), str(world.dim), str(int(world.budget))]
-                rows.append([name, *shape, f"`{policy}`", kind, *cells])
+                shape = f"{len(world.noise)}, {world.dim}, {int(world.budget)}"
+                rows.append([name, shape, f"`{policy}`", kind, *cells])
                 print(rows[-1], flush=True)
-    header = ["noise", "m", "d", "n", "policy", "intervals", "each: coefficients", "pairs", "worst pair"]
+    header = ["noise", "m, d, n", "policy", "intervals", "each: coefficients", "pairs", "worst pair"]
     header += ["pairs at average", "all at once: coefficients", "means", "pairs", "pairs at average"]
     header += ["control at average", "width"]
     caption = (
         "Percent. Each: truths inside their 95 % interval, of all coefficients, of the coefficients' "
         "differences between all pairs of arms (and of the pair where that is lowest), and of the pairs' "
-        "differences at the mean context. All at once: trials in which every interval of the family covered: "
-        "all coefficients of all arms, all arms' means at the mean context, all pairs' coefficients, all pairs "
-        "and all contrasts with the first arm at the mean context. Width: of all pairs at the mean context at "
-        "once, over each by itself, median. Equal and unequal: the paper's noise; doses: 0.25, 1, 1, 4; three: "
-        "0.25, 1, 4; twenty: 0.1 to 4, geometric; 1 + 4x²: noise that grows with the second feature. "
+        "differences at the mean context. All at once: trials in which every interval of the family "
+        "covered: all coefficients of all arms, all arms' means at the mean context, all pairs' "
+        "coefficients, all pairs and all contrasts with the first arm at the mean context. Width: of all "
+        "pairs at the mean context at once, over each by itself, median. Equal and unequal: the paper's "
+        "noise; doses: 0.25, 1, 1, 4; three: 0.25, 1, 4; twenty: 0.1 to 4, geometric; 1 + 4x²: noise that "
+        "grows with the second feature. "
         f"{options.trials:,} trials, seed {options.seed}, equipoise {eq.__version__}, "
         f"NUMERICS {eq.NUMERICS}. "
         f"Printed by `python benchmarks/honest/contrasts.py --trials {options.trials}`."
