@@ -76,7 +76,7 @@ def misses(found: Combined, truth: Vector) -> tuple[Vector, bool, float]:
     # What is not determined has no bounded interval, and cannot miss.
     some = found.spread.known
     ratio = float(np.median(all_of[some] / each[some])) if some.any() else np.nan
-    return errors[some] > each[some], bool(np.all(errors[some] <= all_of[some])), ratio
+    return (errors[some] > each[some]).astype(float), bool(np.all(errors[some] <= all_of[some])), ratio
 
 
 def measure(
@@ -110,7 +110,10 @@ def measure(
                 ),
             }
             results = {name: misses(*family) for name, family in families.items()}
-            each = [1.0 - np.mean(results[name][0]) for name in ("coefficients", "pairs", "pairs at average")]
+            each = [
+                1.0 - float(np.mean(results[name][0]))
+                for name in ("coefficients", "pairs", "pairs at average")
+            ]
             once = [results[name][1] for name in families]
             found[kind].append([*each, *once, results["pairs at average"][2]])
             missed = results["pairs"][0]

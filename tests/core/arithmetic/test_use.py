@@ -31,6 +31,11 @@ PRINTED = {
     },
     "core/estimates/arm_estimate.py": "intervals and predictions of a finished fit",
     "core/estimates/robust.py": "intervals of a finished fit",
+    **{
+        f"core/estimates/inference/{name}.py": "tables of a finished fit"
+        for name in ("combinations", "families", "simultaneous")
+    },
+    "core/tables/digits.py": "digits",
     "lab/trial/robust.py": "what intervals of a finished trial cover",
     **{
         f"core/theory/{name}.py": "bounds of the theory"

@@ -97,9 +97,9 @@ class WeightedEstimate(Shown):
     def _table(self) -> tuple[list[str], list[list[str]]]:
         errors = np.sqrt(np.diag(self.covariance))
         rows = [
-            [name, by_error(value, error), by_error(error, error), between(low, high, error)]
-            for name, value, error, (low, high) in zip(
-                self.features, self.coef, errors, self.intervals, strict=True
+            [name, by_error(value, error), by_error(error, error), between(ends, error)]
+            for name, value, error, ends in zip(
+                self.features, self.coef, errors, self.intervals.tolist(), strict=True
             )
         ]
         return ["feature", "coefficient", "s.e.", f"{100 * self.confidence:g} % interval"], rows
@@ -132,6 +132,7 @@ class WeightedEstimates(ByArm[WeightedEstimate]):
             value="difference",
             confidence=one.confidence,
             metadata={"version": __version__, "numerics": NUMERICS, "intervals": "by propensities"},
+            for_readers={"contrast": [f"{arm} − {other}"] * len(dof), "feature": one.features},
             notes=[
                 f"Best linear fits by propensities, for {self.units} units at which every arm was possible."
             ],

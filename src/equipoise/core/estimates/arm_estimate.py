@@ -313,7 +313,7 @@ class ArmEstimate(Shown):
                 by_error(self.coef[j], errors[j]),
                 by_error(unshrunk[j], errors[j]),
                 by_error(errors[j], errors[j]),
-                between(*ends[j], errors[j]),
+                between(ends[j].tolist(), errors[j]),
             ]
             for j in shown
         ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 UNDETERMINED, NONE = "not determined", "–"
 """What tables say of an interval that the data do not bound, and of a number that they do not tell."""
@@ -24,17 +25,18 @@ def by_error(value: float, error: float) -> str:
     decimals = max(0, 1 - math.floor(math.log10(error)))
     if decimals > _MOST_DECIMALS or max(abs(value), error) >= _LARGEST:
         kept = 2 + math.floor(math.log10(max(abs(value), error))) - math.floor(math.log10(error))
-        return f"{value:.{max(2, min(kept, 15))}g}"
+        return f"{value:.{min(kept, 15)}g}"
     text = f"{value:.{decimals}f}"
     return text.lstrip("-") if float(text) == 0.0 else text
 
 
-def between(low: float, high: float, error: float) -> str:
+def between(ends: Sequence[float], error: float) -> str:
     """Both ends of an interval, to the same digit.
 
-    >>> between(-0.71239, 1.1832, 0.48), between(-math.inf, math.inf, 1.0)
+    >>> between((-0.71239, 1.1832), 0.48), between((-math.inf, math.inf), 1.0)
     ('-0.71 to 1.18', 'not determined')
     """
+    low, high = ends
     if not (math.isfinite(low) and math.isfinite(high)):
         return UNDETERMINED
     return f"{by_error(low, error)} to {by_error(high, error)}"

@@ -35,6 +35,7 @@ _SPECIAL = {
     "…": r"\dots{}",
     "\n": " ",
 }
+_SYMBOL = re.compile(r"\bp(?= (&|\\\\))")
 # A hyphen in front of a number is a minus sign.
 _MINUS = re.compile(r"(?<![\w.)\]])-(?=\d|\.\d|inf)")
 
@@ -80,7 +81,7 @@ def latex_table(
     inner = [
         rf"\begin{{tabular}}{{{'l' * left}{'r' * (len(header) - left)}}}",
         r"  \toprule",
-        f"  {_line(header)}",
+        f"  {_SYMBOL.sub('$p$', _line(header))}",
         r"  \midrule",
         *(f"  {_line(row)}" for row in rows),
         r"  \bottomrule",

@@ -20,7 +20,7 @@ from equipoise.core.estimates.inference.combinations import (
     joined,
     less,
 )
-from equipoise.core.estimates.inference.places import places_of
+from equipoise.core.estimates.inference.places import AVERAGE, places_of
 from equipoise.core.estimates.inference.quantities import Inference
 from equipoise.errors import InvalidArgument, InvalidFeatures
 from equipoise.version import __version__
@@ -57,7 +57,7 @@ def mean_family(arms: Sequence[ArmEstimate], at: Any, average: Vector | None) ->
         beside={"estimate": np.concatenate([rows @ arm.coef for arm in arms])},
         confidence=arms[0].confidence,
         metadata={**_metadata(arms), "contexts": rows.tolist()},
-        notes=[_shrunk(arms), *_notes(arms)],
+        notes=[_shrunk(arms), *_at(names, arms[0].unit, at), *_notes(arms)],
         tested=False,
     )
 
@@ -74,19 +74,25 @@ def contrast_family(pairs: Pairs, at: Any, average: Vector | None, units: str) -
                 "expected outcomes at a context have no units to choose", hint="leave units or at out"
             )
         names, rows = places_of(first.features, at, average)
+    places = names * len(pairs)
+    what = "feature" if at is None else "context"
+    shown = {"contrast": [f"{arm.arm} − {other.arm}" for arm, other in pairs for _ in names]}
+    if names != [AVERAGE]:
+        shown[what] = places
     arms = list(dict.fromkeys([*(other for _, other in pairs), *(arm for arm, _ in pairs)]))
     known: dict[str, Combined] = {arm.arm: parts(arm, rows) for arm in arms}
     return Inference(
         {
             "arm": [arm.arm for arm, _ in pairs for _ in names],
             "against": [other.arm for _, other in pairs for _ in names],
-            "feature" if at is None else "context": names * len(pairs),
+            what: places,
         },
         joined([less(known[arm.arm], known[other.arm]) for arm, other in pairs]),
         value="difference",
         confidence=first.confidence,
         metadata=_metadata(arms) | ({} if at is None else {"contexts": rows.tolist()}),
-        notes=["Differences are of least squares.", *_notes(arms)],
+        notes=["Differences are of least squares.", *_at(names, first.unit, at), *_notes(arms)],
+        for_readers=shown,
     )
 
 
@@ -121,6 +127,12 @@ def _metadata(arms: Sequence[ArmEstimate]) -> dict[str, Any]:
 def _shrunk(arms: Sequence[ArmEstimate]) -> str:
     kinds = ", ".join(dict.fromkeys(arm.estimator for arm in arms))
     return f"Estimates are shrunk ({kinds}); standard errors and intervals belong to least squares."
+
+
+def _at(names: Sequence[str], unit: str | None, at: Any) -> list[str]:
+    """Where expected outcomes are compared, and in which unit."""
+    notes = ["At the mean context of all units seen."] if list(names) == [AVERAGE] else []
+    return [*notes, f"In {unit}."] if unit and at is not None else notes
 
 
 def _notes(arms: Sequence[ArmEstimate]) -> list[str]:

@@ -48,8 +48,12 @@ class Inference(TidyTable):
         notes: Sequence[str] = (),
         beside: Mapping[str, Vector] | None = None,
         tested: bool = True,
+        for_readers: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
-        """``labels`` name the rows, ``value`` the numbers; ``beside`` are further estimates of them."""
+        """``labels`` name the rows, ``value`` the numbers; ``beside`` are further estimates of them.
+
+        ``for_readers`` are labels that people see instead.
+        """
         self.values, self.confidence = found.values, confidence
         self.stderr, self.dof = found.spread.stderr, found.spread.freedom
         self.intervals = _around(self.values, found.spread.half(confidence))
@@ -69,28 +73,29 @@ class Inference(TidyTable):
                 "adjusted_p_value": self.adjusted_p_values.tolist(),
             }
         level = f"{100 * confidence:g} % interval"
-        header = [name.replace("_", " ") for name in (*labels, *(beside or {}), value)]
+        named = labels if for_readers is None else for_readers
+        header = [name.replace("_", " ") for name in (*named, *(beside or {}), value)]
         header += ["s.e.", level, *(["simultaneous"] if several else [])]
         header += [*(["p"] if tested else []), *(["adjusted p"] if tested and several else [])]
         rows = [
             [
-                *(names[row] for names in labels.values()),
+                *(names[row] for names in named.values()),
                 *(by_error(each[row], self.stderr[row]) for each in (beside or {}).values()),
                 by_error(self.values[row], self.stderr[row]),
                 by_error(self.stderr[row], self.stderr[row]),
-                between(*self.intervals[row], self.stderr[row]),
-                *([between(*self.simultaneous[row], self.stderr[row])] if several else []),
+                between(self.intervals[row].tolist(), self.stderr[row]),
+                *([between(self.simultaneous[row].tolist(), self.stderr[row])] if several else []),
                 *([p_digits(self.p_values[row])] if tested else []),
                 *([p_digits(self.adjusted_p_values[row])] if tested and several else []),
             ]
             for row in range(len(self.values))
         ]
-        together = [f"Simultaneous: all {len(rows)} at once (Šidák, Banerjee)."] if several else []
+        together = [f"Simultaneous: for all {len(rows)} rows at once (Šidák, Banerjee)."] if several else []
         super().__init__(
             list(columns),
             list(zip(*columns.values(), strict=True)),
             {**metadata, "confidence": confidence},
-            ForReaders(header, rows, len(labels), [*together, *notes]),
+            ForReaders(header, rows, len(named), [" ".join([*together, *notes])]),
         )
 
 

@@ -26,6 +26,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from equipoise.core.arrays import Matrix, Vector
 from equipoise.core.estimates.intervals import t_quantile
@@ -46,9 +47,9 @@ class Spread:
     """[terms, K] what adaptive allocation had the variances multiplied by."""
 
     @property
-    def known(self) -> Vector:
+    def known(self) -> npt.NDArray[np.bool_]:
         """Which numbers have an error that is known."""
-        return np.asarray(np.all((self.dof > 0.0) & np.isfinite(self.variances), axis=0))
+        return np.asarray(np.all((self.dof > 0.0) & np.isfinite(self.variances), axis=0), bool)
 
     @property
     def stderr(self) -> Vector:
