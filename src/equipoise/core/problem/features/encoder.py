@@ -15,9 +15,10 @@ import numpy as np
 from equipoise.core.arrays import Vector
 from equipoise.core.plain import suggest
 from equipoise.core.problem.features.category import Category
-from equipoise.core.problem.features.expression import Compute, compute_of
+from equipoise.core.problem.features.expression import Compute, calls_function, compute_of
 from equipoise.core.problem.features.field import ABSENT, INDICATOR, Field, Read
 from equipoise.core.problem.features.formula import Factor, products
+from equipoise.core.problem.features.number import Number
 from equipoise.core.problem.inputs import LARGEST, is_within
 from equipoise.errors import InvalidContext, InvalidFeatures, InvalidRecord
 
@@ -99,6 +100,13 @@ class Encoder:
         compute, names = compute_of(text, numbers)
         if not names:
             raise InvalidFeatures(f"{text!r} in the formula has no field in it")
+        for name in names:
+            field = self._fields[name]
+            if calls_function(text) and isinstance(field, Number) and not field.plain:
+                raise InvalidFeatures(
+                    f"{text!r} in the formula would be computed of {name!r} after its centre, scale or log",
+                    hint="use log=True of the field, or leave its centre and scale out",
+                )
         missing = [numbers[name] + 1 for name in names if self._fields[name].missing == INDICATOR]
         self._places[text] = len(self._names)
         self._computed.append((len(self._names), compute, missing, text))
@@ -129,7 +137,7 @@ class Encoder:
         if value - value != 0.0:
             raise InvalidRecord(
                 f"{text!r} of the formula is not a number for this record",
-                hint="it is computed of encoded values: centre and scale of the fields count",
+                hint="correct the record, or give its fields a range where it is one",
             )
         return value
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import math
 import operator
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -54,6 +55,12 @@ def categorical_name(text: str) -> str | None:
     if text.startswith("C(") and text.endswith(")") and text[2:-1].strip().isidentifier():
         return text[2:-1].strip()
     return None
+
+
+def calls_function(text: str) -> bool:
+    """Whether it is more than polynomials and comparisons: these shift and stretch with their fields."""
+    called = {name.rsplit(".")[-1] for name in re.findall(r"([\w.]+)\(", text)}
+    return bool(called - {"I", "abs"}) or "/" in text or bool(re.search(r"\*\*(?!\s*[23]\b)", text))
 
 
 def _compiled(node: ast.expr, text: str, places: Mapping[str, int]) -> Compute:

@@ -112,6 +112,14 @@ class Features:
         """The same of a data frame, or of a list of records; one row a unit."""
         return np.array(encoded_rows(self.encode, as_records(table))).reshape(-1, self.dim)
 
+    def moment(self, table: Any) -> Matrix:
+        """Σ = E[xxᵀ] of the units in a table, for ``Problem(moment=…)``: those whom the models must serve."""
+        contexts = self.encode_many(table)
+        if not len(contexts):
+            raise InvalidFeatures("the table has no rows")
+        found: Matrix = contexts.T @ contexts / len(contexts)
+        return found
+
     def unscaled(self) -> tuple[tuple[str, ...], tuple[str | None, ...], Matrix]:
         """Names and units of the columns without centre and scale, and A with encoded = A·raw.
 
@@ -167,8 +175,10 @@ class Features:
         return hash(self._key())
 
     def __repr__(self) -> str:
-        fields = [f"{name}={field!r}" for name, field in self.fields.items()]
-        return f"Features({', '.join([repr(self.formula), *fields])})"
+        named = {name: field for name, field in self.fields.items() if name.isidentifier()}
+        parts = [repr(self.formula), *(f"{name}={field!r}" for name, field in named.items())]
+        others = {name: field for name, field in self.fields.items() if name not in named}
+        return f"Features({', '.join(parts + ([f'**{others!r}'] if others else []))})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (_restored, (self.to_dict(),))

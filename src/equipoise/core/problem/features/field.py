@@ -48,7 +48,7 @@ def field_from_dict(what: str, values: Any) -> Field:
     """The field that plain values describe."""
     if not isinstance(values, Mapping) or values.get("kind") not in _KINDS:
         raise InvalidFeatures(
-            f"{what} is not a table with a kind", hint=f"kind is {' or '.join(map(repr, _KINDS))}"
+            f"{what} is not a table with a kind", hint=f"kind is {' or '.join(map(repr, sorted(_KINDS)))}"
         )
     kind = _KINDS[values["kind"]]
     known = ["kind", *kind.__dataclass_fields__]  # type: ignore[attr-defined]

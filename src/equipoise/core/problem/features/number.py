@@ -21,6 +21,9 @@ from equipoise.core.problem.features.field import (
 from equipoise.core.problem.real import NotReal, foreign_kind, real_number
 from equipoise.errors import InvalidFeatures, InvalidOutcome
 
+# Whole numbers up to here are floating-point numbers.
+_EXACT = 2**53
+
 
 @dataclass(frozen=True)
 class Number(Field):
@@ -106,6 +109,11 @@ class Number(Field):
         """The same field without centre and scale."""
         return dataclasses.replace(self, center=None, scale=1.0)
 
+    @property
+    def plain(self) -> bool:
+        """Whether models see the value as it is."""
+        return self.center in (None, 0) and self.scale == 1 and not self.log
+
     def slots(self, name: str) -> list[str]:
         """Its value; and whether it is missing, where that is a column."""
         return [name, f"{name}[missing]"] if self.missing == INDICATOR else [name]
@@ -123,7 +131,11 @@ class Number(Field):
 
         def read(value: Any, slots: list[float]) -> None:
             kind = type(value)
-            number = float(value) if kind is float or kind is int else self._number(name, value)
+            number = (
+                float(value)
+                if kind is float or (kind is int and -_EXACT < value < _EXACT)
+                else self._number(name, value)
+            )
             if not low <= number <= high or number - number != 0.0 or not (plain or number > 0.0):
                 if number == number:
                     raise wrong_value(name, value, f"not within {self.allowed}", "correct the value")

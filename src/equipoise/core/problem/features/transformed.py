@@ -58,7 +58,9 @@ class Transformed:
     @property
     def digest(self) -> str:
         """Tells two pipelines apart, by what they are made of."""
-        return hashlib.blake2b(pickle.dumps(self.pipeline), digest_size=16).hexdigest()
+        # What a pickle shares between objects depends on where they come from; the second time it does not.
+        settled = pickle.dumps(pickle.loads(pickle.dumps(self.pipeline)))
+        return hashlib.blake2b(settled, digest_size=16).hexdigest()
 
     def encode(self, record: Any) -> Vector:
         """The vector that models see of one unit."""

@@ -41,9 +41,9 @@ def combinations(formula: str, encoder: Encoder, fields: Mapping[str, Field]) ->
             hint="keep the lower terms, as '1 + age + sex + age:sex' does",
         )
     matrix: Matrix = (found / sizes[:, None]).T
-    # What is nothing but rounding is 0.
+    # What is nothing but rounding is 0, and a tenth is 0.1.
     small = np.abs(matrix) * sizes < _ROUNDING * np.max(np.abs(encoded), axis=0)[:, None]
-    return np.where(small, 0.0, matrix)
+    return np.array([[float(f"{entry:.12g}") for entry in row] for row in np.where(small, 0.0, matrix)])
 
 
 def _record(fields: Mapping[str, Field], rng: np.random.Generator) -> dict[str, Any]:
