@@ -18,6 +18,7 @@ from equipoise.core.diagnosis.lack_of_fit import LackOfFit
 from equipoise.core.diagnosis.weighted import WeightedEstimate, WeightedEstimates
 from equipoise.core.estimates.arm_estimate import LASSO, ArmEstimate
 from equipoise.core.estimates.estimates import Estimates
+from equipoise.core.estimates.inference.places import AVERAGE
 from equipoise.core.experiment.experiment import Experiment
 from equipoise.errors import FitWarning, NoPropensities, NotReplayable, SupportWarning
 from equipoise.extras import is_installed
@@ -27,6 +28,8 @@ from equipoise.version import __version__
 
 # Longer tables are for programs, which find all numbers in the page's data.
 _MOST_ARMS, _MOST_FEATURES = 60, 40
+# Pairs of more arms than these make long tables, and wide intervals.
+_MOST_PAIRED = 6
 _DRAWS, _DRAWN_UNITS = 1000, 2_000_000
 _TESTS = ("p_length", "p_squares", "p_products")
 
@@ -50,12 +53,13 @@ def experiment_report(
     sections = [
         Section("Units and errors", arm_blocks(experiment, estimates)),
         Section("Models", model_blocks(estimates)),
-        Section("Balance", balance_blocks(balance)),
-        Section("Lack of fit", fit_blocks(fit)),
+        Section("Contrasts", contrast_blocks(estimates)),
+        Section("Balance", balance_blocks(balance, problem.feature_names)),
+        Section("Lack of fit", fit_blocks(fit, problem.feature_names)),
         Section("Chance", chance_blocks(experiment)),
     ]
     if fits is not None:
-        sections.insert(4, Section("Models by propensities", weighted_blocks(fits)))
+        sections.insert(5, Section("Models by propensities", weighted_blocks(fits)))
     name = experiment.policy.label
     support = () if estimates.support is None else estimates.support.complaints
     said = [estimates.complaint, None if fits is None else fits.complaint, *support]
@@ -146,17 +150,22 @@ def arm_blocks(experiment: Experiment, estimates: Estimates) -> list[Block]:
             f"{arm.arm} (closed)" if arm.arm in closed else arm.arm,
             str(arm.count),
             str(arm.observed),
+            str(arm.pending),
             f"{arm.noise_variance:.4g}" if math.isfinite(arm.noise_variance) else "–",
             interval(*arm.noise_interval),
             f"{arm.expected_error:.4g}" if math.isfinite(arm.expected_error) else "–",
             f"{arm.error_bound:.4g}" if math.isfinite(arm.error_bound) else "–",
+            f"{arm.root_error:.3g}" if math.isfinite(arm.root_error) else "–",
+            f"{arm.adjusted_r_squared:.2f}" if math.isfinite(arm.adjusted_r_squared) else "–",
         ]
         for arm in estimates[:_MOST_ARMS]
     ]
-    columns = ["arm", "units", "outcomes", "noise variance", "interval", "expected error", "at most"]
+    columns = ["arm", "units", "outcomes", "pending", "noise variance", "interval", "expected error"]
+    columns += ["at most", "root error", "adj. R²"]
     text = (
         "Units are those assigned and neither lost nor withdrawn. The expected error is the mean squared "
-        "error of predictions for people like those that the models must serve."
+        "error of predictions for people like those that the models must serve; its root is in the "
+        f"outcome's unit{f', {estimates[0].unit}' if estimates[0].unit else ''}."
     )
     aside = sum(experiment.counts.values()) - sum(arm.count for arm in estimates)
     if aside > 0:
@@ -189,11 +198,32 @@ def model_blocks(estimates: Estimates) -> list[Block]:
 
         if len(estimates) <= FIGURE_ARMS and len(shown) <= FIGURE_FEATURES:
             blocks.append(models_figure(estimates, shown))
-    return [*blocks, _coefficients(arms, shown, f"Coefficients with {level}.")]
+    return [
+        *blocks,
+        _coefficients(arms, shown, estimates.problem.feature_names, f"Coefficients with {level}."),
+    ]
+
+
+def contrast_blocks(estimates: Estimates) -> list[Block]:
+    """Differences of expected outcomes: all pairs of few arms, else every arm with the first."""
+    if len(estimates) < 2 or estimates.average is None:
+        return [Text("There is nothing to compare yet.")]
+    control = None if len(estimates) <= _MOST_PAIRED else estimates[0].arm
+    shown = estimates.contrasts(control, at=AVERAGE).for_readers
+    text = (
+        "How much the expected outcomes of two arms differ. Each interval by itself is for whoever planned "
+        "to look at that one; who looks at all and picks needs the simultaneous ones."
+    )
+    rows = shown.rows[:_MOST_ARMS]
+    left = _further(len(shown.rows) - len(rows), "contrast")
+    return [Text(text + left), Table(shown.header, rows, caption=" ".join(shown.notes))]
 
 
 def _coefficients(
-    arms: Sequence[ArmEstimate] | Sequence[WeightedEstimate], features: Sequence[int], caption: str
+    arms: Sequence[ArmEstimate] | Sequence[WeightedEstimate],
+    features: Sequence[int],
+    called: Sequence[str],
+    caption: str,
 ) -> Table:
     """Coefficients above their intervals; whatever is more, arms or features, stands in rows."""
     cells = {
@@ -205,8 +235,8 @@ def _coefficients(
     names = [arm.arm for arm in arms]
     if len(names) > len(features):
         rows = [[name, *(cells[name, j] for j in features)] for name in names]
-        return Table(["", *(f"feature {j}" for j in features)], rows, caption=caption)
-    rows = [[f"feature {j}", *(cells[name, j] for name in names)] for j in features]
+        return Table(["", *(called[j] for j in features)], rows, caption=caption)
+    rows = [[called[j], *(cells[name, j] for name in names)] for j in features]
     return Table(["", *map(shortened, names)], rows, caption=caption)
 
 
@@ -217,7 +247,7 @@ def _features_shown(estimates: Estimates) -> list[int]:
     return sorted(used)[:_MOST_FEATURES]
 
 
-def balance_blocks(balance: Balance) -> list[Block]:
+def balance_blocks(balance: Balance, names: Sequence[str]) -> list[Block]:
     """Every arm's contexts against those of all units."""
     text = (
         f"{_evenness(balance)} r = xᵀΣ⁻¹x tells how long a context is. Differences are those of an arm's "
@@ -235,7 +265,7 @@ def balance_blocks(balance: Balance) -> list[Block]:
             f"{arm.length_of_all:.3g}" if math.isfinite(arm.length_of_all) else "–",
             f"{arm.length_difference:+.2f}",
             f"{arm.largest_difference:+.2f}",
-            str(int(np.argmax(np.abs(arm.differences)))) if arm.largest_difference else "–",
+            names[int(np.argmax(np.abs(arm.differences)))] if arm.largest_difference else "–",
             p_value(arm.p_value),
         ]
         for arm in arms
@@ -247,15 +277,15 @@ def balance_blocks(balance: Balance) -> list[Block]:
         from equipoise.report.experiment_figures import balance_figure
 
         blocks.append(balance_figure(arms))
-    return [*blocks, _differences(balance, arms)]
+    return [*blocks, _differences(balance, arms, names)]
 
 
-def _differences(balance: Balance, arms: Sequence[ArmBalance]) -> Table:
+def _differences(balance: Balance, arms: Sequence[ArmBalance], names: Sequence[str]) -> Table:
     """Standardised differences of every feature that varies, those that are farthest out first."""
     sizes = np.max(np.abs([arm.differences for arm in balance]), axis=0)
     order = [j for j in np.argsort(-sizes, kind="stable").tolist() if sizes[j] > 0.0][:_MOST_FEATURES]
     few = arms[:12]
-    rows = [[f"feature {j}", *(f"{arm.differences[j]:+.2f}" for arm in few)] for j in order]
+    rows = [[names[j], *(f"{arm.differences[j]:+.2f}" for arm in few)] for j in order]
     left = "" if len(few) == len(balance) and len(order) == np.count_nonzero(sizes) else " The largest ones."
     caption = f"Standardised differences of the features' means, by arm.{left}"
     return Table(["", *(shortened(arm.arm) for arm in few)], rows, caption=caption)
@@ -265,13 +295,13 @@ def _distance(arm: ArmBalance) -> float:
     return max(abs(arm.length_difference), abs(arm.largest_difference))
 
 
-def fit_blocks(fit: LackOfFit) -> list[Block]:
+def fit_blocks(fit: LackOfFit, names: Sequence[str]) -> list[Block]:
     """Tests of the straight line."""
     verdict = _straightness(fit)
     if fit.p_value < 0.05:
         if fit.clearest is not None:
             i, j = fit.clearest
-            term = f"the square of feature {i}" if i == j else f"the product of features {i} and {j}"
+            term = f"the square of {names[i]}" if i == j else f"the product of {names[i]} and {names[j]}"
             verdict += f" What is missing most clearly is {term}."
         verdict += (
             " Intervals of the usual kind promise nothing then: read robust ones, and where lots were drawn "
@@ -317,7 +347,7 @@ def weighted_blocks(fits: WeightedEstimates) -> list[Block]:
     return [
         Text(text + _further(len(fits) - len(arms), "arm")),
         Table(["arm", "outcomes", "weigh as much as"], weights),
-        _coefficients(arms, shown, f"Best linear fits with {level}."),
+        _coefficients(arms, shown, fits[0].features, f"Best linear fits with {level}."),
     ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from html import escape
+from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -295,7 +296,7 @@ class ArmEstimate(Shown):
         }
 
     def __str__(self) -> str:
-        text = f"{heading(self)}\n{super().__str__()}\n{shrinkage(self)}"
+        text = f"{fill(heading(self), 100)}\n{super().__str__()}\n{shrinkage(self)}"
         further = 0 if self.columns is None else np.count_nonzero(np.delete(self.coef, self.columns))
         return f"{text}\nand {further} further features by the lasso" if further else text
 

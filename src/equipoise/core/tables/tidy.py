@@ -119,7 +119,7 @@ class TidyTable(Sequence[dict[str, Any]]):
 
     def to_markdown(self, path: str | Path | None = None) -> str:
         """What people read, as a Markdown table with its notes; also written to ``path`` if given."""
-        shown = self._shown()
+        shown = self.for_readers
         rows = [[cell.replace("|", "\\|") for cell in row] for row in [shown.header, *shown.rows]]
         text = "\n".join([markdown_table(rows[0], rows[1:]), *(f"{note}\n" for note in shown.notes)])
         return _written(text, path)
@@ -131,26 +131,28 @@ class TidyTable(Sequence[dict[str, Any]]):
 
         With a caption or a label it floats, with the notes below; without, it is a ``tabular``.
         """
-        shown = self._shown()
+        shown = self.for_readers
         text = latex_table(
             shown.header, shown.rows, left=shown.left, notes=shown.notes, caption=caption, label=label
         )
         return _written(text, path)
 
-    def _shown(self) -> ForReaders:
+    @property
+    def for_readers(self) -> ForReaders:
+        """What people see of it."""
         if self._for_readers is not None:
             return self._for_readers
         return ForReaders(self.columns, [[_cell(value) for value in row] for row in self._rows])
 
     def __str__(self) -> str:
-        shown = self._shown()
+        shown = self.for_readers
         notes = [fill(note, 100) for note in shown.notes]
         return "\n".join([text_table(shown.header, shown.rows, left=shown.left), *notes])
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        shown = self._shown()
+        shown = self.for_readers
         notes = "".join(f"<p>{escape(note)}</p>" for note in shown.notes)
         return html_table(shown.header, shown.rows) + notes
 
