@@ -47,7 +47,7 @@ def test_every_number_is_the_experiment_s(experiment, page):
         ]
     place = page.cells.index("x[1]")
     for i, arm in enumerate(estimates):
-        written = f"{arm.coef[1]:.4g}{interval(*arm.intervals[1])}"
+        written = f"{arm.coef[1]:.4g}{arm.least_squares[1]:.4g} ({interval(*arm.intervals[1])})"
         assert page.cells[place + 1 + i].replace("−", "-") == written
     start = page.cells.index("r, standardised")
     for arm in balance:

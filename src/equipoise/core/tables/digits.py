@@ -10,6 +10,8 @@ UNDETERMINED, NONE = "not determined", "–"
 
 # Beyond so many decimals, or digits before them, numbers are written with exponents.
 _MOST_DECIMALS, _LARGEST = 7, 1e7
+# An end of an interval that is nearer to 0 than this many standard errors is 0.
+_ROUNDING = 1e-4
 
 
 def by_error(value: float, error: float) -> str:
@@ -31,15 +33,23 @@ def by_error(value: float, error: float) -> str:
 
 
 def between(ends: Sequence[float], error: float) -> str:
-    """Both ends of an interval, to the same digit.
+    """Both ends of an interval, to the same digit; one that rounds to 0 and is not keeps its side of 0.
 
     >>> between((-0.71239, 1.1832), 0.48), between((-math.inf, math.inf), 1.0)
     ('-0.71 to 1.18', 'not determined')
+    >>> between((-8.13, -0.031), 1.5)
+    '-8.1 to -0.03'
     """
     low, high = ends
     if not (math.isfinite(low) and math.isfinite(high)):
         return UNDETERMINED
-    return f"{by_error(low, error)} to {by_error(high, error)}"
+    return f"{_end(low, error)} to {_end(high, error)}"
+
+
+def _end(value: float, error: float) -> str:
+    text = by_error(value, error)
+    hidden = float(text) == 0.0 and abs(value) > _ROUNDING * error
+    return f"{value:.1g}" if hidden else text
 
 
 def p_digits(value: float) -> str:
