@@ -98,7 +98,7 @@ class TextFile:
                     index_col=False,
                     skipinitialspace=self.separator != "\t",
                     low_memory=False,  # a column's type is that of all its cells
-                    float_precision="round_trip",  # the nearest number, as everywhere else
+                    **_exact(pandas.__version__),
                     encoding="utf-8-sig",
                 )
         except UnicodeDecodeError:
@@ -139,6 +139,12 @@ class TextFile:
         # Quoted names may hold separators.
         counts = [len(next(csv.reader([first], delimiter=mark), [])) for mark in candidates]
         return candidates[counts.index(max(counts))]
+
+
+def _exact(version: str) -> dict[str, str]:
+    """What makes pandas read the nearest number, as all else does; from 3.1 on it does so by itself."""
+    release = tuple(int(part) for part in version.split(".")[:2])
+    return {} if release >= (3, 1) else {"float_precision": "round_trip"}
 
 
 def shown(separator: str) -> str:
