@@ -145,6 +145,8 @@ def _table(result: ReplayResult) -> list[Block]:
                 "Predictions lose nothing by that."
             )
         )
+    if table.split_words is not None:
+        blocks.append(Text(table.split_words))
     if spread_ratio(table.spreads) > NOTABLE and table.scale == "targets":
         ratio = ratio_words(table.targets, table.spreads)
         blocks.append(Text(f"{ratio[:1].upper()}{ratio[1:]}: errors are {result.unit}."))

@@ -41,7 +41,7 @@ def test_every_column_without_targets():
     assert "numbers the rows" in column(told, "no").remark
     assert "constant" in column(told, "same").remark
     assert "decimal comma" in column(told, "weight").remark
-    assert column(told, "town").remark == "text: --one-hot, or --exclude"
+    assert "--one-hot" in column(told, "town").remark
     assert "No targets are named yet" in str(told)
 
 
@@ -90,3 +90,9 @@ def test_small_ratios_are_said_too():
     )
     assert "compared as they are" in str(told)
     assert "a 0.816" in str(told)
+
+
+def test_tables_that_are_split_already():
+    table = eq.as_table({"x": [1.0, 2.0, 4.0], "a": [1.0, 2.0, 3.0]}, targets=["a"], name="mine")
+    told = eq.describe_table(table)
+    assert (told.name, told.features, told.targets, told.complete) == ("mine", ("x",), ("a",), 3)

@@ -102,6 +102,15 @@ def test_what_is_said_and_kept():
     assert ordered.saved["oracle"].uniform_budget.value <= 100
 
 
+def test_features_have_the_columns_names():
+    arena = new_arena(people(group="who"), 30)
+    assert arena.problem().feature_names == arena.scenario.feature_names == ("1", "x0", "x1")
+    assert new_arena(people(), 30, center="table").problem().feature_names == ("x0", "x1")
+    rows = np.random.default_rng(1).normal(size=(20, 3))
+    by_place = new_arena(eq.as_table(rows, targets=[2]), 9)
+    assert by_place.problem().feature_names == ("(intercept)", "0", "1")
+
+
 def test_groups_that_share_something_are_harder():
     """What was learned about a group by name is worth nothing for the others, and only a split shows it."""
     rng = np.random.default_rng(1)

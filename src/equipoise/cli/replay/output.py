@@ -36,7 +36,6 @@ def print_description(told: TableDescription) -> None:
     """The columns, and what a replay would make of them."""
     console = output()
     table = new_table(*told.heads, text_columns=3)
-    table.columns[-1].justify = "left"
     for row in told.rows_of_text():
         table.add_row(*row)
     print_table(folded(table), title=f"{told.name}: {told.rows:,} rows, {len(told.columns)} columns")

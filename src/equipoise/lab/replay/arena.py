@@ -89,7 +89,7 @@ class ReplayArena:
         moment = self.fit.moment if scenario.moment == "table" else None
         return Problem(
             scenario.arms,
-            scenario.dim,
+            features=scenario.feature_names,
             budget=scenario.budget,
             moment=moment,
             objective=scenario.objective,

@@ -18,10 +18,9 @@ from equipoise.lab.replay.reading.reader import DATES, MOST_CATEGORIES, NUMBERS,
 from equipoise.lab.replay.reading.sources import Column, Source, open_source
 from equipoise.lab.replay.reading.text_files import text_format
 from equipoise.lab.replay.scale import NOTABLE, ratio_words, spread_ratio
-from equipoise.lab.replay.table import ReplayTable, as_table
+from equipoise.lab.replay.table import ReplayTable, as_table, is_split, split_name
 
-# A remark on a column says that much of a refusal, which the description has in full.
-_SHORT = 60
+_WOULD = "would be"
 
 
 @dataclass(frozen=True)
@@ -85,7 +84,6 @@ class TableDescription:
                 column.lowest,
                 column.highest,
                 "" if column.spread is None else f"{column.spread:.4g}",
-                column.remark,
             ]
             for column in self.columns
         ]
@@ -93,10 +91,14 @@ class TableDescription:
     @property
     def heads(self) -> list[str]:
         """Names of those cells."""
-        return ["column", "role", "kind", "missing", "values", "lowest", "highest", "spread", "remark"]
+        return ["column", "role", "kind", "missing", "values", "lowest", "highest", "spread"]
 
     def sentences(self) -> Iterator[str]:
         """What a replay would do."""
+        for column in self.columns:
+            # The notes say it of a table that would be taken.
+            if column.remark and (self.complete is None or not column.remark.startswith(_WOULD)):
+                yield f"{column.name}: {column.remark}."
         yield from self.notes
         if not self.targets:
             yield "No targets are named yet: each is one arm to learn."
@@ -146,6 +148,10 @@ def describe_table(data: Any, **reading: Unpack[ReadingOptions]) -> TableDescrip
     >>> told.rows, told.features, round(told.spread_ratio)
     (3, ('age',), 72)
     """
+    if is_split(data):
+        reading = {**reading, "contexts": data.context_names, "targets": data.target_names}
+        reading.setdefault("name", split_name(data))
+        data = _columns_of(data)
     written = text_format(reading.get("separator"), reading.get("decimal", "."), reading.get("na", ()))
     source = open_source(data, written)
     refusal: EquipoiseError | None = None
@@ -169,7 +175,7 @@ def describe_table(data: Any, **reading: Unpack[ReadingOptions]) -> TableDescrip
     redundant = () if table is None else redundant_columns(table, fit_table(table, "intercept"))
     features = () if table is None else tuple(name for name in table.context_names if name not in redundant)
     return TableDescription(
-        name=source.name,
+        name=reading.get("name") or source.name,
         rows=max((column.rows for column in read), default=0),
         columns=tuple(columns),
         complete=None if table is None else table.rows,
@@ -182,6 +188,12 @@ def describe_table(data: Any, **reading: Unpack[ReadingOptions]) -> TableDescrip
         refusal=None if refusal is None else refusal.message,
         hint=None if refusal is None else refusal.hint,
     )
+
+
+def _columns_of(data: Any) -> dict[str, Any]:
+    """The columns of contexts and targets that came apart."""
+    parts = ((data.context_names, data.contexts), (data.target_names, data.targets))
+    return {name: np.asarray(part)[:, place] for names, part in parts for place, name in enumerate(names)}
 
 
 @dataclass(frozen=True)
@@ -242,14 +254,18 @@ def _described(column: _Column, roles: Roles, reading: ReadingOptions) -> Column
         low, high = (
             str(end)[: 10 if _is_day(cells) else 16].replace("T", " ") for end in (cells.min(), cells.max())
         )
-        remark = f"would be {dates.RULE}" if role == "context" else ""
+        remark = f"{_WOULD} counted in {dates.RULE}" if role == "context" else ""
     elif kind:
         numbers = cells if kind == NUMBERS else dates.days(cells)
         low, high = f"{numbers.min():.5g}", f"{numbers.max():.5g}"
         spread = float(column_spreads(numbers[:, None])[0])
         steps = np.diff(numbers)
         if different == len(cells) > 2 and np.all(steps >= 1.0) and numbers[-1] - numbers[0] < column.rows:
-            remark = "numbers the rows: leave it out?" if role in ("context", "") else ""
+            remark = (
+                "numbers the rows; leave it out (--exclude) if that means nothing"
+                if role in ("context", "")
+                else ""
+            )
     else:
         low = high = ""
     if different <= 1:
@@ -280,12 +296,15 @@ def _text_remark(column: _Column, different: int, role: str, reading: ReadingOpt
         doubt_category(column.name, different, column.rows, MOST_CATEGORIES)
     except InvalidTable as error:
         return _short(error)
-    return f"{different} columns of 0 and 1" if reading.get("one_hot") else "text: --one-hot, or --exclude"
+    return (
+        f"{_WOULD} {different} columns of 0 and 1"
+        if reading.get("one_hot")
+        else "text; --one-hot makes 0 and 1 of its values, --exclude leaves it out"
+    )
 
 
 def _short(error: InvalidTable) -> str:
-    words = error.message.partition("' ")[2] or error.message
-    return _clipped(words, _SHORT)
+    return error.message.partition("' ")[2] or error.message
 
 
 def _clipped(text: str, most: int = 16) -> str:

@@ -52,11 +52,6 @@ class ReplayResult(SimulationResult):
         return self.difference(name, oracle)
 
     @property
-    def metadata(self) -> dict[str, Any]:
-        """Everything that is needed to run it again."""
-        return {**super().metadata, "units": self.unit}
-
-    @property
     def unit(self) -> str:
         """What losses are measured in."""
         if self.table.scale == "targets":

@@ -76,8 +76,11 @@ class ReplayScenario:
 
     @property
     def feature_names(self) -> tuple[str, ...]:
-        """Names of the features, ``1`` for the intercept."""
-        return (*(["1"] if self.center == "intercept" else []), *self.contexts)
+        """Names of the features, ``1`` for the intercept, or ``(intercept)`` where a column has that name."""
+        names = [name or f"column {place + 1}" for place, name in enumerate(self.contexts)]
+        if self.center == "intercept":
+            names.insert(0, "(intercept)" if "1" in names else "1")
+        return tuple(name if names.count(name) == 1 else f"{name} [{j}]" for j, name in enumerate(names))
 
     @property
     def split_words(self) -> str | None:
@@ -121,7 +124,7 @@ class ReplayScenario:
         weights = None if self.weights is None else dict(zip(self.targets, self.weights, strict=True))
         return Problem(
             self.targets,
-            self.dim,
+            features=self.feature_names,
             budget=self.budget,
             moment=None,
             objective=self.objective,

@@ -139,9 +139,11 @@ def as_table(
     """
     check_missing(missing)
     written = text_format(separator, decimal, na)
-    if isinstance(data, ReplayTable) or _is_split(data):
+    if isinstance(data, ReplayTable) or is_split(data):
         if any(columns is not None for columns in (contexts, targets, group, order)) or len(exclude):
             raise InvalidArgument("the table's columns are split into contexts and targets already")
+        if not written.is_default:
+            raise InvalidArgument("separator, decimal and na are for CSV and TSV files")
         return data if isinstance(data, ReplayTable) else _from_split(data, missing, name)
     source = open_source(data, written)
     roles = choose_columns(source, contexts, targets, exclude, group, order)
@@ -201,9 +203,15 @@ def _by_appearance(values: Vector) -> Counts:
     return np.asarray(rank[inverse])
 
 
-def _is_split(data: Any) -> bool:
+def is_split(data: Any) -> bool:
+    """Whether contexts and targets come apart from each other, as loaders of ratings give them."""
     parts = ("contexts", "targets", "context_names", "target_names")
     return all(hasattr(data, part) for part in parts)
+
+
+def split_name(data: Any) -> str:
+    """What to call such a table."""
+    return str(getattr(data, "name", None) or getattr(data, "source", type(data).__name__))
 
 
 def _from_split(data: Any, missing: str, name: str | None) -> ReplayTable:
@@ -223,7 +231,7 @@ def _from_split(data: Any, missing: str, name: str | None) -> ReplayTable:
         if missing == "refuse":
             raise InvalidTable(f"{dropped} of {len(complete)} rows miss a value", hint="leave them out")
         contexts, targets = contexts[complete], targets[complete]
-    called = name or str(getattr(data, "name", None) or getattr(data, "source", type(data).__name__))
+    called = name or split_name(data)
     notes = (f"{dropped:,} of {len(complete):,} rows left out, as a value is missing.",) if dropped else ()
     return _checked(ReplayTable(called, contexts, targets, *names, dropped, notes=notes))
 
