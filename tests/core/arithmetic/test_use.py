@@ -21,6 +21,8 @@ LAB = (
 )
 # Files whose numbers people read and nothing goes on from.
 PRINTED = {
+    "core/problem/features/proposal.py": "fields that are proposed once, to one digit, and plain data then",
+    "core/problem/features/undoing.py": "coefficients of a finished fit in other units",
     "core/estimates/ellipsoid.py": "confidence sets",
     **{
         f"core/diagnosis/{name}.py": "tests and weighted fits of a finished experiment"
