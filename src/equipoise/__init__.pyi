@@ -12,11 +12,11 @@ from equipoise.core.diagnosis.guessing import Predictability as Predictability
 from equipoise.core.diagnosis.lack_of_fit import ArmFit as ArmFit
 from equipoise.core.diagnosis.lack_of_fit import LackOfFit as LackOfFit
 from equipoise.core.diagnosis.randomisation import RandomisationTest as RandomisationTest
-from equipoise.core.diagnosis.weighted import Difference as Difference
 from equipoise.core.diagnosis.weighted import WeightedEstimate as WeightedEstimate
 from equipoise.core.diagnosis.weighted import WeightedEstimates as WeightedEstimates
 from equipoise.core.estimates.arm_estimate import ArmEstimate as ArmEstimate
 from equipoise.core.estimates.estimates import Estimates as Estimates
+from equipoise.core.estimates.inference.quantities import Inference as Inference
 from equipoise.core.estimates.support import Support as Support
 from equipoise.core.experiment.assignment import Assignment as Assignment
 from equipoise.core.experiment.experiment import Experiment as Experiment
@@ -81,8 +81,10 @@ from equipoise.lab.pieces import StudentContexts as StudentContexts
 from equipoise.lab.pieces import StudentNoise as StudentNoise
 from equipoise.lab.pieces import YesNoOutcomes as YesNoOutcomes
 from equipoise.lab.replay import ReplayResult as ReplayResult
+from equipoise.lab.replay import ReplayResults as ReplayResults
 from equipoise.lab.replay import ReplayTable as ReplayTable
 from equipoise.lab.replay import as_table as as_table
+from equipoise.lab.replay import describe_table as describe_table
 from equipoise.lab.replay import replay as replay
 from equipoise.lab.results.estimate import Estimate as Estimate
 from equipoise.lab.results.policy import PolicyResult as PolicyResult

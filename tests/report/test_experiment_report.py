@@ -39,14 +39,15 @@ def test_every_number_is_the_experiment_s(experiment, page):
     estimates, balance, fit = experiment.estimates(), experiment.balance(), experiment.lack_of_fit()
     for arm in estimates:
         row = page.cells.index(arm.arm)
-        assert page.cells[row + 1 : row + 4] == [
+        assert page.cells[row + 1 : row + 5] == [
             str(arm.count),
             str(arm.observed),
+            str(arm.pending),
             f"{arm.noise_variance:.4g}",
         ]
-    place = page.cells.index("feature 1")
+    place = page.cells.index("x[1]")
     for i, arm in enumerate(estimates):
-        written = f"{arm.coef[1]:.4g}{interval(*arm.intervals[1])}"
+        written = f"{arm.coef[1]:.4g}{arm.least_squares[1]:.4g} ({interval(*arm.intervals[1])})"
         assert page.cells[place + 1 + i].replace("−", "-") == written
     start = page.cells.index("r, standardised")
     for arm in balance:
@@ -88,7 +89,7 @@ def test_a_warning_stands_before_everything_else(sorted_experiment):
     assert page.tags.count("script") == 1  # an arm's name is no markup
     assert complaint[1:] in page.text
     assert page.text.index("Warning.") < page.text.index("The largest expected error")
-    assert "What is missing most clearly is the square of feature" in page.text
+    assert "What is missing most clearly is the square of x[" in page.text
     assert "nothing was left to chance" in page.text
     assert page.metadata["weighted_estimates"] is None
 

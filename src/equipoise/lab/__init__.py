@@ -15,6 +15,7 @@
 ===============  =================================================================
 """
 
+from equipoise.core.tables.tidy import TidyTable
 from equipoise.lab.pieces import (
     Accrual,
     BinaryContexts,
@@ -39,7 +40,6 @@ from equipoise.lab.pieces import (
 from equipoise.lab.results.estimate import Estimate
 from equipoise.lab.results.policy import PolicyResult
 from equipoise.lab.results.simulation import SimulationResult
-from equipoise.lab.results.table import TidyTable
 from equipoise.lab.running.predictability import predictability
 from equipoise.lab.running.simulate import simulate
 from equipoise.lab.scenario import GaussianScenario, Scenario

@@ -6,6 +6,7 @@
 ``figures``             drawings that take the page's colours and fonts
 ``numbers``             numbers as people read them
 ``experiment``          the report of an experiment
+``experiment_models``   its models and contrasts
 ``experiment_figures``  its drawings
 ``simulation``          the report of a simulation
 ``simulation_figures``  its drawings

@@ -42,7 +42,7 @@ def models_figure(estimates: Estimates, features: Sequence[int]) -> Figure:
                 label=shortened(arm.arm),
             )
         axes.set_ylim(len(features) - 0.4, -0.6)
-        axes.set_yticks(rows, [str(j) for j in features])
+        axes.set_yticks(rows, [shortened(estimates.problem.feature_names[j]) for j in features])
         axes.set_ylabel("feature")
         axes.set_xlabel("coefficient")
         axes.grid(axis="y", visible=False)

@@ -4,6 +4,5 @@
 ``estimate``    a simulated number with its standard error
 ``policy``      all trials of one policy, and its losses
 ``simulation``  policies compared on the same trials, saved and read again
-``table``       tidy tables, for pandas, Polars, Arrow and Parquet
 ==============  ==========================================================
 """

@@ -14,13 +14,13 @@ import numpy.typing as npt
 
 from equipoise.core.arithmetic.numerics import NUMERICS
 from equipoise.core.estimates.robust import CLASSICAL
+from equipoise.core.tables.tidy import TidyTable
 from equipoise.core.theory.static import optimal_loss
 from equipoise.errors import DataNotFound, EquipoiseError, InvalidArgument, InvalidData
 from equipoise.files import write_whole
 from equipoise.lab.arena import Setting
 from equipoise.lab.results.estimate import Estimate, finite, mean_estimate, plain_estimate, quantile_estimate
 from equipoise.lab.results.policy import PolicyResult, result_weights
-from equipoise.lab.results.table import TidyTable
 from equipoise.lab.scenario import Scenario
 from equipoise.lab.trial.ledger import Ledger
 from equipoise.unpacking import Damaged, read_npz
@@ -59,6 +59,11 @@ class SimulationResult:
         return str(getattr(self.scenario, "intervals", CLASSICAL))
 
     @property
+    def unit(self) -> str:
+        """What losses are measured in."""
+        return "squared units of the outcome"
+
+    @property
     def metadata(self) -> dict[str, Any]:
         """Everything that is needed to run it again."""
         return {
@@ -68,7 +73,7 @@ class SimulationResult:
             "trials": self.trials,
             "scenario": self.scenario.to_dict(),
             "policies": {name: policy.spec for name, policy in self.policies.items()},
-            "units": "squared units of the outcome",
+            "units": self.unit,
         }
 
     def losses(self, *, quantiles: tuple[float, ...] = ()) -> TidyTable:
