@@ -49,7 +49,7 @@ def print_units(result: SimulationResult) -> None:
 
 def print_course(result: SimulationResult) -> None:
     """How many units trials took, how long, and how many a target ended, where that differs."""
-    from equipoise.report.course import course_table
+    from equipoise.report.simulation import course_table
 
     found = course_table(result)
     if found is None:

@@ -10,7 +10,6 @@
 ``experiment_figures``  its drawings
 ``simulation``          the report of a simulation
 ``simulation_figures``  its drawings
-``course``              units, time and stops of simulated trials
 ``replay``              the report of a replay
 ``replay_figures``      its drawings
 ``reproduction``        the report of a reproduction

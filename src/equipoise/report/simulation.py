@@ -11,13 +11,14 @@ from equipoise.extras import is_installed
 from equipoise.lab.arena import Setting
 from equipoise.lab.results.estimate import Estimate, mean_estimate
 from equipoise.lab.results.simulation import SimulationResult
-from equipoise.report.course import course_table
 from equipoise.report.document import Block, Code, Report, Section, Table, Text
 from equipoise.report.numbers import change, counted, percent, with_error
 
 _LEVELS = (0.1, 0.5, 0.9, 0.99)
 # Longer tables are for the files beside the report.
 _MOST_ARMS = 60
+# Share of the trials that end by the time that is shown.
+_LATE = 0.9
 
 
 def simulation_report(
@@ -188,6 +189,32 @@ def spread_blocks(result: SimulationResult) -> list[Block]:
     columns = ["policy", *(f"{100 * level:g} %" for level in _LEVELS), "average"]
     text = "The worst arm's error differs from trial to trial. That share of the trials stayed below:"
     return [Text(text), Table(columns, rows)]
+
+
+def course_table(result: SimulationResult) -> tuple[str, list[str], list[list[str]]] | None:
+    """A title, headings and a row a policy; None where every trial takes the same units and no time."""
+    scenario = result.scenario
+    accrual, stop = (getattr(scenario, name, None) for name in ("accrual", "stop"))
+    lossy = getattr(scenario, "lost", 0.0) or getattr(scenario, "drop_out", None) is not None
+    if accrual is None and stop is None and not lossy and not getattr(scenario, "closures", ()):
+        return None
+    headings = ["policy", "units", "outcomes"]
+    title = "Mean course of a trial"
+    if accrual is not None:
+        headings += ["last unit", "last outcome", f"{100 * _LATE:.0f} % end by"]
+        title += f", times in {accrual.time}"
+    if stop is not None:
+        headings.append("stopped at the target")
+    rows = []
+    for name, policy in result.policies.items():
+        row = [name, f"{policy.units().value:.4g}", f"{sum(p.value for p in policy.pulls()):.4g}"]
+        if accrual is not None:
+            row += [with_error(policy.accrual_time()), with_error(policy.duration())]
+            row.append(f"{policy.duration(_LATE).value:.4g}")
+        if stop is not None:
+            row.append(percent(policy.stopped()))
+        rows.append(row)
+    return title, headings, rows
 
 
 def _again(result: SimulationResult, command: str | None) -> list[Code]:
