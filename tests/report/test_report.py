@@ -77,6 +77,12 @@ def test_differences_units_and_quantiles_are_there(result, page):
     assert "99 %" in page.cells
 
 
+def test_losses_have_names_for_people(page):
+    assert {"largest mean error", "median worst error", "mean error"} <= set(page.cells)
+    assert "largest mean error" in page.drawn
+    assert not any("expected max" in word or "median max" in word for word in page.words)
+
+
 def test_settings_are_inside(result, page):
     assert page.metadata == json.loads(json.dumps(result.metadata))
     assert f"equipoise {eq.__version__}" in page.text

@@ -111,9 +111,11 @@ def command(
 
 
 def _print_ranking(board: Leaderboard) -> None:
+    from equipoise.lab.results.words import loss_heading
     from equipoise.studies.leaderboard.markdown import with_error
 
-    numbers = ("geometric\nmean", "expected\nerror", "median\nerror", "best", "below\noracle")
+    losses = map(loss_heading, ("expected_max", "median_max"))
+    numbers = ("geometric\nmean", *losses, "best", "below\noracle")
     table = new_table("", "policy", *numbers, text_columns=2)
     for place, standing in enumerate(board.ranking(), start=1):
         means = map(with_error, (standing.overall, standing.expected, standing.median))
@@ -126,6 +128,7 @@ def _print_ranking(board: Leaderboard) -> None:
 
 
 def _print_bar(board: Leaderboard) -> None:
+    from equipoise.lab.results.words import loss_words
     from equipoise.studies.leaderboard import check_bar
     from equipoise.studies.leaderboard.markdown import with_error
 
@@ -134,7 +137,7 @@ def _print_bar(board: Leaderboard) -> None:
         for limit in limits:
             ratio = with_error((limit.ratio, limit.stderr))
             met = "yes" if limit.met else "NO"
-            table.add_row(name, limit.loss, limit.reference, ratio, f"{limit.most:.2f}", met)
+            table.add_row(name, loss_words(limit.loss), limit.reference, ratio, f"{limit.most:.2f}", met)
     print_table(
         table, title="Losses of trace-gain over those of the oracle and of trace-ucb (± standard error)"
     )

@@ -8,6 +8,7 @@ from pathlib import Path
 from equipoise.core.estimates.estimators import estimator_words
 from equipoise.extras import is_installed
 from equipoise.lab.replay import ReplayResult, ReplayScenario
+from equipoise.lab.results.words import loss_words
 from equipoise.report.document import Block, Code, Report, Section, Table, Text
 from equipoise.report.numbers import change, counted, with_error
 from equipoise.report.simulation import (
@@ -68,7 +69,8 @@ def replay_summary(result: ReplayResult) -> str:
     """What was reached with how many units, in words."""
     first, *others = result.policies
     base = result[first].median_max()
-    text = f"With {result.table.budget:,} units, {first} reached a worst error of {with_error(base)}"
+    loss = f"a {loss_words('median_max')} of {with_error(base)}"
+    text = f"With {result.table.budget:,} units, {first} reached {loss}"
     parts = []
     for name in others:
         own = result[name].median_max()
@@ -82,7 +84,7 @@ def replay_summary(result: ReplayResult) -> str:
 
 def saved_text(result: ReplayResult) -> str:
     """What "units saved" means here."""
-    loss = "median max" if next(iter(result.saved.values())).loss == "median_max" else "mean"
+    loss = loss_words(next(iter(result.saved.values())).loss)
     return (
         f"The budget with which uniform sampling reaches a policy's {loss}, minus the policy's budget. "
         "Uniform sampling was replayed at further budgets; between two of them the loss is taken to follow a "
@@ -130,7 +132,7 @@ def _by_budget(results: Sequence[ReplayResult]) -> list[Block]:
         for result in results
     ]
     blocks: list[Block] = [
-        Text("Median over trials of the worst arm's error."),
+        Text(f"The {loss_words('median_max')}: the median over trials of the worst arm's error."),
         Table(["units", *names], rows),
     ]
     if is_installed("matplotlib"):

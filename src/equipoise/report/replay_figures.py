@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from equipoise.lab.replay import ReplayResult
+from equipoise.lab.results.words import loss_words
 from equipoise.report.document import Figure
 from equipoise.report.figures import DASHES, MARKERS, SERIES, new_figure
 
@@ -36,12 +37,13 @@ def budgets_figure(results: Sequence[ReplayResult]) -> Figure:
         axes.set_yscale("log")
         _plain_ticks(axes, budgets)
         axes.set_xlabel("units (log scale)")
-        axes.set_ylabel("worst arm's error, median (log scale)")
+        axes.set_ylabel(f"{loss_words('median_max')} (log scale)")
         axes.legend(loc="upper right")
 
     return new_figure(
         draw,
-        caption="Median of the worst arm's held-out error by budget; bars reach two standard errors.",
+        caption=f"{loss_words('median_max').capitalize()} on held-out rows by budget; "
+        "bars reach two standard errors.",
         description="Worst error of every policy by budget; the table above has the numbers.",
         wide=True,
         height=4.2,

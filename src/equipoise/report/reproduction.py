@@ -12,8 +12,8 @@ _CAPTIONS = {
     "figure2": "Figure 2 of the paper, redrawn from the ratings at hand. Bands are two standard errors.",
     "sparse-support": "How often the features that matter are found, by outcomes an arm. Bands are two "
     "standard errors.",
-    "sparse-budget": "Worst error against the budget where few features matter. Bands are two standard "
-    "errors of the logarithm.",
+    "sparse-budget": "Largest mean error against the budget where few features matter. Bands are two "
+    "standard errors of the logarithm.",
     "sparse-screen": "What choosing features from too few or too many outcomes costs. Bands are two standard "
     "errors.",
     "rate": "How regret and pulls of trace-ucb behave as the budget grows.",

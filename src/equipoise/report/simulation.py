@@ -11,6 +11,7 @@ from equipoise.extras import is_installed
 from equipoise.lab.arena import Setting
 from equipoise.lab.results.estimate import Estimate, mean_estimate
 from equipoise.lab.results.simulation import SimulationResult
+from equipoise.lab.results.words import LOSSES, explained_losses, loss_words
 from equipoise.report.document import Block, Code, Report, Section, Table, Text
 from equipoise.report.numbers import change, counted, percent, with_error
 
@@ -99,17 +100,14 @@ def loss_blocks(result: SimulationResult) -> list[Block]:
     losses = {name: result.losses_of(name) for name in result.policies}
     shown = list(dict.fromkeys(loss for own in losses.values() for loss in own))
     rows = [[name, *(_written(own, loss) for loss in shown)] for name, own in losses.items()]
-    text = (
-        "Expected max is the largest mean error of an arm, median max the median over trials of the worst "
-        "arm's error, mean the average over arms and trials."
-    )
+    text = explained_losses()
     if "regret" in shown:
-        text += " Regret is the expected max above that of the optimal static allocation."
+        text += f" Regret is the {loss_words('expected_max')} above that of the optimal static allocation."
     if "coverage" in shown:
         text += f" Coverage is the share of true coefficients inside their {result.intervals} 95 % intervals."
     if "recovery" in shown:
         text += " Recovery is the share of trials that chose exactly the features that matter."
-    blocks: list[Block] = [Text(text), Table(["policy", *(loss.replace("_", " ") for loss in shown)], rows)]
+    blocks: list[Block] = [Text(text), Table(["policy", *map(loss_words, shown)], rows)]
     if is_installed("matplotlib"):
         from equipoise.report.simulation_figures import losses_figure, worst_figure
 
@@ -128,13 +126,12 @@ def _written(losses: Mapping[str, Estimate], loss: str) -> str:
 def difference_blocks(result: SimulationResult) -> list[Block]:
     """Paired differences to the first policy."""
     first, *others = result.policies
-    losses = ("expected_max", "median_max", "mean")
-    rows = [[name, *(with_error(result.difference(name, first, loss)) for loss in losses)] for name in others]
+    rows = [[name, *(with_error(result.difference(name, first, loss)) for loss in LOSSES)] for name in others]
     text = (
         f"Every policy minus {first}, trial by trial: all met the same units. "
         "The errors are those of the differences. Below zero is better."
     )
-    blocks: list[Block] = [Text(text), Table(["policy", "expected max", "median max", "mean"], rows)]
+    blocks: list[Block] = [Text(text), Table(["policy", *map(loss_words, LOSSES)], rows)]
     if is_installed("matplotlib"):
         from equipoise.report.simulation_figures import differences_figure
 

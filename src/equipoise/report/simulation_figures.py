@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from equipoise.lab.results.simulation import SimulationResult
+from equipoise.lab.results.words import LOSSES, loss_words
 from equipoise.report.document import Figure
 from equipoise.report.figures import DASHES, INK, MARKERS, QUIET, SERIES, legend_above, name_rows, new_figure
 from equipoise.report.numbers import with_error
 from equipoise.report.simulation import optimal_units
 
-_LOSSES = {"expected_max": "expected max", "median_max": "median max", "mean": "mean"}
 # Points of a distribution's curve: more cannot be told apart on a page.
 _CURVE_POINTS = 240
 # Losses further apart than this are shown on a logarithmic axis.
@@ -24,7 +24,7 @@ def losses_figure(result: SimulationResult) -> Figure:
 
     def draw(axes: Any) -> None:
         largest, smallest = 0.0, np.inf
-        for place, (loss, label) in enumerate(_LOSSES.items()):
+        for place, loss in enumerate(LOSSES):
             estimates = [getattr(policy, loss)() for policy in result.policies.values()]
             values = np.array([estimate.value for estimate in estimates])
             errors = np.nan_to_num([2.0 * estimate.stderr for estimate in estimates])
@@ -37,7 +37,7 @@ def losses_figure(result: SimulationResult) -> Figure:
                 color=SERIES[place],
                 markersize=5.5,
                 capsize=2.5,
-                label=label,
+                label=loss_words(loss),
             )
             largest, smallest = max(largest, values.max()), min(smallest, values.min())
         if smallest > 0.0 and largest / smallest > _LOG_RATIO:
@@ -52,7 +52,7 @@ def losses_figure(result: SimulationResult) -> Figure:
     return new_figure(
         draw,
         caption="Losses of every policy. Bars reach two standard errors to each side.",
-        description=f"Expected max of every policy. {spoken}.",
+        description=f"{loss_words(LOSSES[0]).capitalize()} of every policy. {spoken}.",
         height=_height(len(result.policies)),
     )
 
@@ -130,7 +130,7 @@ def pulls_figure(result: SimulationResult) -> Figure:
 
 
 def differences_figure(result: SimulationResult) -> Figure:
-    """Paired differences in expected max to the first policy."""
+    """Paired differences in the largest mean error to the first policy."""
     first, *others = result.policies
     estimates = [result.difference(name, first) for name in others]
 
@@ -147,13 +147,13 @@ def differences_figure(result: SimulationResult) -> Figure:
                 capsize=3,
             )
         name_rows(axes, others)
-        axes.set_xlabel(f"expected max minus that of {first}")
+        axes.set_xlabel(f"{loss_words(LOSSES[0])} minus that of {first}")
 
     spoken = "; ".join(f"{n}: {with_error(e)}" for n, e in zip(others, estimates, strict=True))
     return new_figure(
         draw,
-        caption=f"Difference to {first} in expected max, paired by trial. Left of zero is better; "
-        "bars reach two standard errors to each side.",
+        caption=f"Difference to {first} in the {loss_words(LOSSES[0])}, paired by trial. "
+        "Left of zero is better; bars reach two standard errors to each side.",
         description=f"Paired differences to {first}. {spoken}.",
         height=max(1.7, 0.9 + 0.5 * len(others)),
     )

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from equipoise.lab.results.words import loss_words
 from equipoise.studies.drawing import INK, QUIET, house_style, plain_log_ticks, save
 from equipoise.studies.leaderboard.ranking import Standing
 from equipoise.studies.leaderboard.record import Leaderboard
 from equipoise.studies.leaderboard.suite import PAPER
 
-_TITLES = ("expected error", "median error over trials")
+_KINDS = ("expected_max", "median_max")
 _STRIPE = "#F6F6F6"
 _TITLE = "Policies on the suite of scenarios: error over the oracle's"
 # Two of Okabe and Ito's colours, which also differ in lightness; the markers differ as well.
@@ -108,5 +109,5 @@ def _draw_panel(ax: Any, board: Leaderboard, standings: Sequence[Standing], kind
     ax.set_xlim(low, high * 1.5)  # room for the numbers
     ax.grid(visible=False, axis="y")
     plain_log_ticks(ax.xaxis, steps=(1.0, 2.0, 5.0))
-    ax.set_title(_TITLES[kind], loc="left", fontsize=10.5, fontweight="bold", pad=16)
+    ax.set_title(loss_words(_KINDS[kind]), loc="left", fontsize=10.5, fontweight="bold", pad=16)
     ax.set_xlabel("error over the oracle's (left is better)", fontsize=9)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from equipoise.lab.results.words import loss_words
 from equipoise.studies.drawing import LOOKS, QUIET, house_style, plain_log_ticks, save
 from equipoise.studies.noise import EQUAL
 from equipoise.studies.paper.figure1 import Panel
@@ -16,10 +17,6 @@ from equipoise.studies.paper.panel_result import PanelResult
 _COLUMNS = 3
 # An axis that spans less than this factor needs more ticks than 1, 2 and 5.
 _NARROW = 4.0
-_LOSSES = {
-    "median_max": "median over trials of the worst error",
-    "expected_max": "largest mean error of an arm",
-}
 _TITLE = "Trace-UCB, Figure 1: synthetic data, seven arms"
 _TABLES_TITLE = "Trace-UCB, Figure 2: replays of real ratings"
 
@@ -102,7 +99,7 @@ def _draw_panel(ax: Any, result: PanelResult) -> None:
     plain_log_ticks(ax.yaxis, steps=(1.0, 1.2, 1.5, 2.0, 3.0, 5.0, 7.0) if narrow else (1.0, 2.0, 5.0))
     ax.set_title(_panel_title(panel), loc="left", fontsize=10.5, fontweight="bold")
     ax.set_xlabel("features d" if panel.axis == "d" else "budget n")
-    ax.set_ylabel(_LOSSES[panel.loss])
+    ax.set_ylabel(loss_words(panel.loss))
     ax.set_xticks(_ticks([m.at for m in result.curve(result.policies[0])]))
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from equipoise.lab.results.words import loss_words
 from equipoise.studies.drawing import INK, LOOKS, QUIET, house_style, save
 from equipoise.studies.rate.measure import POLICY, RateResult
 from equipoise.studies.rate.width_bias import balanced_pulls, balanced_regret
@@ -57,7 +58,7 @@ def _draw_regret(ax: Any, rate: RateResult) -> None:
         f"{POLICY}, slope {number(rate.regret_slope())}",
     )
     ax.set_title("Regret against the oracle", loc="left", fontweight="bold", fontsize=10.5)
-    ax.set_ylabel("regret, expected worst error − L*")
+    ax.set_ylabel(f"regret, {loss_words('expected_max')} − L*")
     _finish(ax)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from equipoise.lab.results.words import loss_words
 from equipoise.studies.drawing import INK, QUIET, house_style, plain_log_ticks, save
 from equipoise.studies.losses import Measured
 from equipoise.studies.sparse.budget import BudgetResult
@@ -33,7 +34,7 @@ _LOOKS: tuple[dict[str, Any], ...] = (
 _PAIR = (_LOOKS[0], {**_LOOKS[1], "linestyle": _DASHED})
 _TITLES = {
     "support": "Sparse-Trace-UCB: how often the features that matter are found",
-    "sparse-budget": "Sparse-Trace-UCB: worst error against the budget",
+    "sparse-budget": "Sparse-Trace-UCB: largest mean error against the budget",
     "sparse-screen": "Sparse-Trace-UCB: the price of L",
 }
 
@@ -83,7 +84,7 @@ def _draw_budget(result: BudgetResult) -> tuple[Any, str]:
         ax.set_xlabel("budget n")
     reached = [m.value for name in result.noise for p in result.policies for m in result.curve(name, p)]
     axes[0][0].set_ylim(min(reached) / 1.6, max(reached) * 1.6)
-    axes[0][0].set_ylabel("largest mean error of an arm")
+    axes[0][0].set_ylabel(loss_words("expected_max"))
     handles, labels = axes[0][0].get_legend_handles_labels()
     figure.legend(
         handles,
@@ -115,7 +116,7 @@ def _draw_screen(result: ScreenResult) -> tuple[Any, str]:
         share.set_xlabel("L, outcomes an arm that features are chosen from")
     reached = [m.value for n in result.points for reuse in REUSE for m in result.prices(n, reuse)]
     axes[0][0].set_ylim(min(1.0, *reached) / 1.6, max(reached) * 2.0)
-    axes[0][0].set_ylabel("worst error / sparse oracle's")
+    axes[0][0].set_ylabel(f"{loss_words('expected_max')} / sparse oracle's")
     axes[1][0].set_ylabel("share with the exact support")
     axes[0][0].legend(frameon=False, fontsize=9.5, loc="upper right")
     return figure, f"m = {result.arms}, d = {result.dim}, s = {result.features}, σ² = 1"
