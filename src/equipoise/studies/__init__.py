@@ -11,6 +11,7 @@
 ``store``        finished points in a folder
 ``losses``       what is kept of a point: losses of all policies and their joint error
 ``verdicts``     measured numbers against the limits that a claim sets them
+``colours``      one colour a policy, in every figure and report
 ``drawing``      how pictures look and how they are saved
 ===============  ================================================================================
 """
