@@ -15,6 +15,19 @@ from zlib import crc32
 
 PAPER, INK, QUIET, GRID, STRIPE = "#ffffff", "#1d2329", "#5b6570", "#e8ebee", "#f5f7f8"
 _DARK_PAPER = "#14181c"
+# For series that are no policies, such as arms: Okabe and Ito's hues (2008), dark enough for white paper.
+_SERIES = {
+    "#0072b2": "#5ab4ea",
+    "#d55e00": "#ff9350",
+    "#00886a": "#3fcfa6",
+    "#a3569b": "#e29ad9",
+    "#96750a": "#e5c04d",
+    "#5d6b7a": "#a8b4c2",
+    "#8c564b": "#d3a296",
+}
+SERIES = tuple(_SERIES)
+# Differ in shape as well as in colour, for print and for the colour-blind.
+MARKERS = ("o", "s", "D", "^", "v", "P", "X")
 
 _DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (6, 2, 1.5, 2)))
 _SOLID, _DASHED, _DOTTED, _MIXED = range(4)
@@ -31,7 +44,7 @@ _POLICIES: dict[str, tuple[str, str, str, int]] = {
     "gafs-max": ("#d0701a", "#ffa64d", "<", _DASHED),
     "gfsp-max": ("#7d1f55", "#e07bb0", ">", _DASHED),
     "best-allocation": ("#3c4f66", "#c3d3e6", "h", _DOTTED),
-    "sparse-oracle": ("#4a3326", "#e8d3c0", "D", _DOTTED),
+    "sparse-oracle": ("#4a3326", "#e8d3c0", "P", _DOTTED),
     "uniform-lasso": ("#a08c66", "#c2ad85", "8", _DASHED),
     "static-lasso": ("#56631a", "#a9b544", "*", _DOTTED),
     "complete": ("#00869b", "#55cfe0", "8", _SOLID),
@@ -65,6 +78,8 @@ class Look:
     dark: str
     marker: str
     dash: Any
+    text: str
+    """A shade in which small letters can be read."""
 
     @property
     def line(self) -> dict[str, Any]:
@@ -116,8 +131,10 @@ def _candidates(spec: str) -> Iterator[Look]:
 
 def _variant(base: tuple[str, str, str, int], variant: int) -> Look:
     light, dark, marker, dash = base
-    light, dark = _shades(light, dark)[variant % _SHADES]
-    return Look(light, dark, marker, _DASHES[(dash + variant) % len(_DASHES)])
+    shades = _shades(light, dark)
+    color, twin = shades[variant % _SHADES]
+    text = light if light == INK else shades[1][0]
+    return Look(color, twin, marker, _DASHES[(dash + variant) % len(_DASHES)], text)
 
 
 def _shades(light: str, dark: str) -> list[tuple[str, str]]:
@@ -145,6 +162,7 @@ def _brightness(color: str) -> float:
 
 def _twins() -> dict[str, str]:
     found = {PAPER: _DARK_PAPER, INK: "#e4e8ec", QUIET: "#9aa5b0", GRID: "#2a3037", STRIPE: "#1c2127"}
+    found |= _SERIES
     for light, dark, _, _ in (*_POLICIES.values(), *_SPARE):
         for shade, twin in _shades(light, dark):
             found.setdefault(shade, twin)
@@ -153,3 +171,23 @@ def _twins() -> dict[str, str]:
 
 DARK = _twins()
 """The dark twin of every colour that figures are drawn in."""
+
+
+def dark_rules(svg: str, *, inside: str = "") -> str:
+    """A style sheet that shows a drawing of matplotlib's in dark colours where the reader wants them.
+
+    The drawing keeps its own colours for programs that know no style sheets, and for paper. ``inside``
+    is a selector that comes before every rule.
+
+    >>> print(dark_rules('<path style="stroke: #1d2329"/>'))
+    @media screen and (prefers-color-scheme: dark) {
+      [style*="stroke: #1d2329"] { stroke: #e4e8ec !important; }
+    }
+    """
+    rules = [
+        f'  {inside}[style*="{what}: {light}"] {{ {what}: {dark} !important; }}'
+        for light, dark in DARK.items()
+        for what in ("fill", "stroke")
+        if f"{what}: {light}" in svg
+    ]
+    return "\n".join(["@media screen and (prefers-color-scheme: dark) {", *rules, "}"])
