@@ -20,6 +20,7 @@ from equipoise.cli.options import (
     value_option,
     workers_option,
 )
+from equipoise.cli.overwriting import check_earlier, overwrite_option
 from equipoise.cli.progress import labelled_progress
 from equipoise.cli.terminal import new_table, output, print_json, print_table, say
 from equipoise.cli.values import whole_number
@@ -50,6 +51,7 @@ _OUTPUT = "equipoise-leaderboard"
 @workers_option
 @click.option("--bar", is_flag=True, help="Check what trace-gain has to reach, instead of ranking policies.")
 @folder_option(_OUTPUT, "table, picture and JSON go")
+@overwrite_option
 @checkpoint_option("scenarios")
 @cluster_option
 @json_option
@@ -61,6 +63,7 @@ def command(
     workers: int | None,
     bar: bool,
     folder: Path,
+    overwrite: bool,
     checkpoint: Path | None,
     cluster: str | None,
     as_json: bool,
@@ -83,6 +86,7 @@ def command(
     if not bar:
         need("matplotlib")
     open_folder(folder, option="--output")
+    check_earlier(folder, ("bar.*",) if bar else ("leaderboard.*",), overwrite=overwrite)
     kept = folder / "checkpoint" if checkpoint is None else checkpoint
     try:
         with executor_on(cluster) as executor, labelled_progress(quiet=as_json) as progress:

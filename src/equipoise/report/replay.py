@@ -12,7 +12,10 @@ from equipoise.lab.results.words import loss_words
 from equipoise.report.document import Block, Code, Report, Section, Table, Text
 from equipoise.report.numbers import change, counted, with_error
 from equipoise.report.simulation import (
+    FEW_TRIALS,
     difference_blocks,
+    headline,
+    is_told,
     loss_blocks,
     objective_words,
     pull_blocks,
@@ -45,6 +48,7 @@ def replay_report(
         subtitle=f"{table.table} · {counted(table.rows, 'row', 'rows')} · "
         f"{counted(len(table.targets), 'arm', 'arms')} · {counted(table.dim, 'feature', 'features')} · "
         f"{budgets} units · {counted(first.trials, 'trial', 'trials')}",
+        headline=replay_headline(results),
         summary=" ".join(replay_summary(result) for result in results),
         sections=sections,
         settings={
@@ -63,6 +67,21 @@ def replay_report(
         again=_again(results, again),
         metadata={**first.metadata, "budgets": [result.table.budget for result in results]},
     )
+
+
+def replay_headline(results: Sequence[ReplayResult]) -> str:
+    """The number that matters: units saved at the largest budget, or what was gained there."""
+    last = max(results, key=lambda result: result.table.budget)
+    known = {name: saved for name, saved in last.saved.items() if saved.limit is None and not is_told(name)}
+    if known and last.trials >= FEW_TRIALS:
+        best = max(known, key=lambda name: known[name].saved.value)
+        saved = known[best]
+        if saved.saved.value > 2.0 * saved.saved.stderr:
+            return (
+                f"{best} reaches with {last.table.budget:,} units what uniform sampling needs "
+                f"{with_error(saved.uniform_budget)} for: it saves {with_error(saved.saved)} units."
+            )
+    return headline(last)
 
 
 def replay_summary(result: ReplayResult) -> str:

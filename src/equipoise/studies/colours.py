@@ -173,11 +173,11 @@ DARK = _twins()
 """The dark twin of every colour that figures are drawn in."""
 
 
-def dark_rules(svg: str, *, inside: str = "") -> str:
+def dark_rules(svg: str) -> str:
     """A style sheet that shows a drawing of matplotlib's in dark colours where the reader wants them.
 
-    The drawing keeps its own colours for programs that know no style sheets, and for paper. ``inside``
-    is a selector that comes before every rule.
+    The drawing keeps its own colours for programs that know no style sheets, and for paper. Rules name no
+    parents: those of a marker that is drawn again and again are not seen from inside it.
 
     >>> print(dark_rules('<path style="stroke: #1d2329"/>'))
     @media screen and (prefers-color-scheme: dark) {
@@ -185,7 +185,7 @@ def dark_rules(svg: str, *, inside: str = "") -> str:
     }
     """
     rules = [
-        f'  {inside}[style*="{what}: {light}"] {{ {what}: {dark} !important; }}'
+        f'  [style*="{what}: {light}"] {{ {what}: {dark} !important; }}'
         for light, dark in DARK.items()
         for what in ("fill", "stroke")
         if f"{what}: {light}" in svg
