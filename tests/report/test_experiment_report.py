@@ -12,7 +12,7 @@ from report_pages import CHROMIUM, EVIL, Page, fetched, seen_by_browser
 
 import equipoise as eq
 from equipoise.report import experiment_report, render, write_report
-from equipoise.report.numbers import interval, p_value
+from equipoise.report.numbers import p_value, with_interval
 
 
 @pytest.fixture(scope="module")
@@ -46,8 +46,7 @@ def test_every_number_is_the_experiment_s(experiment, page):
         ]
     place = page.cells.index("feature 1")
     for i, arm in enumerate(estimates):
-        written = f"{arm.coef[1]:.4g}{interval(*arm.intervals[1])}"
-        assert page.cells[place + 1 + i].replace("−", "-") == written
+        assert page.cells[place + 1 + i] == "".join(with_interval(arm.coef[1], *arm.intervals[1]))
     start = page.cells.index("r, standardised")
     for arm in balance:
         row = page.cells.index(arm.arm, start)
@@ -60,7 +59,7 @@ def test_every_number_is_the_experiment_s(experiment, page):
     assert f"p = {test.p_value:.2g}" in page.text
     assert f"{100 * experiment.predictability().best:.1f} %" in page.cells
     weighted = experiment.weighted_estimates()[2]
-    assert f"{weighted.coef[2]:.4g}{interval(*weighted.intervals[2])}" in page.cells
+    assert "".join(with_interval(weighted.coef[2], *weighted.intervals[2])) in page.cells
 
 
 def test_the_page_is_whole_and_says_how_it_came_about(experiment, page):

@@ -161,6 +161,7 @@ def _again(panels: tuple[str, ...], trials_scale: float, width_trials: int, seed
     words = ["equipoise reproduce", *panels, f"--seed {seed}", f"--width-trials {width_trials}"]
     if trials_scale != 1.0:
         words.append(f"--trials-scale {trials_scale:g}")
+    words.append("--overwrite")  # the files of this run
     return " ".join(words)
 
 

@@ -21,7 +21,15 @@ from equipoise.core.experiment.experiment import Experiment
 from equipoise.errors import FitWarning, NoPropensities, NotReplayable, SupportWarning
 from equipoise.extras import is_installed
 from equipoise.report.document import Block, Code, Report, Section, Table, Text
-from equipoise.report.numbers import counted, interval, p_text, p_value, plain_numbers, shortened
+from equipoise.report.numbers import (
+    counted,
+    interval,
+    p_text,
+    p_value,
+    plain_numbers,
+    shortened,
+    with_interval,
+)
 from equipoise.version import __version__
 
 # Longer tables are for programs, which find all numbers in the page's data.
@@ -191,7 +199,7 @@ def _coefficients(
 ) -> Table:
     """Coefficients above their intervals; whatever is more, arms or features, stands in rows."""
     cells = {
-        (arm.arm, j): f"{arm.coef[j]:.4g}\n{interval(*ends[j])}" if math.isfinite(arm.coef[j]) else "–"
+        (arm.arm, j): "\n".join(with_interval(arm.coef[j], *ends[j])) if math.isfinite(arm.coef[j]) else "–"
         for arm in arms
         for ends in [arm.intervals]
         for j in features

@@ -95,4 +95,4 @@ def _command_line(policy: str, budget: int, seed: int, folder: Path) -> str:
     given = ["equipoise", "demo", *imports, "--policy", policy, "--budget", str(budget), "--seed", str(seed)]
     if str(folder) != OUTPUT:
         given += ["--output", str(folder)]
-    return shlex.join(given)
+    return shlex.join([*given, "--overwrite"])  # the plot of this run
