@@ -9,19 +9,8 @@ import pytest
 from equipoise.cli.overwriting import check_earlier
 from equipoise.errors import OutputExists
 
-SIMULATE = (
-    "simulate",
-    "--noise",
-    "1,2",
-    "--dim",
-    "1",
-    "--budget",
-    "9",
-    "--policy",
-    "uniform",
-    "--trials",
-    "2",
-)
+SCENARIO = ("--noise", "1,2", "--dim", "1", "--budget", "9")
+SIMULATE = ("simulate", *SCENARIO, "--policy", "uniform", "--trials", "2")
 
 
 @pytest.mark.parametrize(
@@ -55,9 +44,8 @@ def test_overwrite_replaces_and_the_line_to_run_again_does(run, tmp_path):
     assert "<h1>" in (tmp_path / "out" / "report.html").read_text()
     fresh = run(*SIMULATE, "--output", "new")
     assert fresh.stdout.splitlines()[-1].endswith("--overwrite")
-    assert (tmp_path / "new" / "scenario.toml").read_text() == (
-        tmp_path / "out" / "scenario.toml"
-    ).read_text()
+    old, new = ((tmp_path / name / "scenario.toml").read_text() for name in ("out", "new"))
+    assert old == new
 
 
 @pytest.mark.parametrize(("answer", "goes_on"), [("y", True), ("n", False), ("", False)])
@@ -66,7 +54,7 @@ def test_at_a_terminal_it_asks(answer, goes_on, tmp_path, monkeypatch):
         (tmp_path / name).write_text("earlier")
     keyboard, terminal = os.openpty()
     os.write(keyboard, f"{answer}\n".encode())
-    with open(terminal, encoding="utf-8") as typed, open(os.dup(terminal), "w", encoding="utf-8") as seen:
+    with os.fdopen(terminal) as typed, os.fdopen(os.dup(terminal), "w") as seen:
         monkeypatch.setattr(sys, "stdin", typed)
         monkeypatch.setattr(sys, "stderr", seen)
         if goes_on:
@@ -75,7 +63,9 @@ def test_at_a_terminal_it_asks(answer, goes_on, tmp_path, monkeypatch):
             with pytest.raises(click.Abort):
                 check_earlier(tmp_path, ["report.html", "losses.*"], overwrite=False)
         seen.flush()
-        asked = os.read(keyboard, 10_000).decode()
+        asked = ""
+        while "[y/N]" not in asked:
+            asked += os.read(keyboard, 10_000).decode()
     os.close(keyboard)
     assert "losses.csv and 1 more are there from an earlier run. Replace them? [y/N]" in asked
 
