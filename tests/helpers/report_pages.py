@@ -56,7 +56,7 @@ class Page(HTMLParser):
             if inside == "text":
                 self.drawn.append(text)
             if "td" in self.open or "th" in self.open:
-                self.cells[-1] += text
+                self.cells[-1] += text.replace("\xa0", " ")
 
     @property
     def text(self):

@@ -139,7 +139,7 @@ def _text(text: str) -> str:
 
 def _cell(text: str) -> str:
     # Long policy specs may break at their colons instead of stretching the table.
-    return escape(text).replace(":", ":<wbr>").replace("\n", "<br>")
+    return _text(text).replace(":", ":<wbr>").replace("\n", "<br>")
 
 
 def _figure(figure: Figure, number: int) -> str:
