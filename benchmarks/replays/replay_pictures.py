@@ -98,7 +98,7 @@ def _draw_arrow(ax: Any, shown: ReplayResult) -> None:
     arrow = {"arrowstyle": "->", "color": INK, "linewidth": 1.2, "shrinkA": 6, "shrinkB": 0}
     ax.annotate("", xy=(needed, reached), xytext=(SHOWN, reached), arrowprops=arrow)
     ax.annotate(
-        f"{shown.saved[name]} units saved by {name}",
+        f"{shown.saved[name]} units saved",
         xy=(SHOWN, reached),
         xytext=(-8, -18),  # below all curves
         textcoords="offset points",
