@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import os
-from collections.abc import Sequence
 from functools import singledispatch
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from equipoise.core.theory.planning import Plan
 from equipoise.errors import InvalidArgument
 from equipoise.extras import is_installed
 from equipoise.files import check_new, make_folder, write_whole
-from equipoise.lab.replay import ReplayResult
+from equipoise.lab.replay import ReplayResult, ReplayResults
 from equipoise.lab.results.simulation import SimulationResult
 from equipoise.lab.results.table import TidyTable
 from equipoise.report.document import Report
@@ -31,7 +30,7 @@ _ELSEWHERE = "choose another folder"
 
 def write_report(
     path: str | Path,
-    content: Report | SimulationResult | Experiment | Estimates | Plan,
+    content: Report | SimulationResult | ReplayResults | Experiment | Estimates | Plan,
     *,
     title: str | None = None,
     again: str | None = None,
@@ -42,7 +41,7 @@ def write_report(
     Parameters
     ----------
     content
-        Result of a simulation or a replay, an experiment as it is now, its estimates, a plan, or a
+        Result of a simulation or of replays, an experiment as it is now, its estimates, a plan, or a
         :class:`~equipoise.report.Report` of your own.
     title, again
         Heading and command line of what is not a report yet; a report of your own has them inside.
@@ -96,6 +95,11 @@ def _(content: ReplayResult, title: str | None, again: str | None) -> Report:
 
 
 @report_of.register
+def _(content: ReplayResults, title: str | None, again: str | None) -> Report:
+    return replay_report(content, title=title or "Replay report", again=again)
+
+
+@report_of.register
 def _(content: Experiment, title: str | None, again: str | None) -> Report:
     return experiment_report(content, title=title or "Experiment report", again=again)
 
@@ -127,7 +131,7 @@ def write_results(
 
 
 def write_replays(
-    folder: str | Path, results: Sequence[ReplayResult], *, again: str | None = None, overwrite: bool = False
+    folder: str | Path, results: ReplayResults, *, again: str | None = None, overwrite: bool = False
 ) -> list[Path]:
     """The report, the table of losses by budget and every trial's numbers; returns the files."""
     folder = Path(folder)
@@ -136,9 +140,7 @@ def write_replays(
     if not overwrite:
         check_new([page, table, *archives])
     write_report(page, replay_report(results, again=again), overwrite=True)
-    rows = [(result.table.budget, *row.values()) for result in results for row in result.losses().records()]
-    columns = ["budget", *results[0].losses().columns]
-    _write_table(table, TidyTable(columns, rows, results[0].metadata))
+    _write_table(table, results.losses())
     for archive, result in zip(archives, results, strict=True):
         result.save(archive)
     return [page, table, *archives]

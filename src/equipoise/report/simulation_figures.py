@@ -51,7 +51,7 @@ def losses_figure(result: SimulationResult) -> Figure:
         else:
             axes.set_xlim(left=0.0)
         name_rows(axes, list(result.policies))
-        axes.set_xlabel(f"squared error (outcome units²{', log scale' if wants_log(values) else ''})")
+        axes.set_xlabel(f"error ({result.unit}{', log scale' if wants_log(values) else ''})")
         legend_above(axes)
 
     spoken = "; ".join(f"{name}: {with_error(p.expected_max())}" for name, p in result.policies.items())
