@@ -13,6 +13,7 @@
 ``options``      options that commands have in common
 ``world``        the scenario that is typed
 ``cluster``      ``--cluster``
+``overwriting``  ``--overwrite``
 ``values``       text that was typed, as numbers and names
 ``terminal``     the door through which text leaves
 ``progress``     bars with the time left

@@ -26,6 +26,7 @@ from equipoise.cli.options import (
     value_option,
     workers_option,
 )
+from equipoise.cli.overwriting import check_earlier, overwrite_option
 from equipoise.cli.progress import trials_bar
 from equipoise.cli.terminal import print_json
 from equipoise.cli.values import (
@@ -142,7 +143,8 @@ _MOST_FEATURES = 10_000
 )
 @value_option("--floors", parse_floors, "K,K,…", "Units that every arm must get.")
 @value_option("--caps", parse_caps, "K,K,…", "Units that every arm may get, or none.")
-@path_option("--output", "DIR", "Write report.html, a table of losses and every trial's numbers there.")
+@path_option("--output", "DIR", "Write report.html, scenario.toml, losses and every trial's numbers there.")
+@overwrite_option
 @path_option("--checkpoint", "DIR", "Keep finished trials there; the same command goes on where it stopped.")
 @cluster_option
 @json_option
@@ -158,6 +160,7 @@ def command(
     scenario: Path | None,
     save_scenario: Path | None,
     output: Path | None,
+    overwrite: bool,
     checkpoint: Path | None,
     cluster: str | None,
     as_json: bool,
@@ -179,6 +182,7 @@ def command(
         from equipoise.report import check_writable
 
         check_writable(output)
+        check_earlier(output, ("report.html", "losses.*", "scenario.toml", "result.npz"), overwrite=overwrite)
     if save_scenario is not None:
         scenarios.save_scenario(save_scenario, world)
     result = _run(world, chosen, trials, seed, workers, cluster, checkpoint, quiet=as_json)
@@ -187,7 +191,7 @@ def command(
     if output is not None:
         from equipoise.report import write_results
 
-        files = write_results(output, result, again=again)
+        files = write_results(output, result, again=again, overwrite=True)
     if as_json:
         print_json(result.record())
         return
