@@ -9,6 +9,7 @@
 ``experiment_figures``  its drawings
 ``simulation``          the report of a simulation
 ``simulation_figures``  its drawings
+``sweep``               the report of a sweep
 ``replay``              the report of a replay
 ``replay_figures``      its drawings
 ``reproduction``        the report of a reproduction
@@ -20,11 +21,12 @@ from equipoise.files import check_writable
 from equipoise.report.document import Code, Figure, Report, Section, Table, Text
 from equipoise.report.experiment import experiment_report
 from equipoise.report.figures import figure_from, new_figure
-from equipoise.report.files import write_replays, write_report, write_results
+from equipoise.report.files import write_replays, write_report, write_results, write_sweep
 from equipoise.report.html import render
 from equipoise.report.replay import replay_report
 from equipoise.report.reproduction import reproduction_report
 from equipoise.report.simulation import simulation_report
+from equipoise.report.sweep import sweep_report
 
 __all__ = [
     "Code",
@@ -41,7 +43,9 @@ __all__ = [
     "replay_report",
     "reproduction_report",
     "simulation_report",
+    "sweep_report",
     "write_replays",
     "write_report",
     "write_results",
+    "write_sweep",
 ]

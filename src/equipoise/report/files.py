@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from collections.abc import Sequence
 from functools import singledispatch
 from pathlib import Path
@@ -20,13 +21,15 @@ from equipoise.report.experiment import experiment_report
 from equipoise.report.html import render
 from equipoise.report.replay import replay_report
 from equipoise.report.simulation import simulation_report
+from equipoise.report.sweep import sweep_report
+from equipoise.studies.sweep import SweepResult
 
 _ELSEWHERE = "choose another folder"
 
 
 def write_report(
     path: str | Path,
-    content: Report | SimulationResult | Experiment,
+    content: Report | SimulationResult | SweepResult | Experiment,
     *,
     title: str | None = None,
     again: str | None = None,
@@ -36,7 +39,7 @@ def write_report(
     Parameters
     ----------
     content
-        Result of a simulation or a replay, an experiment as it is now, or a
+        Result of a simulation, a sweep or a replay, an experiment as it is now, or a
         :class:`~equipoise.report.Report` of your own.
     title, again
         Heading and command line of what is not a report yet; a report of your own has them inside.
@@ -53,7 +56,7 @@ def report_of(content: object, title: str | None, again: str | None) -> Report:
     """The report of anything that has one; every kind registers what makes it."""
     raise InvalidArgument(
         f"there is no report of {type(content).__name__!r} objects",
-        hint="give an experiment, the result of simulate or replay, or a Report",
+        hint="give an experiment, the result of simulate, sweep or replay, or a Report",
     )
 
 
@@ -65,6 +68,11 @@ def _(content: Report, title: str | None, again: str | None) -> Report:
 @report_of.register
 def _(content: SimulationResult, title: str | None, again: str | None) -> Report:
     return simulation_report(content, title=title or "Simulation report", again=again)
+
+
+@report_of.register
+def _(content: SweepResult, title: str | None, again: str | None) -> Report:
+    return sweep_report(content, title=title or "Sweep report", again=again)
 
 
 @report_of.register
@@ -101,6 +109,26 @@ def write_replays(
         archives.append(folder / f"result-{result.table.budget}.npz")
         result.save(archives[-1])
     return [report, table, *archives]
+
+
+def write_sweep(
+    folder: str | Path, result: SweepResult, *, loss: str, again: str | None = None
+) -> list[Path]:
+    """Report, tables of losses and differences, record, scenario and figure; returns the files."""
+    folder = Path(folder)
+    report = write_report(folder / "report.html", sweep_report(result, loss=loss, again=again))
+    files = [report, _write_table(folder / "losses", result.losses())]
+    if len(result.policies) > 1:
+        files.append(_write_table(folder / "differences", result.differences()))
+    record = json.dumps(result.record(), indent=2)
+    for name, text in (("sweep.json", record), ("scenario.toml", result.scenario.to_toml())):
+        write_whole(folder / name, text, hint=_ELSEWHERE)
+        files.append(folder / name)
+    if is_installed("matplotlib"):
+        from equipoise.studies.sweep.drawing import draw_sweep
+
+        files += draw_sweep(result, folder, "sweep", loss=loss)
+    return files
 
 
 def _write_table(path: Path, table: TidyTable) -> Path:

@@ -1,10 +1,9 @@
 """``equipoise simulate``: policies on a synthetic scenario.
 
-============  ======================================
+============  ===============
 ``simulate``  the command
-``scenario``  its scenario: a file, options, or both
 ``output``    what is printed
-============  ======================================
+============  ===============
 """
 
 from equipoise.cli.simulate.simulate import command

@@ -5,5 +5,6 @@
 ``policy``      all trials of one policy, and its losses
 ``simulation``  policies compared on the same trials, saved and read again
 ``table``       tidy tables, for pandas, Polars, Arrow and Parquet
+``words``       what losses are called where people read them
 ==============  ==========================================================
 """

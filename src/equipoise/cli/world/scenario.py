@@ -1,4 +1,4 @@
-"""The scenario of ``equipoise simulate``: a file, the options, or a file with some options on top."""
+"""The scenario that is typed: a file, the options, or a file with some options on top."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def _override(scenario: Scenario, given: Mapping[str, Any]) -> Scenario:
         changes.setdefault("ridge", None)  # the λ in a file belongs to the estimator in that file
     for name in ("contexts", "outcomes"):
         if name in given:
-            changes[name] = _piece(name, given[name])
+            changes[name] = typed_piece(name, given[name])
     if "covariance" in given:
         contexts = changes.get("contexts", scenario.contexts)
         if not isinstance(contexts, CorrelatedContexts):
@@ -110,7 +110,7 @@ def _override(scenario: Scenario, given: Mapping[str, Any]) -> Scenario:
                 f"--covariance does not go with contexts of kind {contexts.kind!r}",
                 hint="leave it out, or change the contexts",
             )
-        changes["contexts"] = dataclasses.replace(contexts, covariance=_covariance(given["covariance"]))
+        changes["contexts"] = dataclasses.replace(contexts, covariance=typed_covariance(given["covariance"]))
     if "student_noise" in given:
         changes["noise_shape"] = StudentNoise(dof=given["student_noise"])
     if "sparsity" in given or "overlap" in given:
@@ -120,7 +120,7 @@ def _override(scenario: Scenario, given: Mapping[str, Any]) -> Scenario:
     return scenario.replace(**changes)
 
 
-def _piece(field: str, text: str) -> Any:
+def typed_piece(field: str, text: str) -> Any:
     """A piece as it is typed: KIND[:key=value[:key=value…]], as policies are."""
     from equipoise.core.policies.base.arguments import parse_argument
     from equipoise.lab.plain import piece_from_dict
@@ -154,7 +154,8 @@ def _truth(scenario: Scenario, given: Mapping[str, Any]) -> Any:
     return SparseTruth(**typed)
 
 
-def _covariance(text: str) -> Any:
+def typed_covariance(text: str) -> Any:
+    """A covariance as it is typed: its name, or a file."""
     from equipoise.lab.pieces.numbers import as_rows
 
     if text == "identity" or text.partition(":")[0] == "ar1":
