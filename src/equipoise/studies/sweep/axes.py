@@ -149,19 +149,20 @@ def label(value: Any) -> Any:
 
     >>> from equipoise.lab.pieces import StudentContexts
     >>> label(5), label((0.5, 2.0)), label(StudentContexts(dof=7)), label(None)
-    (5, '0.5,2.0', 'student:dof=7', 'none')
+    (5, '0.5,2', 'student:dof=7', 'none')
     """
     value = frozen(value)
     if dataclasses.is_dataclass(value) and hasattr(value, "kind"):
-        return ":".join(
-            [value.kind, *(f"{name}={format_argument(own)}" for name, own in changed_fields(value))]
-        )
+        return ":".join([value.kind, *(f"{name}={_words(own)}" for name, own in changed_fields(value))])
     if isinstance(value, float) and not math.isfinite(value):
         return repr(value)  # JSON has no such numbers
-    if isinstance(value, bool | int | float | str):
-        return value
+    return value if isinstance(value, bool | int | float | str) else _words(value)
+
+
+def _words(value: Any) -> str:
+    """As policies' arguments are written, but whole numbers without their ``.0``."""
     try:
-        return format_argument(value)
+        return re.sub(r"(?<=\d)\.0(?!\d)", "", format_argument(value))
     except InvalidPolicy:
         return str(value)
 
