@@ -188,7 +188,7 @@ def test_a_policy_of_ones_own_is_swept_and_drawn(tmp_path):
     [
         ({"dim": [2, 4], "budget": [40, 60]}, ["budget = 60", "features d"]),
         ({"dim": [2, 4], "budget": [40, 60], "joined": True}, ["features d, budget n"]),
-        ({"contexts": [eq.GaussianContexts(), eq.SkewedContexts(shape=2)]}, ["skewed:shape=2", "contexts"]),
+        ({"contexts": [eq.GaussianContexts(), eq.SkewedContexts(shape=2)]}, ["skewed\nshape=2", "contexts"]),
         ({"lost": [0.1 * k for k in range(2)], "dim": range(1, 15)}, ["lost = 0.1"]),
     ],
 )

@@ -60,7 +60,7 @@ def sweep_figure(result: SweepResult, loss: str) -> Any:
     rows = math.ceil(len(panels) / columns)
     names = [_shortened(policy) for policy in result.policies]
     legend_rows = _legend_rows(names, 4.6 * columns)
-    titles, lines = len(panels) > 1, len(result.axes) if result.joined else 1
+    titles, lines = len(panels) > 1, max(_label_lines(result, along, place) for place in range(len(result)))
     top, below = 0.3 + 0.22 * legend_rows + 0.2 * titles, 0.8 + 0.17 * lines
     width, height = 4.6 * columns + 0.9, 3.3 * rows + top + below
     with house_style():
@@ -105,18 +105,29 @@ def look_of(policy: str, policies: Sequence[str]) -> dict[str, Any]:
 
 
 def draw_panel(ax: Any, result: SweepResult, loss: str, along: str, members: Sequence[int]) -> None:
-    """Lines of all policies through some points, with bands of two standard errors."""
+    """Lines of all policies through some points, or marks where these are words; two standard errors."""
     values = [result.places[place][along] for place in members]
-    at, numeric = (values, True) if _is_numeric(values) else (list(range(len(values))), False)
-    linear = loss in _LINEAR
+    numeric, linear = _is_numeric(values), loss in _LINEAR
+    at = values if numeric else list(range(len(values)))
     heights = []
     for policy in result.policies:
         curve = [loss_at(result.results[place], policy, loss) for place in members]
         look = look_of(policy, result.policies)
-        ax.plot(at, [e.value for e in curve], label=policy, linewidth=1.7, markersize=4.5, **look)
+        own = [estimate.value for estimate in curve]
         low, high = zip(*(_band(estimate, linear) for estimate in curve), strict=True)
-        ax.fill_between(at, low, high, color=look["color"], alpha=0.2, linewidth=0)
-        heights += [e.value for e in curve]
+        if numeric:
+            ax.plot(at, own, label=policy, linewidth=1.7, markersize=4.5, **look)
+            ax.fill_between(at, low, high, color=look["color"], alpha=0.2, linewidth=0)
+        else:
+            # Between words there is nothing that a line could mean.
+            shift = 0.5 * (result.policies.index(policy) / max(1, len(result.policies) - 1) - 0.5)
+            reach = [
+                [v - a for v, a in zip(own, low, strict=True)],
+                [b - v for v, b in zip(own, high, strict=True)],
+            ]
+            marks = {"color": look["color"], "fmt": look["marker"], "markersize": 5.5, "capsize": 2.5}
+            ax.errorbar([place + shift for place in at], own, yerr=reach, label=policy, **marks)
+        heights += own
     if not linear and min(heights) > 0.0:
         ax.set_yscale("log")
         narrow = max(heights) < _NARROW * min(heights)
@@ -158,7 +169,7 @@ def _arrangement(result: SweepResult) -> tuple[str, list[list[int]]]:
 def _caption(result: SweepResult, panels: Sequence[Sequence[int]]) -> str:
     shown = sum(map(len, panels))
     left_out = "" if shown == len(result) else f" · {shown} of {len(result)} points shown"
-    return f"{settings_line(result)}\nbands: ± 2 standard errors{left_out}"
+    return f"{settings_line(result)}\nbands and bars: ± 2 standard errors{left_out}"
 
 
 def _band(estimate: Estimate, linear: bool) -> tuple[float, float]:
@@ -186,11 +197,17 @@ def _is_numeric(values: Sequence[Any]) -> bool:
 
 def _word(value: Any) -> str:
     text = f"{value:.4g}" if isinstance(value, float) else str(value)
-    return _shortened(text, 18)
+    return "\n".join(_shortened(part, 14) for part in text.split(":")[:3])
 
 
 def _shortened(text: str, most: int = 40) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def _label_lines(result: SweepResult, along: str, place: int) -> int:
+    """Lines of a point's label on the axis."""
+    shown = [value for name, value in result.places[place].items() if result.joined or name == along]
+    return sum(_word(value).count("\n") + 1 for value in shown)
 
 
 def _legend_rows(names: Sequence[str], inches: float) -> int:
