@@ -84,10 +84,11 @@ def main() -> None:
         "worst expected error",
     ]
     caption = (
-        "Units are medians, with the range of the middle 80 % of trials. False effects as in the table above, with "
-        "standard errors; trials in which an arm's contexts allow no line claim none, and are not counted. The "
+        "Units are medians, with the range of the middle 80 % of trials. False effects as in the table above, "
+        "with standard errors; trials in which an arm's contexts allow no line claim none, and are not counted. The "
         "worst expected error is the median over trials. Floors are units that every arm must get. "
-        f"{options.trials:,} trials a row, seed {options.seed}, equipoise {eq.__version__}, NUMERICS {eq.NUMERICS}. "
+        f"{options.trials:,} trials a row, seed {options.seed}, equipoise {eq.__version__}, "
+        f"NUMERICS {eq.NUMERICS}. "
         f"Printed by `python benchmarks/honest/few_units.py --trials {options.trials}`."
     )
     show(header, rows, caption, options.write)

@@ -56,7 +56,7 @@ class World:
     ) -> eq.Experiment:
         """One trial, told at once; all policies meet the same units.
 
-        ``arms`` are what every unit gets instead of what the policy chooses, ``floor`` what every arm must get.
+        ``arms`` are what units get instead of what the policy chooses, ``floor`` what every arm must get.
         """
         rng = np.random.default_rng([trial, self.dim, self.units])
         contexts = np.ones((self.units, self.dim))
