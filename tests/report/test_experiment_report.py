@@ -85,7 +85,7 @@ def test_a_warning_stands_before_everything_else(sorted_experiment):
     with pytest.warns(eq.errors.FitWarning):
         complaint = sorted_experiment.estimates().complaint
     page = Page(text)
-    assert page.tags.count("script") == 1  # an arm's name is no markup
+    assert page.tags.count("script") == 2  # an arm's name is no markup
     assert complaint[1:] in page.text
     assert page.text.index("Warning.") < page.text.index("The largest expected error")
     assert "What is missing most clearly is the square of feature" in page.text
@@ -120,7 +120,7 @@ def test_many_arms_features_and_those_that_were_chosen():
 def test_it_is_written_like_any_report(experiment, tmp_path):
     path = write_report(tmp_path / "new" / "trial.html", experiment, title="Trial 7")
     assert "<h1>Trial 7</h1>" in path.read_text()
-    with pytest.raises(eq.errors.InvalidArgument, match="no report of 'dict' objects"):
+    with pytest.raises(eq.errors.InvalidArgument, match="no report of a dict"):
         write_report(tmp_path / "none.html", {})
     assert not (tmp_path / "none.html").exists()
 
@@ -154,3 +154,13 @@ def test_a_policy_of_one_s_own_is_called_by_its_name(sorted_experiment):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert "Sorting · 2 arms" in Page(render(experiment_report(sorted_experiment))).text
+
+
+def test_estimates_alone_have_a_report(experiment, tmp_path):
+    estimates = experiment.estimates()
+    page = Page(write_report(tmp_path / "estimates.html", estimates, title="Arms").read_text())
+    assert page.text.startswith("Arms")
+    worst = max(estimates, key=lambda arm: arm.expected_error)
+    assert f"The largest expected error is {worst.expected_error:.3g}, that of {worst.arm}." in page.text
+    assert {arm.arm for arm in estimates} <= set(page.cells)
+    assert len(page.metadata["estimates"]) == len(estimates)

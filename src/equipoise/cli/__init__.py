@@ -14,6 +14,7 @@
 ``world``        the scenario that is typed
 ``options``      options that commands have in common
 ``cluster``      ``--cluster``
+``overwriting``  ``--overwrite``
 ``values``       text that was typed, as numbers and names
 ``terminal``     the door through which text leaves
 ``progress``     bars with the time left

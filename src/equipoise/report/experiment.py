@@ -5,8 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import warnings
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
@@ -22,7 +21,7 @@ from equipoise.core.experiment.experiment import Experiment
 from equipoise.errors import FitWarning, NoPropensities, NotReplayable, SupportWarning
 from equipoise.extras import is_installed
 from equipoise.report.document import Block, Code, Report, Section, Table, Text
-from equipoise.report.numbers import counted, interval, p_text, p_value, shortened
+from equipoise.report.numbers import counted, interval, p_text, p_value, plain_numbers, shortened
 from equipoise.version import __version__
 
 # Longer tables are for programs, which find all numbers in the page's data.
@@ -47,8 +46,9 @@ def experiment_report(
         estimates = experiment.estimates(intervals=intervals)
         fits = _weighted(experiment)
     balance, fit, problem = experiment.balance(), experiment.lack_of_fit(), experiment.problem
+    aside = sum(experiment.counts.values()) - sum(arm.count for arm in estimates)
     sections = [
-        Section("Units and errors", arm_blocks(experiment, estimates)),
+        Section("Units and errors", arm_blocks(estimates, closed=experiment.closed_arms, aside=aside)),
         Section("Models", model_blocks(estimates)),
         Section("Balance", balance_blocks(balance)),
         Section("Lack of fit", fit_blocks(fit)),
@@ -65,7 +65,8 @@ def experiment_report(
         f"{counted(problem.dim, 'feature', 'features')} · {experiment.asked:,} of "
         f"{counted(experiment.asked + experiment.remaining, 'unit', 'units')}",
         warnings=[f"{_capital(each)}." for each in said if each],
-        summary=_summary(estimates, balance, fit),
+        headline=error_sentence(estimates),
+        summary=f"{_evenness(balance)} {_straightness(fit)}",
         sections=sections,
         settings={
             "equipoise": f"{__version__}, numerics {NUMERICS}",
@@ -78,7 +79,7 @@ def experiment_report(
             "intervals": f"{intervals}, {100 * estimates[0].confidence:g} %",
         },
         again=[] if again is None else [Code(again, "In a terminal:")],
-        metadata=_plain(
+        metadata=plain_numbers(
             {
                 "version": __version__,
                 "numerics": NUMERICS,
@@ -95,12 +96,7 @@ def experiment_report(
     )
 
 
-def _summary(estimates: Estimates, balance: Balance, fit: LackOfFit) -> str:
-    """Errors, balance and fit in three sentences."""
-    return f"{_errors(estimates)} {_evenness(balance)} {_straightness(fit)}"
-
-
-def _errors(estimates: Estimates) -> str:
+def error_sentence(estimates: Estimates) -> str:
     """The largest expected error, or why arms have none."""
     unknown = [arm for arm in estimates if not math.isfinite(arm.expected_error)]
     if not unknown:
@@ -138,9 +134,8 @@ def _straightness(fit: LackOfFit) -> str:
     return f"Nothing speaks against straight lines ({p_text(fit.p_value)}, all tests counted)."
 
 
-def arm_blocks(experiment: Experiment, estimates: Estimates) -> list[Block]:
-    """Units, outcomes, noise and expected error of every arm."""
-    closed = experiment.closed_arms
+def arm_blocks(estimates: Estimates, *, closed: Collection[str] = (), aside: int = 0) -> list[Block]:
+    """Units, outcomes, noise and expected error of every arm; ``aside`` units only chose features."""
     rows = [
         [
             f"{arm.arm} (closed)" if arm.arm in closed else arm.arm,
@@ -158,7 +153,6 @@ def arm_blocks(experiment: Experiment, estimates: Estimates) -> list[Block]:
         "Units are those assigned and neither lost nor withdrawn. The expected error is the mean squared "
         "error of predictions for people like those that the models must serve."
     )
-    aside = sum(experiment.counts.values()) - sum(arm.count for arm in estimates)
     if aside > 0:
         text += f" Not counted: {counted(aside, 'unit', 'units')} that only chose features."
     return [Text(text + _further(len(estimates) - len(rows), "arm")), Table(columns, rows)]
@@ -355,12 +349,3 @@ def _further(number: int, noun: str) -> str:
 
 def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
-
-
-def _plain(value: Any) -> Any:
-    """The same without numbers that JSON does not have."""
-    if isinstance(value, dict):
-        return {name: _plain(each) for name, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from equipoise.lab.results.estimate import Estimate
@@ -102,3 +102,16 @@ def change(value: float, reference: float) -> str:
     if reference <= 0.0 or abs(value / reference - 1.0) < 0.005:
         return "as much as"
     return f"{100 * abs(value / reference - 1.0):.0f} % {'below' if value < reference else 'above'}"
+
+
+def plain_numbers(value: Any) -> Any:
+    """The same without numbers that JSON does not have.
+
+    >>> plain_numbers({"low": math.nan, "high": (1.0, math.inf)})
+    {'low': None, 'high': [1.0, None]}
+    """
+    if isinstance(value, dict):
+        return {name: plain_numbers(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain_numbers(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import shlex
 from typing import Any
 
@@ -99,25 +98,15 @@ def _loss_blocks(result: SweepResult, loss: str) -> list[Block]:
 
 def _figure(result: SweepResult, loss: str) -> Figure:
     from equipoise.report.figures import figure_from
-    from equipoise.studies.drawing import GRID, INK, QUIET
     from equipoise.studies.sweep.drawing import spoken
 
     canvas = result.figure(loss)
-    canvas.patch.set_facecolor("none")
-    for axes in canvas.axes:
-        axes.set_facecolor("none")
-    heading = _heading(loss_words(loss))
-    drawn = figure_from(
+    return figure_from(
         canvas,
-        caption=f"{heading} of every policy. Bands reach two standard errors to each side.",
+        caption=f"{_heading(loss_words(loss))} of every policy. Bands and bars reach two standard errors.",
         description=spoken(result, loss),
         wide=len([axes for axes in canvas.axes if axes.get_visible()]) > 1,
     )
-    # Lines and letters in the page's colours, light or dark; policies keep theirs.
-    image = str(drawn.image)
-    for colour, name in ((INK, "ink"), (QUIET, "quiet"), (GRID, "grid")):
-        image = image.replace(colour.lower(), f"var(--{name})")
-    return dataclasses.replace(drawn, image=image)
 
 
 def _difference_blocks(result: SweepResult) -> list[Block]:

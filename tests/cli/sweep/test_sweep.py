@@ -46,6 +46,15 @@ def test_tables_settings_and_the_line_to_type_again_are_printed(run):
         assert expected in words
 
 
+def test_earlier_files_are_replaced_only_if_asked(run, fail):
+    line = (*BASE, "--policy", "uniform", "--over", "dim=2")
+    assert run(*line).exit_code == 0
+    message, hint = fail(*line)
+    assert "are there from an earlier run" in message
+    assert "--overwrite" in hint
+    assert run(*line, "--overwrite").exit_code == 0
+
+
 def test_many_policies_take_a_row_each(run, monkeypatch):
     specs = [f"trace-ucb:width={width}" for width in (0.25, 0.5, 2, 4, 8)]
     typed = [word for spec in specs for word in ("--policy", spec)]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from equipoise.cli.losses import LOSSES, folded, print_differences, print_end, print_units
+from equipoise.cli.losses import folded, print_differences, print_end, print_units
 from equipoise.cli.terminal import new_table, output, print_table
 
 if TYPE_CHECKING:
@@ -44,10 +44,11 @@ def _print_table(result: ReplayResult) -> None:
 
 
 def _print_losses(result: ReplayResult) -> None:
+    from equipoise.lab.results.words import LOSSES, loss_heading, loss_words
     from equipoise.report.numbers import with_error
 
     saved = [] if not result.saved else ["units\nsaved"]
-    table = new_table("policy", "expected\nmax", "median\nmax", "mean", *saved)
+    table = new_table("policy", *map(loss_heading, LOSSES), *saved)
     notes = []
     for name, policy in result.policies.items():
         cells = [with_error(getattr(policy, loss)()) for loss in LOSSES]
@@ -65,7 +66,7 @@ def _print_losses(result: ReplayResult) -> None:
         console = output()
         console.print(
             "Units saved: the budget with which uniform reaches the same "
-            f"{'median max' if result.table.objective == 'max' else 'mean'}, minus {result.table.budget}."
+            f"{loss_words(next(iter(result.saved.values())).loss)}, minus {result.table.budget}."
         )
         for note in notes:
             console.print(note)

@@ -23,6 +23,7 @@ from equipoise.cli.options import (
     trials_option,
     workers_option,
 )
+from equipoise.cli.overwriting import check_earlier, overwrite_option
 from equipoise.cli.progress import trials_bar
 from equipoise.cli.terminal import print_json
 from equipoise.cli.world.options import further_scenario_options, scenario_file_option, scenario_options
@@ -42,7 +43,8 @@ if TYPE_CHECKING:
 @scenario_file_option
 @path_option("--save-scenario", "FILE.toml", "Write the scenario down.")
 @further_scenario_options
-@path_option("--output", "DIR", "Write report.html, a table of losses and every trial's numbers there.")
+@path_option("--output", "DIR", "Write report.html, scenario.toml, losses and every trial's numbers there.")
+@overwrite_option
 @path_option("--checkpoint", "DIR", "Keep finished trials there; the same command goes on where it stopped.")
 @cluster_option
 @json_option
@@ -58,6 +60,7 @@ def command(
     scenario: Path | None,
     save_scenario: Path | None,
     output: Path | None,
+    overwrite: bool,
     checkpoint: Path | None,
     cluster: str | None,
     as_json: bool,
@@ -79,6 +82,7 @@ def command(
         from equipoise.report import check_writable
 
         check_writable(output)
+        check_earlier(output, ("report.html", "losses.*", "scenario.toml", "result.npz"), overwrite=overwrite)
     if save_scenario is not None:
         scenarios.save_scenario(save_scenario, world)
     result = _run(world, chosen, trials, seed, workers, cluster, checkpoint, quiet=as_json)
@@ -87,7 +91,7 @@ def command(
     if output is not None:
         from equipoise.report import write_results
 
-        files = write_results(output, result, again=again)
+        files = write_results(output, result, again=again, overwrite=True)
     if as_json:
         print_json(result.record())
         return

@@ -24,6 +24,7 @@ from equipoise.cli.options import (
     trials_option,
     workers_option,
 )
+from equipoise.cli.overwriting import check_earlier, overwrite_option
 from equipoise.cli.progress import labelled_progress
 from equipoise.cli.terminal import print_json, say
 from equipoise.cli.world.options import further_scenario_options, scenario_file_option, scenario_options
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from equipoise.studies.sweep import SweepResult
 
 _OUTPUT = "equipoise-sweep"
+_FILES = ("report.html", "losses.*", "differences.*", "scenario.toml", "sweep.*")
 
 
 @click.command("sweep", cls=Remembering, short_help="Policies along any field of a scenario or policy.")
@@ -56,6 +58,7 @@ _OUTPUT = "equipoise-sweep"
     help="What is printed and drawn.  [default: expected_max, or mean with another objective]",
 )
 @folder_option(_OUTPUT, "figure, tables, report.html and sweep.json go")
+@overwrite_option
 @checkpoint_option("trials")
 @scenario_file_option
 @further_scenario_options
@@ -74,6 +77,7 @@ def command(
     workers: int | None,
     loss: str | None,
     folder: Path,
+    overwrite: bool,
     checkpoint: Path | None,
     scenario: Path | None,
     cluster: str | None,
@@ -83,7 +87,7 @@ def command(
     """Run policies along any field of a scenario or of a policy, and draw their errors.
 
     Finished trials are kept: the same line with more trials, other values or further policies runs only what
-    is missing.
+    is missing (--overwrite replaces the earlier tables and figure).
 
     \b
     Example:
@@ -100,12 +104,13 @@ def command(
     world = build_scenario(scenario, with_first_values(fields, axes))
     chosen = list(policies or (POLICIES if world.truth is None else SPARSE_POLICIES))
     check_writable(folder)
+    check_earlier(folder, _FILES, overwrite=overwrite)
     kept = folder / "checkpoint" if checkpoint is None else checkpoint
     settings = {"trials": trials, "seed": seed, "workers": workers, "joined": joined}
     result = _run(world, chosen, axes, kept, cluster, quiet=as_json, **settings)
     again = command_line(ctx, chosen)
     shown = result.loss if loss is None else loss
-    files = write_sweep(folder, result, loss=shown, again=again)
+    files = write_sweep(folder, result, loss=shown, again=again, overwrite=True)
     if as_json:
         print_json(result.record())
         return

@@ -10,7 +10,9 @@ from typing import Any
 from equipoise.extras import need
 from equipoise.lab.results.estimate import Estimate
 from equipoise.lab.results.words import loss_words
-from equipoise.studies.drawing import LOOKS, QUIET, house_style, plain_log_ticks, save
+from equipoise.studies.colours import policy_looks
+from equipoise.studies.drawing import add_caption, house_style, plain_log_ticks, save
+from equipoise.studies.labels import LineEnd, label_lines
 from equipoise.studies.sweep.points import place_words
 from equipoise.studies.sweep.result import SweepResult, loss_at
 
@@ -23,15 +25,6 @@ _LOG_RATIO = 20.0
 # Not squared errors: shares, or differences that may be below zero.
 _LINEAR = ("coverage", "recovery", "regret")
 _AXES = {"dim": "features d", "budget": "budget n", "width": "width of the noise bound"}
-# For policies without a look of their own; beside those of the package, apart in colour-blindness too.
-_OTHERS: tuple[dict[str, Any], ...] = (
-    {"color": "#AA3377", "marker": "P", "linestyle": "-"},
-    {"color": "#56B4E9", "marker": "X", "linestyle": (0, (4, 1.5))},
-    {"color": "#882255", "marker": "<", "linestyle": (0, (3, 1, 1, 1))},
-    {"color": "#999933", "marker": ">", "linestyle": (0, (2, 2))},
-    {"color": "#44AA99", "marker": "h", "linestyle": (0, (8, 2))},
-    {"color": "#DDAA33", "marker": "*", "linestyle": (0, (1, 1))},
-)
 
 
 def draw_sweep(result: SweepResult, folder: Path, name: str, *, loss: str) -> list[Path]:
@@ -58,81 +51,59 @@ def sweep_figure(result: SweepResult, loss: str) -> Any:
     along, panels = _arrangement(result)
     columns = min(_COLUMNS, len(panels))
     rows = math.ceil(len(panels) / columns)
-    names = [_shortened(policy) for policy in result.policies]
-    legend_rows = _legend_rows(names, 4.6 * columns)
-    titles, lines = len(panels) > 1, max(_label_lines(result, along, place) for place in range(len(result)))
-    top, below = 0.3 + 0.22 * legend_rows + 0.2 * titles, 0.8 + 0.17 * lines
-    width, height = 4.6 * columns + 0.9, 3.3 * rows + top + below
     with house_style():
-        figure = Figure(figsize=(width, height))
+        figure = Figure(figsize=(4.1 * columns + 1.6, 3.4 * rows + 0.2), layout="constrained")
+        add_caption(figure, _caption(result, panels))
         axes = figure.subplots(rows, columns, squeeze=False, sharey=True).ravel()
-        figure.subplots_adjust(
-            left=0.8 / width,
-            right=1 - 0.2 / width,
-            top=1 - top / height,
-            bottom=below / height,
-            wspace=0.12,
-            hspace=0.42,
-        )
-        for place, (ax, members) in enumerate(zip(axes, panels, strict=False)):
-            draw_panel(ax, result, loss, along, members)
-            if place % columns == 0:
-                ax.set_ylabel(loss_words(loss))
         for ax in axes[len(panels) :]:
             ax.set_visible(False)
-        handles, _ = axes[0].get_legend_handles_labels()
-        figure.legend(
-            handles,
-            names,
-            loc="upper left",
-            bbox_to_anchor=(0.6 / width, 1 - 0.05 / height),
-            ncols=math.ceil(len(names) / legend_rows),
-            frameon=False,
-            fontsize=9.5,
-            handlelength=3.0,
-            columnspacing=1.8,
-        )
-        figure.text(0.7 / width, 0.1 / height, _caption(result, panels), fontsize=7.5, color=QUIET)
+        drawn = [
+            _draw_panel(ax, result, loss, along, members) for ax, members in zip(axes, panels, strict=False)
+        ]
+        if not _is_numeric(result.axes[along]):
+            # Inches that a name takes, with its marker.
+            each = 0.09 * max(map(len, result.policies)) + 0.6
+            columns = max(1, math.floor(figure.get_figwidth() / each))
+            handles = axes[0].get_legend_handles_labels()
+            figure.legend(*handles, loc="outside upper left", ncols=columns, frameon=False)
+            return figure
+        for place, (ax, ends) in enumerate(zip(axes, drawn, strict=False)):
+            if place % columns == columns - 1 or place == len(panels) - 1:
+                label_lines(ax, ends)
     return figure
 
 
-def look_of(policy: str, policies: Sequence[str]) -> dict[str, Any]:
-    """Colour, marker and dashes of a policy: the package's own, or one of those that are left."""
-    if policy in LOOKS:
-        return LOOKS[policy]
-    others = [name for name in policies if name not in LOOKS]
-    return _OTHERS[others.index(policy) % len(_OTHERS)]
-
-
-def draw_panel(ax: Any, result: SweepResult, loss: str, along: str, members: Sequence[int]) -> None:
-    """Lines of all policies through some points, or marks where these are words; two standard errors."""
+def _draw_panel(ax: Any, result: SweepResult, loss: str, along: str, members: Sequence[int]) -> list[LineEnd]:
+    """Lines of all policies through some points, or marks where these are words; returns where lines end."""
     values = [result.places[place][along] for place in members]
     numeric, linear = _is_numeric(values), loss in _LINEAR
     at = values if numeric else list(range(len(values)))
-    heights = []
-    for policy in result.policies:
-        curve = [loss_at(result.results[place], policy, loss) for place in members]
-        look = look_of(policy, result.policies)
+    heights, ends = [], []
+    for place, (policy, look) in enumerate(zip(result.policies, policy_looks(result.policies), strict=True)):
+        curve = [loss_at(result.results[member], policy, loss) for member in members]
         own = [estimate.value for estimate in curve]
         low, high = zip(*(_band(estimate, linear) for estimate in curve), strict=True)
         if numeric:
-            ax.plot(at, own, label=policy, linewidth=1.7, markersize=4.5, **look)
-            ax.fill_between(at, low, high, color=look["color"], alpha=0.2, linewidth=0)
+            ax.plot(at, own, label=policy, linewidth=1.7, markersize=4.5, **look.line)
+            ax.fill_between(at, low, high, color=look.color, alpha=0.2, linewidth=0)
         else:
             # Between words there is nothing that a line could mean.
-            shift = 0.5 * (result.policies.index(policy) / max(1, len(result.policies) - 1) - 0.5)
-            reach = [
-                [v - a for v, a in zip(own, low, strict=True)],
-                [b - v for v, b in zip(own, high, strict=True)],
-            ]
-            marks = {"color": look["color"], "fmt": look["marker"], "markersize": 5.5, "capsize": 2.5}
-            ax.errorbar([place + shift for place in at], own, yerr=reach, label=policy, **marks)
+            shift = 0.5 * (place / max(1, len(result.policies) - 1) - 0.5)
+            below = [value - least for value, least in zip(own, low, strict=True)]
+            above = [most - value for value, most in zip(own, high, strict=True)]
+            marks = {"color": look.color, "fmt": look.marker, "markersize": 5.5, "capsize": 2.5}
+            ax.errorbar([x + shift for x in at], own, yerr=[below, above], label=policy, **marks)
         heights += own
+        last = max(range(len(at)), key=lambda k: at[k])
+        ends.append(LineEnd(policy, at[last], own[last], look.text))
     if not linear and min(heights) > 0.0:
         ax.set_yscale("log")
         narrow = max(heights) < _NARROW * min(heights)
         plain_log_ticks(ax.yaxis, steps=(1.0, 1.2, 1.5, 2.0, 3.0, 5.0, 7.0) if narrow else (1.0, 2.0, 5.0))
+    if ax.get_subplotspec().is_first_col():
+        ax.set_ylabel(loss_words(loss))
     _name_axis(ax, result, along, members, at, numeric)
+    return ends
 
 
 def _name_axis(
@@ -202,18 +173,6 @@ def _word(value: Any) -> str:
 
 def _shortened(text: str, most: int = 40) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
-
-
-def _label_lines(result: SweepResult, along: str, place: int) -> int:
-    """Lines of a point's label on the axis."""
-    shown = [value for name, value in result.places[place].items() if result.joined or name == along]
-    return sum(_word(value).count("\n") + 1 for value in shown)
-
-
-def _legend_rows(names: Sequence[str], inches: float) -> int:
-    """Rows that the legend takes in a figure of that width; a letter is about 0.075 inches wide."""
-    longest = 0.75 + 0.075 * max(map(len, names))
-    return math.ceil(len(names) / max(1, math.floor(inches / longest)))
 
 
 def spoken(result: SweepResult, loss: str) -> str:
