@@ -14,11 +14,14 @@ from hypothesis import strategies as st
 
 import equipoise as eq
 from equipoise.lab.pieces import (
+    Accrual,
     BinaryContexts,
+    Closure,
     CountOutcomes,
     Delay,
     DiscreteContexts,
     DriftingContexts,
+    DropOut,
     GaussianContexts,
     GaussianNoise,
     OneHotContexts,
@@ -26,6 +29,7 @@ from equipoise.lab.pieces import (
     SkewedContexts,
     SkewedNoise,
     SparseTruth,
+    StopRule,
     StudentContexts,
     StudentNoise,
 )
@@ -96,6 +100,16 @@ DELAYS = st.one_of(
     st.builds(Delay, mean=st.integers(1, 100).map(lambda k: k / 2), shape=st.just("uniform")),
 )
 
+ACCRUALS = st.builds(
+    Accrual,
+    rate=numbers(0.1, 50),
+    pattern=st.sampled_from(["poisson", "steady"]),
+    batch=st.integers(1, 9),
+    ramp=numbers(0, 9),
+    time=st.sampled_from(["weeks", "none", "days"]),
+)
+NAMES = st.text(st.characters(codec="utf-8"), min_size=1).filter(str.strip) | st.sampled_from(["none", "inf"])
+
 
 @st.composite
 def scenarios(draw):
@@ -115,7 +129,11 @@ def scenarios(draw):
         "noise_drift": numbers(-3, 3),
         "moment": st.sampled_from(["true", "learned"]) | definite_matrices(dim),
         "delay": DELAYS,
-        "lost": numbers(0, 1, exclude_max=True),
+        "lost": numbers(0, 1, exclude_max=True) | st.lists(numbers(0, 1, exclude_max=True), **per_arm),
+        "arms": st.lists(NAMES, unique=True, **per_arm),
+        "features": st.lists(NAMES, unique=True, min_size=dim, max_size=dim),
+        "accrual": ACCRUALS,
+        "stop": st.builds(StopRule, target=numbers(0.01, 5), every=st.integers(1, 99)),
         "estimator": st.sampled_from(["leave-one-out", "empirical-bayes", "pooled", "ridge"]),
         "intervals": st.sampled_from(["classical", "robust"]),
         "objective": st.sampled_from(["max", "mean"]) | numbers(1, 20) | st.just(math.inf),
@@ -182,6 +200,12 @@ CHANGES = {
     "moment": "learned",
     "delay": Delay(),
     "lost": 0.1,
+    "arms": ("low", "high"),
+    "features": ("1", "age"),
+    "accrual": Accrual(rate=3.0, pattern="steady", batch=2, ramp=5.0, time="days"),
+    "drop_out": DropOut(rate=(0.1, 0.2)),
+    "closures": (Closure("arm-1", after=30, until=40), Closure("arm-2", after=50)),
+    "stop": StopRule(target=0.5, every=5, by="bound"),
     "estimator": "leave-one-out",
     "ridge": 0.1,
     "intervals": "robust",
@@ -192,7 +216,7 @@ CHANGES = {
     "caps": (30, None),
 }
 PLAIN = eq.GaussianScenario(noise=[0.5, 2.0], dim=2, budget=60, estimator="ridge")
-NEEDS = {"outcomes": {"intercept": True}}
+NEEDS = {"outcomes": {"intercept": True}, "drop_out": {"delay": Delay()}}
 
 
 def test_every_field_is_in_the_list_above():
@@ -234,7 +258,9 @@ def test_contexts_that_differ(one, other):
 def test_every_kind_of_piece_has_a_name():
     kinds = [kind for table in KINDS.values() for kind in table.values()]
     assert {kind.__name__ for kind in kinds} == {
-        name for name in eq.lab.__all__ if name.endswith(("Contexts", "Noise", "Delay", "Truth", "Outcomes"))
+        name
+        for name in eq.lab.__all__
+        if name.endswith(("Contexts", "Noise", "Delay", "Truth", "Outcomes", "Accrual", "DropOut", "Rule"))
     }
 
 
@@ -338,3 +364,49 @@ def test_a_scenario_cannot_be_changed():
 def test_zero_has_one_sign():
     negative = PLAIN.replace(curvature=-0.0, noise=(-0.0, 1.0), coef=((-0.0, 1.0), (0.0, 1.0)))
     assert repr(negative) == repr(PLAIN.replace(noise=(0.0, 1.0), coef=((0.0, 1.0), (0.0, 1.0))))
+
+
+# Names
+
+
+def test_names_of_arms_and_features():
+    named = PLAIN.replace(arms=["low", "high"], features=["1", "age"])
+    assert named.arms == named.problem().arms == ("low", "high")
+    assert named.feature_names == ("1", "age")
+    assert named.to_dict()["arms"] == ["low", "high"]
+    assert named.replace(budget=80).arms == ("low", "high")
+    assert PLAIN.feature_names == ("x[0]", "x[1]")
+
+
+def test_names_that_nobody_gave_are_not_written_and_go_with_the_size():
+    assert PLAIN.arms == ("arm-1", "arm-2")
+    assert PLAIN.replace(arms=["arm-1", "arm-2"], features=["x[0]", "x[1]"]) == PLAIN
+    assert "arms" not in PLAIN.to_dict()
+    larger = PLAIN.replace(noise=[1.0, 2.0, 3.0], dim=3)
+    assert larger.arms == ("arm-1", "arm-2", "arm-3")
+    assert larger.feature_names == ("x[0]", "x[1]", "x[2]")
+    with pytest.raises(eq.errors.InvalidScenario, match="2 names for 3 arms"):
+        PLAIN.replace(arms=["low", "high"]).replace(noise=[1.0, 2.0, 3.0])
+
+
+def test_arms_that_lose_alike_are_not_told_apart():
+    assert PLAIN.replace(lost=[0.1, 0.1]) == PLAIN.replace(lost=0.1)
+
+
+def test_closures_are_tables_in_a_file():
+    scenario = eq.Scenario.from_toml("""
+        noise = [1.0, 2.0]
+        dim = 2
+        budget = 60
+        arms = ["low", "high"]
+
+        [accrual]
+        rate = 4
+
+        [[closures]]
+        arm = "high"
+        after = 6.5
+        by = "time"
+    """)
+    assert scenario.closures == (Closure("high", after=6.5, by="time"),)
+    assert scenario.accrual == Accrual(rate=4.0)

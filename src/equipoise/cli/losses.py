@@ -47,6 +47,20 @@ def print_units(result: SimulationResult) -> None:
         output().print(f"{len(arms) - _MOST_ARMS} further arms: with --json or --output DIR\n")
 
 
+def print_course(result: SimulationResult) -> None:
+    """How many units trials took, how long, and how many a target ended, where that differs."""
+    from equipoise.report.course import course_table
+
+    found = course_table(result)
+    if found is None:
+        return
+    title, headings, rows = found
+    table = new_table(*headings)
+    for row in rows:
+        table.add_row(*row)
+    print_table(folded(table), title=title)
+
+
 def print_end(files: Sequence[Path], settings: str, *, again: str) -> None:
     """The files that were written, what the numbers depend on, and the line to run it again."""
     console = output()

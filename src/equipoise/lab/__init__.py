@@ -2,6 +2,7 @@
 
 ===============  =================================================================
 ``scenario``     the world that trials happen in, as plain data
+``fields``       its fields one by one, as plain values
 ``consistency``  fields of a scenario that cannot be said together
 ``plain``        scenarios as dictionaries and TOML
 ``pieces``       what it is made of: contexts, noise, outcomes, delays, one a file
@@ -15,11 +16,14 @@
 """
 
 from equipoise.lab.pieces import (
+    Accrual,
     BinaryContexts,
+    Closure,
     CountOutcomes,
     Delay,
     DiscreteContexts,
     DriftingContexts,
+    DropOut,
     GaussianContexts,
     GaussianNoise,
     OneHotContexts,
@@ -27,6 +31,7 @@ from equipoise.lab.pieces import (
     SkewedContexts,
     SkewedNoise,
     SparseTruth,
+    StopRule,
     StudentContexts,
     StudentNoise,
     YesNoOutcomes,
@@ -40,11 +45,14 @@ from equipoise.lab.running.simulate import simulate
 from equipoise.lab.scenario import GaussianScenario, Scenario
 
 __all__ = [
+    "Accrual",
     "BinaryContexts",
+    "Closure",
     "CountOutcomes",
     "Delay",
     "DiscreteContexts",
     "DriftingContexts",
+    "DropOut",
     "Estimate",
     "GaussianContexts",
     "GaussianNoise",
@@ -57,6 +65,7 @@ __all__ = [
     "SkewedContexts",
     "SkewedNoise",
     "SparseTruth",
+    "StopRule",
     "StudentContexts",
     "StudentNoise",
     "TidyTable",

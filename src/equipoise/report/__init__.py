@@ -11,6 +11,7 @@
 ``plan``                the report of a plan
 ``simulation``          the report of a simulation
 ``simulation_figures``  its drawings
+``course``              units, time and stops of simulated trials
 ``sweep``               the report of a sweep
 ``replay``              the report of a replay
 ``replay_figures``      its drawings

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from equipoise.core.estimates.estimates import Estimates
 from equipoise.core.experiment.experiment import Experiment
-from equipoise.core.theory.planning import Plan
+from equipoise.core.theory.plan import Plan
 from equipoise.errors import InvalidArgument
 from equipoise.extras import is_installed
 from equipoise.files import check_new, make_folder, write_whole

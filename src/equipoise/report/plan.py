@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from equipoise.core.arithmetic.numerics import NUMERICS
-from equipoise.core.theory.planning import Plan
+from equipoise.core.theory.plan import Plan
 from equipoise.report.document import Block, Code, Report, Section, Table, Text
 from equipoise.report.numbers import counted, plain_numbers
 from equipoise.version import __version__

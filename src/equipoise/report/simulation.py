@@ -13,6 +13,7 @@ from equipoise.lab.arena import Setting
 from equipoise.lab.results.estimate import Estimate, mean_estimate
 from equipoise.lab.results.simulation import SimulationResult
 from equipoise.lab.results.words import LOSSES, explained_losses, loss_words
+from equipoise.report.course import course_table
 from equipoise.report.document import Block, Code, Report, Section, Table, Text
 from equipoise.report.numbers import change, counted, percent, with_error
 
@@ -47,6 +48,10 @@ def simulation_report(
         Section("Units an arm", pull_blocks(result)),
         Section("Spread over trials", spread_blocks(result)),
     ]
+    course = course_table(result)
+    if course is not None:
+        title, headings, rows = course
+        sections.insert(2, Section("Course of a trial", [Text(f"{title}."), Table(headings, rows)]))
     if len(result.policies) > 1:
         sections.insert(1, Section("Paired differences", difference_blocks(result)))
     return Report(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from equipoise.cli.losses import folded, print_differences, print_end, print_units
+from equipoise.cli.losses import folded, print_course, print_differences, print_end, print_units
 from equipoise.cli.terminal import new_table, print_table
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ def print_result(result: SimulationResult, *, files: Sequence[Path], again: str)
     if len(result.policies) > 1:
         print_differences(result)
     print_units(result)
+    print_course(result)
     library = f"equipoise {result.version}, NUMERICS {result.numerics}"
     settings = f"{library}, seed {result.seed}, {result.trials} trials"
     print_end(files, settings, again=again)

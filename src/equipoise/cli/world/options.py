@@ -14,7 +14,9 @@ from equipoise.cli.values import (
     parse_caps,
     parse_costs,
     parse_floors,
+    parse_names,
     parse_objective,
+    parse_shares,
     parse_variances,
     parse_weights,
     positive_number,
@@ -30,7 +32,7 @@ _FIRST = (
         "--dim",
         whole_number("--dim", "10", least=1, most=MOST_FEATURES),
         "D",
-        "Number of features in a context.",
+        "Number of features in a context; an intercept counts as one of them.",
     ),
     value_option("--budget", str, "N", "Number of units; with --costs, money: any positive number."),
     click.option(
@@ -74,10 +76,30 @@ _FURTHER = (
         "Mean number of units after which an outcome arrives (geometric).",
     ),
     value_option(
-        "--lost",
-        number_between("--lost", "0.1", least=0.0, below=1.0),
-        "P",
-        "Share of outcomes that never arrive.",
+        "--lost", parse_shares, "P|P,P,…", "Share of outcomes that never arrive, of all arms or of each."
+    ),
+    value_option(
+        "--accrual",
+        positive_number("--accrual", "4"),
+        "RATE",
+        "Units a week (Poisson): the trial has a calendar, and --delay is in weeks.",
+    ),
+    click.option(
+        "--close",
+        "closures",
+        multiple=True,
+        metavar="ARM=UNITS",
+        help="Close an arm after so many units of the trial; may be repeated.",
+    ),
+    value_option(
+        "--stop",
+        positive_number("--stop", "0.1"),
+        "E",
+        "End trials when the objective of their estimates, looked at every 10 units, is at most E.",
+    ),
+    value_option("--arms", parse_names("--arms"), "A,B,…", "Names of the arms.  [default: arm-1, arm-2, …]"),
+    value_option(
+        "--features", parse_names("--features"), "A,B,…", "Names of the features.  [default: x[0], x[1], …]"
     ),
     value_option("--objective", parse_objective, "max|mean|P", "What policies make small.  [default: max]"),
     value_option("--weights", parse_weights, "W,W,…", "Importance of every arm.  [default: 1 each]"),

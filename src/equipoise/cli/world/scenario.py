@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from equipoise.cli.options import MOST_UNITS
-from equipoise.cli.values import positive_number, whole_number
+from equipoise.cli.values import parse_closure, positive_number, whole_number
 from equipoise.errors import EquipoiseError, InvalidArgument, InvalidScenario
 from equipoise.files import write_whole
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _NEEDED = ("noise", "dim", "budget")
 _FIELDS = (
     *("intercept", "curvature", "curved", "moment", "lost", "objective", "weights"),
-    *("costs", "floors", "caps", "estimator", "ridge", "intervals"),
+    *("costs", "floors", "caps", "estimator", "ridge", "intervals", "arms", "features"),
 )
 _COVARIANCE_HINT = "type identity, ar1:RHO, or a file that numpy.save wrote"
 
@@ -30,7 +30,7 @@ def build_scenario(file: Path | None, typed: Mapping[str, Any]) -> Scenario:
     """The scenario; options that were not typed are None."""
     from equipoise.lab.scenario import GaussianScenario
 
-    given = {name: value for name, value in typed.items() if value is not None}
+    given = {name: value for name, value in typed.items() if value is not None and value != ()}
     if file is not None:
         written = read_scenario(file)
         return _checked(_override(written, _with_budget(given, written.costs)), given)
@@ -94,7 +94,7 @@ def _checked(scenario: Scenario, given: Mapping[str, Any]) -> Scenario:
 
 def _override(scenario: Scenario, given: Mapping[str, Any]) -> Scenario:
     """The scenario with what was typed in place of what it says."""
-    from equipoise.lab.pieces import Delay, StudentNoise
+    from equipoise.lab.pieces import Accrual, Closure, Delay, StopRule, StudentNoise
     from equipoise.lab.pieces.contexts.correlated import CorrelatedContexts
 
     changes = {name: given[name] for name in (*_NEEDED, *_FIELDS) if name in given}
@@ -117,6 +117,12 @@ def _override(scenario: Scenario, given: Mapping[str, Any]) -> Scenario:
         changes["truth"] = _truth(scenario, given)
     if "delay" in given:
         changes["delay"] = Delay(mean=given["delay"]) if given["delay"] > 0.0 else None
+    if "accrual" in given:
+        changes["accrual"] = Accrual(rate=given["accrual"])
+    if "closures" in given:
+        changes["closures"] = [Closure(arm, after) for arm, after in map(parse_closure, given["closures"])]
+    if "stop" in given:
+        changes["stop"] = StopRule(target=given["stop"])
     return scenario.replace(**changes)
 
 

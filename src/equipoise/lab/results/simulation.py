@@ -98,8 +98,8 @@ class SimulationResult:
         """L_n minus the loss L*_n of the optimal static allocation, eq. (9), among features that matter.
 
         Against the simulated oracle, paired, if it was simulated; else against the closed form, which
-        holds for OLS and Gaussian contexts and knows no floors and caps. Always of the largest error,
-        whatever the objective.
+        holds for OLS and Gaussian contexts and knows no floors, caps, closures and losses. Always of the
+        largest error, whatever the objective.
         """
         oracle = self._oracle()
         if oracle is not None:
@@ -149,6 +149,8 @@ class SimulationResult:
             "version": self.version,
             "numerics": self.numerics,
             "scenario": self.scenario.to_dict(),
+            "arms": list(self.scenario.arms),
+            "features": list(self.scenario.problem().feature_names),
             "trials": self.trials,
             "seed": self.seed,
             "policies": {name: self._record_of(name) for name in self.policies},
@@ -161,10 +163,17 @@ class SimulationResult:
             "median_max": plain_estimate(policy.median_max()),
             "mean": plain_estimate(policy.mean()),
             "pulls": [estimate.value for estimate in policy.pulls()],
+            "units": plain_estimate(policy.units()),
+            **self._course_of(policy),
             "coverage": plain_estimate(policy.coverage()),
             **({"recovery": plain_estimate(policy.recovery())} if policy.chooses_features else {}),
             "decisions_per_second": finite(policy.decisions_per_second),
         }
+
+    def _course_of(self, policy: PolicyResult) -> dict[str, Any]:
+        """How long trials took, and how many a target ended, where there is a calendar or a target."""
+        found = {"duration": policy.duration(), "stopped": policy.stopped()}
+        return {name: plain_estimate(each) for name, each in found.items() if not math.isnan(each.value)}
 
     def save(self, path: str | Path) -> None:
         """Every trial's numbers and the metadata, as a NumPy archive."""
@@ -248,6 +257,6 @@ class SimulationResult:
 
 def _check_ledger(ledger: Ledger, trials: int, arms: int) -> None:
     for field, part in ledger._asdict().items():
-        columns = (2,) if field == "support" else (arms,)
+        columns = {"support": (2,), "course": (4,)}.get(field, (arms,))
         if part.shape != (trials, *columns) or part.dtype.kind not in "fi" or not trials:
             raise Damaged(f"the numbers of {field} are not one row a trial")
