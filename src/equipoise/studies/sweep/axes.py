@@ -2,7 +2,7 @@
 
 =====================  ===========================================================================
 ``dim``                a field of the scenario
-``noise[2]``           one arm's entry of a field that has one value an arm; arms count from 0
+``noise[high]``        one arm's entry of a field that has one value an arm, by its name or counted from 0
 ``contexts.dof``       a field of a piece; a piece that has no such field gives way to the kind that has
 ``covariance``         short for ``contexts.covariance``
 ``width``              a field of policies: of all those that have it, others stay as they are
@@ -29,7 +29,10 @@ from equipoise.lab.scenario import Scenario
 
 _SHORT = {"covariance": "contexts.covariance"}
 # Fields with one value an arm, and what None in them stands for.
-_BY_ARM: dict[str, Any] = {"noise": None, "weights": 1.0, "costs": 1.0, "floors": 0, "caps": None}
+_BY_ARM: dict[str, Any] = {
+    **{"noise": None, "lost": 0.0, "weights": 1.0, "costs": 1.0},
+    **{"floors": 0, "caps": None},
+}
 
 
 @dataclass
@@ -68,15 +71,24 @@ class ArmEntry:
     """One arm's entry in a field of the scenario."""
 
     name: str
-    arm: int
+    arm: str
 
     def put(self, draft: Draft, value: Any) -> None:
         """Change it and leave the other arms."""
-        known, arms = draft.field(self.name), len(draft.field("noise"))
-        if self.arm >= arms:
-            raise InvalidArgument(f"{self.name}[{self.arm}] is not one of {arms} arms, which count from 0")
-        entries = [_BY_ARM[self.name]] * arms if known is None else list(known)
-        entries[self.arm] = value
+        known, count = draft.field(self.name), len(draft.field("noise"))
+        names = list(draft.scenario.arms)
+        place = (
+            names.index(self.arm) if self.arm in names else int(self.arm) if self.arm.isdecimal() else count
+        )
+        if place >= count:
+            raise InvalidArgument(
+                f"{self.name}[{self.arm}] is not one of {count} arms",
+                hint=f"arms: {', '.join(names)}, or their numbers from 0 on",
+            )
+        # One value may stand for all arms.
+        usual = _BY_ARM[self.name] if known is None else known
+        entries = list(known) if isinstance(known, tuple) else [usual] * count
+        entries[place] = value
         draft.changes[self.name] = tuple(entries)
 
 
@@ -187,9 +199,9 @@ def kinds_with(piece: str, name: str) -> list[type[Any]]:
 def _target(name: str, scenario: Scenario, policies: Mapping[str, Policy]) -> Target:
     if name in _field_names(Scenario):
         return ScenarioField(name)
-    entry = re.fullmatch(r"(\w+)\[(\d{1,9})\]", name)
+    entry = re.fullmatch(r"(\w+)\[(.{1,200})\]", name)
     if entry and entry[1] in _BY_ARM:
-        return ArmEntry(entry[1], int(entry[2]))
+        return ArmEntry(entry[1], entry[2])
     owner, dot, last = name.rpartition(".")
     if dot and owner in KINDS:
         own = getattr(scenario, owner)
