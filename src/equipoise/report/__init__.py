@@ -9,10 +9,9 @@
 ``experiment_figures``  its drawings
 ``simulation``          the report of a simulation
 ``simulation_figures``  its drawings
-``sweep``               the report of a sweep
 ``replay``              the report of a replay
 ``replay_figures``      its drawings
-``reproduction``        the report of a reproduction
+``studies``             reports of sweeps and of a reproduction
 ``files``               reports and results in files
 ======================  ===============================================
 """
@@ -24,9 +23,9 @@ from equipoise.report.figures import figure_from, new_figure
 from equipoise.report.files import write_replays, write_report, write_results, write_sweep
 from equipoise.report.html import render
 from equipoise.report.replay import replay_report
-from equipoise.report.reproduction import reproduction_report
 from equipoise.report.simulation import simulation_report
-from equipoise.report.sweep import sweep_report
+from equipoise.report.studies.reproduction import reproduction_report
+from equipoise.report.studies.sweep import sweep_report
 
 __all__ = [
     "Code",

@@ -21,7 +21,7 @@ from equipoise.report.experiment import experiment_report
 from equipoise.report.html import render
 from equipoise.report.replay import replay_report
 from equipoise.report.simulation import simulation_report
-from equipoise.report.sweep import sweep_report
+from equipoise.report.studies.sweep import sweep_report
 from equipoise.studies.sweep import SweepResult
 
 _ELSEWHERE = "choose another folder"
