@@ -12,10 +12,9 @@
 ``simulation``          the report of a simulation
 ``simulation_figures``  its drawings
 ``course``              units, time and stops of simulated trials
-``sweep``               the report of a sweep
 ``replay``              the report of a replay
 ``replay_figures``      its drawings
-``reproduction``        the report of a reproduction
+``studies``             reports of sweeps and of a reproduction
 ``files``               reports and results in files
 ======================  ===============================================
 """
@@ -29,9 +28,9 @@ from equipoise.report.files import write_replays, write_report, write_results, w
 from equipoise.report.page.html import render
 from equipoise.report.plan import plan_report
 from equipoise.report.replay import replay_report
-from equipoise.report.reproduction import reproduction_report
 from equipoise.report.simulation import simulation_report
-from equipoise.report.sweep import sweep_report
+from equipoise.report.studies.reproduction import reproduction_report
+from equipoise.report.studies.sweep import sweep_report
 
 __all__ = [
     "Code",

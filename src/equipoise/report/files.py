@@ -26,7 +26,7 @@ from equipoise.report.page.html import render
 from equipoise.report.plan import plan_report
 from equipoise.report.replay import replay_report
 from equipoise.report.simulation import SCENARIO_FILE, simulation_report
-from equipoise.report.sweep import sweep_report
+from equipoise.report.studies.sweep import sweep_report
 from equipoise.studies.sweep import SweepResult
 
 _ELSEWHERE = "choose another folder"
