@@ -95,8 +95,9 @@ def test_every_page_is_in_the_navigation(page):
     "table",
     [
         *("widths", "coverage", "estimators", "leaderboard", "bar", "batches", "chance"),
-        *("replays/trace-gain-replays", "designs", "misspecification", "worlds/yes-no", "worlds/advantage"),
-        *("worlds/fit-warnings", "few-units"),
+        *("replays/trace-gain-replays", "replays/target-units", "designs", "misspecification"),
+        *("worlds/yes-no", "worlds/advantage"),
+        *("worlds/fit-warnings", "worlds/few-units"),
         *("robust/intervals", "robust/spread"),
     ],
 )
