@@ -140,11 +140,17 @@ class InvalidTable(EquipoiseError, ValueError):
 
 
 class CheckpointMismatch(EquipoiseError, ValueError):
-    """A checkpoint of another version, scenario, seed or set of policies."""
+    """A checkpoint of another version, scenario or seed."""
 
 
 class OutputNotWritable(EquipoiseError, OSError):
     """A folder or file that cannot be written."""
+
+    __str__ = EquipoiseError.__str__
+
+
+class OutputExists(EquipoiseError, FileExistsError):
+    """A file of an earlier run, which is not replaced without being asked."""
 
     __str__ = EquipoiseError.__str__
 

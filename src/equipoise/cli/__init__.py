@@ -7,12 +7,15 @@
 ``demo``         ``equipoise demo``
 ``simulate``     ``equipoise simulate``
 ``replay``       ``equipoise replay``
+``sweep``        ``equipoise sweep``
 ``reproduce``    ``equipoise reproduce``
 ``leaderboard``  ``equipoise leaderboard``
 ``data``         ``equipoise data``
+``world``        the scenario that is typed
 ``options``      options that commands have in common
 ``world``        the scenario that is typed
 ``cluster``      ``--cluster``
+``overwriting``  ``--overwrite``
 ``values``       text that was typed, as numbers and names
 ``terminal``     the door through which text leaves
 ``progress``     bars with the time left
@@ -24,7 +27,7 @@ from equipoise.cli.group import CommandGroup
 
 main = CommandGroup(
     "equipoise",
-    commands=("plan", "policies", "demo", "simulate", "replay", "reproduce", "leaderboard", "data"),
+    commands=("plan", "policies", "demo", "simulate", "sweep", "replay", "reproduce", "leaderboard", "data"),
     help="Spend a limited experiment budget so that every model comes out accurate.",
 )
 """Entry point of the ``equipoise`` command."""

@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 
 # More rows would push the losses off the screen; the report and --json have them all.
 MOST_ARMS = 24
-LOSSES = ("expected_max", "median_max", "mean")
 
 
 def print_differences(result: SimulationResult) -> None:
     """Paired differences to the first policy."""
+    from equipoise.lab.results.words import LOSSES, loss_heading
     from equipoise.report.numbers import with_error
 
     first, *others = result.policies
-    table = new_table("policy", "expected\nmax", "median\nmax", "mean")
+    table = new_table("policy", *map(loss_heading, LOSSES))
     for name in others:
         table.add_row(name, *(with_error(result.difference(name, first, loss)) for loss in LOSSES))
     print_table(folded(table), title=f"Difference to {first}, paired by trial")
@@ -49,7 +49,7 @@ def print_units(result: SimulationResult) -> None:
 
 def print_course(result: SimulationResult) -> None:
     """How many units trials took, how long, and how many a target ended, where that differs."""
-    from equipoise.report.simulation import course_table
+    from equipoise.report.course import course_table
 
     found = course_table(result)
     if found is None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import warnings
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
@@ -30,7 +29,7 @@ from equipoise.report.experiment_models import (
     further,
     model_blocks,
 )
-from equipoise.report.numbers import counted, interval, p_text, p_value, shortened
+from equipoise.report.numbers import counted, interval, p_text, p_value, plain_numbers, shortened
 from equipoise.version import __version__
 
 _DRAWS, _DRAWN_UNITS = 1000, 2_000_000
@@ -53,8 +52,9 @@ def experiment_report(
         estimates = experiment.estimates(intervals=intervals)
         fits = _weighted(experiment)
     balance, fit, problem = experiment.balance(), experiment.lack_of_fit(), experiment.problem
+    aside = sum(experiment.counts.values()) - sum(arm.count for arm in estimates)
     sections = [
-        Section("Units and errors", arm_blocks(experiment, estimates)),
+        Section("Units and errors", arm_blocks(estimates, closed=experiment.closed_arms, aside=aside)),
         Section("Models", model_blocks(estimates)),
         Section("Contrasts", contrast_blocks(estimates)),
         Section("Balance", balance_blocks(balance, problem.feature_names)),
@@ -72,7 +72,8 @@ def experiment_report(
         f"{counted(problem.dim, 'feature', 'features')} · {experiment.asked:,} of "
         f"{counted(experiment.asked + experiment.remaining, 'unit', 'units')}",
         warnings=[f"{_capital(each)}." for each in said if each],
-        summary=_summary(estimates, balance, fit),
+        headline=error_sentence(estimates),
+        summary=f"{_evenness(balance)} {_straightness(fit)}",
         sections=sections,
         settings={
             "equipoise": f"{__version__}, numerics {NUMERICS}",
@@ -85,7 +86,7 @@ def experiment_report(
             "intervals": f"{intervals}, {100 * estimates[0].confidence:g} %",
         },
         again=[] if again is None else [Code(again, "In a terminal:")],
-        metadata=_plain(
+        metadata=plain_numbers(
             {
                 "version": __version__,
                 "numerics": NUMERICS,
@@ -102,12 +103,7 @@ def experiment_report(
     )
 
 
-def _summary(estimates: Estimates, balance: Balance, fit: LackOfFit) -> str:
-    """Errors, balance and fit in three sentences."""
-    return f"{_errors(estimates)} {_evenness(balance)} {_straightness(fit)}"
-
-
-def _errors(estimates: Estimates) -> str:
+def error_sentence(estimates: Estimates) -> str:
     """The largest expected error, or why arms have none."""
     unknown = [arm for arm in estimates if not math.isfinite(arm.expected_error)]
     if not unknown:
@@ -145,9 +141,8 @@ def _straightness(fit: LackOfFit) -> str:
     return f"Nothing speaks against straight lines ({p_text(fit.p_value)}, all tests counted)."
 
 
-def arm_blocks(experiment: Experiment, estimates: Estimates) -> list[Block]:
-    """Units, outcomes, noise and expected error of every arm."""
-    closed = experiment.closed_arms
+def arm_blocks(estimates: Estimates, *, closed: Collection[str] = (), aside: int = 0) -> list[Block]:
+    """Units, outcomes, noise and expected error of every arm; ``aside`` units only chose features."""
     rows = [
         [
             f"{arm.arm} (closed)" if arm.arm in closed else arm.arm,
@@ -170,7 +165,6 @@ def arm_blocks(experiment: Experiment, estimates: Estimates) -> list[Block]:
         "error of predictions for people like those that the models must serve; its root is in the "
         f"outcome's unit{f', {estimates[0].unit}' if estimates[0].unit else ''}."
     )
-    aside = sum(experiment.counts.values()) - sum(arm.count for arm in estimates)
     if aside > 0:
         text += f" Not counted: {counted(aside, 'unit', 'units')} that only chose features."
     return [Text(text + further(len(estimates) - len(rows), "arm")), Table(columns, rows)]
@@ -308,12 +302,3 @@ def chance_blocks(experiment: Experiment) -> list[Block]:
 
 def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
-
-
-def _plain(value: Any) -> Any:
-    """The same without numbers that JSON does not have."""
-    if isinstance(value, dict):
-        return {name: _plain(each) for name, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -13,7 +13,7 @@ from equipoise.core.estimates.estimates import Estimates
 from equipoise.core.estimates.inference.places import AVERAGE
 from equipoise.extras import is_installed
 from equipoise.report.document import Block, Table, Text
-from equipoise.report.numbers import counted, interval, shortened
+from equipoise.report.numbers import counted, shortened, with_interval
 
 # Longer tables are for programs, which find all numbers in the page's data.
 MOST_ARMS, MOST_FEATURES = 60, 40
@@ -76,7 +76,7 @@ def coefficient_cells(
 ) -> Table:
     """Coefficients above their intervals; whatever is more, arms or features, stands in rows."""
     cells = {
-        (arm.arm, j): _cell(arm, j, interval(*ends[j])) if math.isfinite(arm.coef[j]) else "–"
+        (arm.arm, j): _cell(arm, j, *ends[j]) if math.isfinite(arm.coef[j]) else "–"
         for arm in arms
         for ends in [arm.intervals]
         for j in features
@@ -89,11 +89,12 @@ def coefficient_cells(
     return Table(["", *map(shortened, names)], rows, caption=caption)
 
 
-def _cell(arm: ArmEstimate | WeightedEstimate, j: int, ends: str) -> str:
+def _cell(arm: ArmEstimate | WeightedEstimate, j: int, low: float, high: float) -> str:
     """An estimate above what its interval belongs to."""
+    shown, ends = with_interval(arm.coef[j], low, high)
     if isinstance(arm, ArmEstimate) and arm.least_squares is not None and arm.noise_known:
-        ends = f"{arm.least_squares[j]:.4g} ({ends})"
-    return f"{arm.coef[j]:.4g}\n{ends}"
+        ends = "{} ({})".format(*with_interval(arm.least_squares[j], low, high))
+    return f"{shown}\n{ends}"
 
 
 def _features_shown(estimates: Estimates) -> list[int]:

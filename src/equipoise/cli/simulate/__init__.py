@@ -1,9 +1,9 @@
 """``equipoise simulate``: policies on a synthetic scenario.
 
-============  ======================================
+============  ===============
 ``simulate``  the command
 ``output``    what is printed
-============  ======================================
+============  ===============
 """
 
 from equipoise.cli.simulate.simulate import command
