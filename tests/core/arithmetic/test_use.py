@@ -69,6 +69,10 @@ ALLOWED = {
     ("core/estimates/support.py", "examine_support", "log"): QUANTILES,
     ("lab/trial/judge.py", "new_judge", "from scipy.special"): QUANTILES,
     **{
+        ("lab/pieces/delay.py", "discount", used): "what a plan counts on, which no decision sees"
+        for used in ("exp", "expm1")
+    },
+    **{
         ("lab/trial/promises.py", "_given", used): "a yardstick for finished trials, which no estimate sees"
         for used in ("**", "@", "einsum", "sum", "linalg")
     },
