@@ -11,6 +11,7 @@
 ``leaderboard``  ``equipoise leaderboard``
 ``data``         ``equipoise data``
 ``options``      options that commands have in common
+``completion``   what a shell offers after Tab
 ``cluster``      ``--cluster``
 ``values``       text that was typed, as numbers and names
 ``terminal``     the door through which text leaves

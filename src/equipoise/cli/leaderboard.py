@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from equipoise.cli import completion
 from equipoise.cli.cluster import check_cluster, cluster_option, executor_on
 from equipoise.cli.options import (
     MOST_TRIALS,
@@ -21,7 +22,7 @@ from equipoise.cli.options import (
     workers_option,
 )
 from equipoise.cli.progress import labelled_progress
-from equipoise.cli.terminal import new_table, output, print_json, print_table, say
+from equipoise.cli.terminal import counted, new_table, output, print_json, print_table, say
 from equipoise.cli.values import whole_number
 from equipoise.errors import InvalidArgument
 
@@ -36,6 +37,7 @@ _OUTPUT = "equipoise-leaderboard"
     "--only",
     multiple=True,
     metavar="NAME",
+    shell_complete=completion.suite,
     help="A scenario of the suite, or a group: paper, robustness; may be repeated.  [default: all]",
 )
 @policies_option("See 'equipoise policies'; may be repeated. The oracle always runs.  [default: all]")
@@ -121,7 +123,7 @@ def _print_ranking(board: Leaderboard) -> None:
         below = "–" if standing.policy == board.reference else str(standing.below_reference)
         table.add_row(str(place), standing.policy, *means, wins, below)
     count = len(board.rows)
-    title = f"Errors over the oracle's (± standard error): {count} scenarios, {2 * count} contests"
+    title = f"Errors over the oracle's (± standard error): {counted(count, 'scenario')}, {counted(2 * count, 'contest')}"
     print_table(table, title=title)
 
 

@@ -19,7 +19,7 @@ from equipoise.cli.options import (
 )
 from equipoise.cli.plan.simulated import print_simulated
 from equipoise.cli.progress import progress_bar
-from equipoise.cli.terminal import new_table, output, print_json, print_table
+from equipoise.cli.terminal import counted, new_table, output, print_json, print_table, say
 from equipoise.cli.values import (
     parse_costs,
     parse_noise,
@@ -131,7 +131,7 @@ def command(
         settings["estimator"] = estimator
     simulated = _simulate(plan, policies, settings, cluster, quiet=as_json)
     if as_json:
-        record = {"version": eq.__version__, **plan.record()}
+        record = plan.record()
         if simulated:
             record["simulated"] = {found.policy: found.record() for found in simulated}
         print_json(record)
@@ -154,10 +154,29 @@ def _simulate(
 
     for policy in policies:
         parse_policy(policy)  # a wrong name is found before the first of them is simulated
-    with executor_on(cluster) as executor:
-        return [
-            _simulate_one(plan, policy, settings, executor, quiet=quiet) for policy in dict.fromkeys(policies)
-        ]
+    found: list[SimulatedBudget] = []
+    try:
+        with executor_on(cluster) as executor:
+            for policy in dict.fromkeys(policies):
+                found.append(_simulate_one(plan, policy, settings, executor, quiet=quiet))
+    except KeyboardInterrupt:
+        _say_goodbye(plan, found, quiet=quiet)
+        raise click.Abort from None
+    return found
+
+
+def _say_goodbye(plan: Plan, found: list[SimulatedBudget], *, quiet: bool) -> None:
+    """After Ctrl-C: what is known by then, and that the rest has to be simulated anew."""
+    if not quiet:
+        print_table(_table(plan), title=_title(plan))
+        if found:
+            print_simulated(found)
+    done = f"{', '.join(each.policy for each in found)} " if found else "no policy "
+    say(
+        f"Stopped. Finished: the closed form, and {done}by simulation. Nothing is kept on disk: typed again, "
+        "the line starts anew; fewer --trials are quicker.",
+        err=True,
+    )
 
 
 def _simulate_one(
@@ -188,7 +207,7 @@ def _title(plan: Plan) -> str:
     what = "Budget" if plan.has_costs else "Units"
     return (
         f"{what} for an expected squared error of {plan.target:g} ({goal}): "
-        f"{len(plan.noise)} arms, {plan.dim} features"
+        f"{counted(len(plan.noise), 'arm')}, {counted(plan.dim, 'feature')}"
     )
 
 

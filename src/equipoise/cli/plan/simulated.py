@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from equipoise.cli.terminal import new_table, output, print_table
+from equipoise.cli.terminal import counted, new_table, output, print_table
 
 if TYPE_CHECKING:
     from equipoise.lab.running.budget_curve import SimulatedBudget
@@ -23,7 +23,7 @@ def print_simulated(budgets: list[SimulatedBudget]) -> None:
             f"{low:.10g} – {high:.10g}",
             f"{found.saving:.10g} ({share:.0f} %)",
         )
-    print_table(table, title=f"By simulation, {trials} trials a budget, seed {seed}")
+    print_table(table, title=f"By simulation, {counted(trials, 'trial')} a budget, seed {seed}")
     for found in budgets:
         _print_curve(found)
 

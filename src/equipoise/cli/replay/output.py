@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from equipoise.cli.losses import LOSSES, folded, print_differences, print_end, print_units
-from equipoise.cli.terminal import new_table, output, print_table
+from equipoise.cli.terminal import counted, new_table, output, print_table
 
 if TYPE_CHECKING:
     from equipoise.lab.replay import ReplayResult
@@ -23,19 +23,19 @@ def print_results(results: Sequence[ReplayResult], *, files: Sequence[Path], aga
         print_units(result)
     first = results[0]
     library = f"equipoise {first.version}, NUMERICS {first.numerics}"
-    settings = f"{library}, seed {first.seed}, {first.trials} trials"
+    settings = f"{library}, seed {first.seed}, {counted(first.trials, 'trial')}"
     print_end(files, f"{settings}, table {first.table.digest}", again=again)
 
 
 def _print_table(result: ReplayResult) -> None:
     table, console = result.table, output()
     console.print(
-        f"{table.table}: {table.rows:,} rows, {len(table.contexts)} context columns, "
-        f"{len(table.targets)} targets",
+        f"{table.table}: {counted(table.rows, 'row')}, {counted(len(table.contexts), 'context column')}, "
+        f"{counted(len(table.targets), 'target')}",
         style="bold",
     )
     if table.dropped:
-        console.print(f"{table.dropped:,} rows miss a value and were left out.")
+        console.print(f"Left out, as they miss a value: {counted(table.dropped, 'row')}.")
     if table.redundant:
         console.print(
             f"Left out, as combinations of other columns say nothing new: {', '.join(table.redundant)}."

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from equipoise.cli import completion
 from equipoise.cli.cluster import check_cluster, cluster_option, executor_on
 from equipoise.cli.options import (
     POLICIES,
@@ -27,6 +28,7 @@ from equipoise.cli.options import (
     workers_option,
 )
 from equipoise.cli.progress import trials_bar
+from equipoise.cli.simulate.duration import announce
 from equipoise.cli.terminal import print_json
 from equipoise.cli.values import (
     any_number,
@@ -66,6 +68,7 @@ _MOST_FEATURES = 10_000
 @click.option(
     "--contexts",
     metavar="KIND[:key=value…]",
+    shell_complete=completion.contexts,
     help="Where contexts come from, e.g. binary:share=0.05.  [default: gaussian]",
 )
 @click.option("--intercept/--no-intercept", default=None, help="Whether the first feature is the constant 1.")
@@ -80,6 +83,7 @@ _MOST_FEATURES = 10_000
 @click.option(
     "--outcomes",
     metavar="yes-no|counts[:effect=E]",
+    shell_complete=completion.outcomes,
     help="Outcomes that are no real numbers, at rates that go with --noise; needs --intercept.",
 )
 @value_option(
@@ -166,6 +170,8 @@ def command(
         check_writable(output)
     if save_scenario is not None:
         scenarios.save_scenario(save_scenario, world)
+    if cluster is None:
+        announce(world, chosen, trials=trials, workers=workers)
     result = _run(world, chosen, trials, seed, workers, cluster, checkpoint, quiet=as_json)
     again = command_line(ctx, chosen)
     files = []

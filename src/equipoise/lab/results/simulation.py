@@ -151,6 +151,7 @@ class SimulationResult:
             "scenario": self.scenario.to_dict(),
             "trials": self.trials,
             "seed": self.seed,
+            "arms": list(self.scenario.arms),
             "policies": {name: self._record_of(name) for name in self.policies},
         }
 
@@ -160,11 +161,20 @@ class SimulationResult:
             "expected_max": plain_estimate(policy.expected_max()),
             "median_max": plain_estimate(policy.median_max()),
             "mean": plain_estimate(policy.mean()),
+            "regret": plain_estimate(self.regret(name)),
+            "difference": self._difference_record(name),
+            "errors": [plain_estimate(estimate) for estimate in policy.arm_errors()],
             "pulls": [estimate.value for estimate in policy.pulls()],
             "coverage": plain_estimate(policy.coverage()),
             **({"recovery": plain_estimate(policy.recovery())} if policy.chooses_features else {}),
             "decisions_per_second": finite(policy.decisions_per_second),
         }
+
+    def _difference_record(self, name: str) -> dict[str, Any]:
+        """Paired differences to the first policy, and which that is."""
+        first = next(iter(self.policies))
+        losses = ("expected_max", "median_max", "mean")
+        return {"to": first, **{loss: plain_estimate(self.difference(name, first, loss)) for loss in losses}}
 
     def save(self, path: str | Path) -> None:
         """Every trial's numbers and the metadata, as a NumPy archive."""

@@ -12,6 +12,7 @@ from equipoise.core.text_tables import html_table, text_table
 from equipoise.errors import InvalidArgument
 from equipoise.extras import library
 from equipoise.files import write_whole
+from equipoise.lab.results.estimate import with_error
 
 
 class TidyTable(Sequence[dict[str, Any]]):
@@ -79,12 +80,23 @@ class TidyTable(Sequence[dict[str, Any]]):
         write_whole(path, lambda file: parquet.write_table(table, file), hint="choose another file")
 
     def __str__(self) -> str:
-        return text_table(self.columns, [[_cell(value) for value in row] for row in self._rows])
+        return text_table(self.columns, self._cells())
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return html_table(self.columns, [[_cell(value) for value in row] for row in self._rows])
+        return html_table(self.columns, self._cells())
+
+    def _cells(self) -> list[list[str]]:
+        """What is printed: numbers with an error beside them as far as that allows."""
+        cells = [[_cell(value) for value in row] for row in self._rows]
+        if "stderr" in self.columns:
+            error = self.columns.index("stderr")
+            for row, shown in zip(self._rows, cells, strict=True):
+                both = with_error(row[error - 1], row[error]).split(" ± ")
+                if len(both) == 2:
+                    shown[error - 1], shown[error] = both
+        return cells
 
 
 def _cell(value: Any) -> str:

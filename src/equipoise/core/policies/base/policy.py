@@ -20,7 +20,7 @@ from equipoise.core.plain import (
     suggest,
     to_plain,
 )
-from equipoise.core.policies.base.arguments import format_argument, parse_argument
+from equipoise.core.policies.base.arguments import format_argument, meant_policy, parse_argument
 from equipoise.core.policies.base.definition import check_definition
 from equipoise.core.policies.base.scores import recompile_if_changed
 from equipoise.core.policies.base.settings import score_settings
@@ -347,10 +347,7 @@ def _find(name: str) -> type[Policy]:
         _plugins().load_plugins()
         _plugins().check_claims(name)
     if name not in _REGISTRY:
-        hint = suggest(name, _REGISTRY)
-        if hint.startswith("known"):  # nothing is spelled like it
-            hint += "; one of your own: --import FILE.py, or eq.import_policies"
-        raise UnknownPolicy(f"no policy {name!r}", hint=hint)
+        raise UnknownPolicy(f"no policy {name!r}", hint=meant_policy(name, _REGISTRY))
     return _REGISTRY[name]
 
 
