@@ -31,6 +31,7 @@ lint: $(STAMP)  ## style, types, import direction
 
 bench: $(STAMP)  ## speed, with what it is compared with
 	@$(BIN)/python benchmarks/speed/steps.py
+	@$(BIN)/python benchmarks/speed/encoding.py
 	@$(BIN)/python benchmarks/speed/startup.py
 	@$(BIN)/python benchmarks/speed/lab.py
 	@$(BIN)/python benchmarks/speed/replay.py

@@ -49,6 +49,10 @@ from equipoise.core.policies.base.policy import parse_policy as parse_policy
 from equipoise.core.policies.base.policy import register as register
 from equipoise.core.policies.base.policy import registered_policies as registered_policies
 from equipoise.core.policies.base.ucb import BoundedPolicy as BoundedPolicy
+from equipoise.core.problem.features.category import Category as Category
+from equipoise.core.problem.features.features import Features as Features
+from equipoise.core.problem.features.number import Number as Number
+from equipoise.core.problem.features.transformed import Transformed as Transformed
 from equipoise.core.problem.problem import Problem as Problem
 from equipoise.core.theory.planning import Plan as Plan
 from equipoise.core.theory.planning import plan as plan

@@ -45,8 +45,19 @@ class InvalidMoment(InvalidProblem):
     """Σ is not a symmetric positive definite d×d matrix."""
 
 
+class InvalidFeatures(InvalidProblem):
+    """Fields or a formula that contradict each other."""
+
+
 class InvalidContext(EquipoiseError, ValueError):
     """A context of the wrong length, or with values that are not finite numbers."""
+
+
+class InvalidRecord(InvalidContext):
+    """A record with a field that is missing, unknown, out of its range or of another kind."""
+
+    field = ""
+    """Its name."""
 
 
 class InvalidOutcome(EquipoiseError, ValueError):

@@ -123,8 +123,8 @@ def _print_ranking(board: Leaderboard) -> None:
         below = "–" if standing.policy == board.reference else str(standing.below_reference)
         table.add_row(str(place), standing.policy, *means, wins, below)
     count = len(board.rows)
-    title = f"Errors over the oracle's (± standard error): {counted(count, 'scenario')}, {counted(2 * count, 'contest')}"
-    print_table(table, title=title)
+    counts = f"{counted(count, 'scenario')}, {counted(2 * count, 'contest')}"
+    print_table(table, title=f"Errors over the oracle's (± standard error): {counts}")
 
 
 def _print_bar(board: Leaderboard) -> None:

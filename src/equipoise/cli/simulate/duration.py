@@ -1,8 +1,8 @@
 """How long a simulation will take, said before it starts if it is long.
 
 A unit costs about d² operations, m·d² more if the policy looks at contexts; final estimates about d³ an arm.
-The constants are those of one core of 2024; another machine is off by a factor of two or three, which is enough
-to tell a coffee from a night.
+The constants are those of one core of 2024; another machine is off by a factor of two or three, which is
+enough to tell a coffee from a night.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ How it changes, and why neither a signal nor a thread can see or leave it half-c
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -38,8 +39,6 @@ from equipoise.core.experiment.saved import from_data, to_data
 from equipoise.core.experiment.summary import balance_record, estimate_record, fit_record, weighted_record
 from equipoise.core.policies.base.policy import Policy, parse_policy
 from equipoise.core.problem.inputs import (
-    checked_batch,
-    checked_context,
     checked_outcome,
     checked_seed,
 )
@@ -114,14 +113,14 @@ class Experiment:
 
     # The life of a unit
 
-    def ask(self, x: npt.ArrayLike) -> Assignment:
-        """Assign the next unit, whose context is ``x``, to an arm."""
-        context = checked_context(x, self._record.problem.dim)
+    def ask(self, x: npt.ArrayLike | Mapping[str, Any]) -> Assignment:
+        """Assign the next unit to an arm. ``x`` is its context: a vector, or a record of named fields."""
+        context = self._record.problem.features.encode(x)
         with self._lock, self._change():
             self._record, unit = ask_one(self._record, context)
             return unit
 
-    def ask_many(self, contexts: npt.ArrayLike) -> list[Assignment]:
+    def ask_many(self, contexts: Any) -> list[Assignment]:
         """Assign a batch of units together, better than one by one.
 
         A policy that looks at contexts assigns first those whose arm is clear, and evens out with the
@@ -131,10 +130,10 @@ class Experiment:
         Parameters
         ----------
         contexts
-            One row a unit. If any is not valid, or the budget does not suffice for all, none is
-            assigned.
+            One row a unit: a matrix, a data frame, a list of vectors or records. If any is not valid, or the
+            budget does not suffice for all, none is assigned.
         """
-        batch = checked_batch(contexts, self._record.problem.dim)
+        batch = self._record.problem.features.encode_many(contexts)
         if not len(batch):
             return []
         with self._lock, self._change():
@@ -143,7 +142,7 @@ class Experiment:
 
     def tell(self, id: int, outcome: float) -> None:
         """Record the outcome of a unit. The same value twice is accepted and ignored."""
-        value = checked_outcome(outcome)
+        value = checked_outcome(outcome, self._record.problem.outcome)
         with self._lock, self._change():
             row = self._row(id)
             status = entries.tell(self._state, row, value)
@@ -164,7 +163,7 @@ class Experiment:
 
         Decisions and features that were chosen with the old value stay as they are.
         """
-        value = checked_outcome(outcome)
+        value = checked_outcome(outcome, self._record.problem.outcome)
         with self._lock, self._change():
             status = entries.correct(self._state, self._row(id), value)
             if status in (entries.NOBODY, WITHDRAWN):

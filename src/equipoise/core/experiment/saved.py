@@ -21,6 +21,7 @@ from equipoise.core.experiment.record import FIRST_CAPACITY, Record
 from equipoise.core.policies.base.policy import Policy
 from equipoise.core.policies.base.settings import score_settings
 from equipoise.core.problem.costs import ROUNDING
+from equipoise.core.problem.features.contexts import Contexts
 from equipoise.core.problem.inputs import LARGEST, checked_seed
 from equipoise.core.problem.problem import Problem
 from equipoise.core.sparse import Recovery
@@ -29,7 +30,7 @@ from equipoise.core.stages.stage import Stage, acting_policy, recall_assignments
 from equipoise.errors import EquipoiseError, StateMismatch
 from equipoise.version import __version__
 
-FORMAT = 2
+FORMAT = 3
 """Raised when the shape of the data below changes."""
 
 T = TypeVar("T")
@@ -226,6 +227,8 @@ def _problem(data: dict[str, Any]) -> Problem:
         object.__setattr__(problem, name, value)
     if not (isinstance(problem.units, int) and 0 < problem.units and isinstance(dim, int) and 0 < dim):
         raise ValueError(f"{problem.units!r} units of {dim!r} features")
+    if not isinstance(problem.features, Contexts) or problem.features.dim != dim:
+        raise ValueError(f"features {problem.features!r} of {dim} columns")
     return problem
 
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from equipoise.core.arrays import Matrix, Vector
+from equipoise.core.arrays import Vector
 from equipoise.core.jit.decorators import compiled
 from equipoise.core.problem.real import NotReal, real_array, real_number
 from equipoise.errors import InvalidArgument, InvalidContext, InvalidOutcome
+
+if TYPE_CHECKING:
+    from equipoise.core.problem.features.number import Number
 
 _FLOAT = np.dtype(np.float64)
 
@@ -36,7 +38,7 @@ def checked_context(x: npt.ArrayLike, dim: int) -> Vector:
             f"the context has shape {context.shape}, expected ({dim},)",
             hint="one number per feature, in the order of the problem",
         )
-    if not _is_within(context, LARGEST):
+    if not is_within(context, LARGEST):
         place = int(np.flatnonzero(~(np.abs(context) < LARGEST))[0])
         if np.isfinite(context[place]):
             raise InvalidContext(
@@ -50,25 +52,8 @@ def checked_context(x: npt.ArrayLike, dim: int) -> Vector:
     return context
 
 
-def checked_batch(contexts: Any, dim: int) -> Matrix:
-    """Contexts as the rows of a matrix, or InvalidContext that says which unit is wrong."""
-    # A data frame would list its columns, an array of one number nothing.
-    # A masked array keeps its mask.
-    table = hasattr(contexts, "__array__") and not isinstance(contexts, np.ndarray)
-    rows = np.asarray(contexts) if table else contexts
-    if not isinstance(rows, Iterable) or (isinstance(rows, np.ndarray) and rows.ndim != 2):
-        raise InvalidContext("the batch is not a list of contexts", hint="one row of numbers a unit")
-    batch = []
-    for j, row in enumerate(rows):
-        try:
-            batch.append(checked_context(row, dim))
-        except InvalidContext as error:
-            raise InvalidContext(f"unit {j} of the batch: {error.message}", hint=error.hint) from None
-    return np.array(batch).reshape(len(batch), dim)
-
-
-def checked_outcome(outcome: float) -> float:
-    """An outcome as a finite number, or InvalidOutcome."""
+def checked_outcome(outcome: float, field: Number | None = None) -> float:
+    """An outcome as a finite number within the range of its field, or InvalidOutcome."""
     what, hint = "", "if it will never be known call lose(id)"
     try:
         value = float(outcome) if type(outcome) is int else real_number(outcome)
@@ -80,6 +65,8 @@ def checked_outcome(outcome: float) -> float:
         raise InvalidOutcome(f"outcome {outcome!r} is too large to square", hint="give it another unit")
     if not math.isfinite(value):
         raise InvalidOutcome(f"outcome {outcome!r} is not a finite number{what}", hint=hint)
+    if field is not None:
+        field.check_outcome(value)
     return value
 
 
@@ -91,7 +78,7 @@ def checked_seed(seed: int) -> int:
 
 
 @compiled
-def _is_within(x: Vector, limit: float) -> bool:
+def is_within(x: Vector, limit: float) -> bool:
     """Whether every entry is a number smaller than ``limit`` in size."""
     for c in range(x.shape[0]):
         if not abs(x[c]) < limit:

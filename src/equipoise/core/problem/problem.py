@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-import re
 import sys
 from collections.abc import Mapping, Sequence
 from copy import copy
@@ -27,20 +26,19 @@ from equipoise.core.problem.costs import (
     whole_number,
     whole_numbers,
 )
-from equipoise.core.problem.objective import Objective, norm_order
-from equipoise.core.problem.real import NotReal, real_array
-from equipoise.errors import (
-    BudgetTooSmall,
-    DuplicateArm,
-    InvalidMoment,
-    InvalidProblem,
-    UnknownArm,
+from equipoise.core.problem.features.contexts import (
+    Contexts,
+    contexts_of,
+    features_from_plain,
+    outcome_field,
+    outcome_from_plain,
 )
-
-# Entries of Σ may differ from their mirror image by rounding, no more.
-_SYMMETRY_TOLERANCE = 1e-10
-# Smallest pivot of the correlation-scaled Σ that is told apart from rounding, per dimension.
-PIVOT_TOLERANCE = 4 * np.finfo(float).eps
+from equipoise.core.problem.features.number import Number
+from equipoise.core.problem.features.vectors import Vectors
+from equipoise.core.problem.moment import redundant, valid_moment
+from equipoise.core.problem.names import arm_names, positive_integer
+from equipoise.core.problem.objective import Objective, norm_order
+from equipoise.errors import BudgetTooSmall, InvalidProblem, UnknownArm
 
 ByArm = Mapping[str, float] | Vector | None
 """One number for some arms by name; or, as a problem holds them, for all arms in their order."""
@@ -60,9 +58,16 @@ class Problem:
     arms
         Names of the arms, or their number (then they are called ``arm-1``, ``arm-2``, …).
     dim
-        Length d of a context. Include a constant 1 in the context for an intercept.
+        Length d of a context. Include a constant 1 in the context for an intercept. Not needed where
+        ``features`` tell it.
     budget
         Number of units n, at least m(d+1). With ``costs`` it is money, any positive number.
+    features
+        What contexts look like: :class:`~equipoise.Features`, fields and a formula, so that units are asked
+        for as records; a list of names for the entries of plain vectors; or
+        :class:`~equipoise.Transformed`. None: vectors without names.
+    outcome
+        Range and unit of outcomes, a :class:`~equipoise.Number`; None: any number.
     moment
         Σ = E[xxᵀ] of the population the models must serve, symmetric positive definite. Nothing
         assumes mean zero. ``None``: learned from every context seen.
@@ -87,6 +92,8 @@ class Problem:
 
     arms: tuple[str, ...]
     dim: int
+    features: Contexts
+    outcome: Number | None
     budget: float
     moment: Matrix | None
     objective: Objective
@@ -102,9 +109,11 @@ class Problem:
     def __init__(
         self,
         arms: Sequence[str] | int,
-        dim: int,
+        dim: int | None = None,
         *,
         budget: float,
+        features: Contexts | Sequence[str] | None = None,
+        outcome: Number | None = None,
         moment: npt.ArrayLike | None = None,
         objective: Objective = "max",
         weights: ByArm = None,
@@ -113,9 +122,10 @@ class Problem:
         caps: ByArm = None,
         allow_small_budget: bool = False,
     ) -> None:
-        names = _arm_names(arms)
-        dim = _positive_integer("dim", dim)
-        budget = _countable(_positive_integer("budget", budget) if costs is None else _money(budget))
+        names = arm_names(arms)
+        contexts = contexts_of(features, dim)
+        dim = contexts.dim
+        budget = _countable(positive_integer("budget", budget) if costs is None else _money(budget))
         if not isinstance(allow_small_budget, bool | np.bool_):
             raise InvalidProblem(f"allow_small_budget={allow_small_budget!r} is neither True nor False")
         norm_order(objective)
@@ -127,8 +137,10 @@ class Problem:
         values = {
             "arms": names,
             "dim": dim,
+            "features": contexts,
+            "outcome": outcome_field(outcome),
             "budget": budget,
-            "moment": None if moment is None else _valid_moment(moment, dim),
+            "moment": None if moment is None else valid_moment(moment, dim),
             "objective": frozen(objective),
             "weights": positive_numbers("weight", names, weights),
             "costs": prices,
@@ -148,6 +160,11 @@ class Problem:
                 hint=f"give budget={self.least_budget:.10g} or more, or fewer arms or features"
                 + (few if not least.any() else ""),
             )
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """What the d entries of a context are called; ``x[0]``, ``x[1]``, … where nobody named them."""
+        return self.features.names
 
     @property
     def least_budget(self) -> float:
@@ -173,7 +190,7 @@ class Problem:
 
         ``start`` is what estimating the arm takes, d + 1 units unless given.
         """
-        names = _arm_names([*self.arms, arm])
+        names = arm_names([*self.arms, arm])
         added = {
             "weights": positive_number("weight", arm, weight),
             "costs": positive_number("cost", arm, cost),
@@ -197,6 +214,7 @@ class Problem:
         """The same problem with some features only, even none."""
         part = copy(self)
         object.__setattr__(part, "dim", len(columns))
+        object.__setattr__(part, "features", Vectors(self.dim, self.feature_names).only(columns.tolist()))
         if self.moment is not None:
             moment = np.ascontiguousarray(self.moment[np.ix_(columns, columns)])
             moment.setflags(write=False)
@@ -216,7 +234,7 @@ class Problem:
             return None
         lower = scaled_cholesky(self.moment)
         if lower is None:  # validated, so only of some columns where rounding is all that is left
-            raise _redundant()
+            raise redundant()
         return lower
 
     def to_dict(self) -> dict[str, Any]:
@@ -225,7 +243,11 @@ class Problem:
         >>> Problem(arms=2, dim=1, budget=3, caps={"arm-2": 2}, allow_small_budget=True).to_dict()
         {'arms': ['arm-1', 'arm-2'], 'dim': 1, 'budget': 3, 'caps': {'arm-2': 2}, 'allow_small_budget': True}
         """
-        values: dict[str, Any] = {"arms": list(self.arms), "dim": self.dim, "budget": self.budget}
+        described = self.features.to_dict()
+        shape = {"dim": self.dim} if described is None else {"features": described}
+        values: dict[str, Any] = {"arms": list(self.arms), **shape, "budget": self.budget}
+        if self.outcome is not None:
+            values["outcome"] = self.outcome.to_dict()
         if self.moment is not None:
             values["moment"] = self.moment.tolist()
         if self.objective != "max":
@@ -240,10 +262,13 @@ class Problem:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Problem:
         """The problem that plain values describe, as :meth:`to_dict` writes them."""
-        needed, known = ("arms", "dim", "budget"), [part.name for part in fields(cls) if part.init]
+        needed, known = ("arms", "budget"), [part.name for part in fields(cls) if part.init]
         given = check_table(values, what="a problem", known=known, needed=needed, error=InvalidProblem)
         if "objective" in given:
             given["objective"] = from_plain(given["objective"])
+        for name, read in (("features", features_from_plain), ("outcome", outcome_from_plain)):
+            if name in given:
+                given[name] = read(given[name])
         return cls(**given)
 
     def __eq__(self, other: object) -> bool:
@@ -258,10 +283,16 @@ class Problem:
         moment = None if self.moment is None else self.moment.tobytes()
         numbers = (self.weights, self.costs, self.floors, self.caps)
         vectors = tuple(vector.tobytes() for vector in numbers)
-        return (self.arms, self.dim, self.budget, moment, self.objective, *vectors)
+        shape = (self.arms, self.features, self.outcome)
+        return (*shape, self.budget, moment, self.objective, *vectors)
 
     def __repr__(self) -> str:
-        parts = [f"arms={list(self.arms)!r}", f"dim={self.dim}", f"budget={self.budget}"]
+        parts = [f"arms={list(self.arms)!r}", f"dim={self.dim}"]
+        if self.features.to_dict() is not None:
+            parts.append(f"features={list(self.feature_names)!r}")
+        if self.outcome is not None:
+            parts.append(f"outcome={self.outcome!r}")
+        parts.append(f"budget={self.budget}")
         parts.append(f"moment={'learned' if self.moment is None else 'given'}")
         parts.append(f"objective={self.objective!r}")
         parts.extend(f"{name}={listed!r}" for name, listed in self._listed().items())
@@ -279,45 +310,6 @@ class Problem:
         return {name: listed for name, listed in found.items() if listed}
 
 
-def _arm_names(arms: Sequence[str] | int) -> tuple[str, ...]:
-    if isinstance(arms, str):
-        raise InvalidProblem(f"arms={arms!r} is one string", hint=f"for one arm write [{arms!r}]")
-    if not isinstance(arms, Sequence) and not isinstance(arms, np.ndarray):
-        return tuple(f"arm-{i + 1}" for i in range(_positive_integer("arms", arms)))
-    names = tuple(arms)
-    if not names:
-        raise InvalidProblem("no arms", hint="name at least one, e.g. arms=['placebo', 'drug']")
-    for name in names:
-        if not isinstance(name, str) or not name:
-            raise InvalidProblem(
-                f"arm name {name!r} is not a non-empty string",
-                hint="give names, or just the number of arms, e.g. arms=3",
-            )
-        if not is_text(name):
-            raise InvalidProblem(f"arm name {name!r} holds half a character", hint="write the name anew")
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise DuplicateArm(
-            f"arm name used twice: {', '.join(map(repr, twice))}", hint="every arm needs its own name"
-        )
-    return tuple(str(name) for name in names)
-
-
-def is_text(name: str) -> bool:
-    """Whether it can be written to a file: half of a pair of code units cannot."""
-    return re.search("[\ud800-\udfff]", name) is None
-
-
-def _positive_integer(name: str, value: Any) -> int:
-    try:
-        number = operator.index(value)
-    except TypeError:
-        number = 0
-    if number < 1 or isinstance(value, bool):
-        raise InvalidProblem(f"{name}={value!r} is not a positive whole number")
-    return number
-
-
 def _money(budget: Any) -> float:
     """The budget as it was given, if it is a positive number."""
     if isinstance(budget, bool | str) or not isinstance(budget, int | float | np.number):
@@ -333,46 +325,3 @@ def _countable(budget: float) -> float:
     if budget > sys.float_info.max:
         raise InvalidProblem("the budget is more than can be counted", hint="give a number below 1e308")
     return budget
-
-
-def _valid_moment(moment: npt.ArrayLike, dim: int) -> Matrix:
-    try:
-        matrix = np.array(real_array(moment))
-    except NotReal as error:
-        raise InvalidMoment(f"moment holds {error}", hint=error.hint) from None
-    except (TypeError, ValueError, OverflowError):
-        raise InvalidMoment("moment is not a matrix of numbers") from None
-    if matrix.shape != (dim, dim):
-        raise InvalidMoment(
-            f"moment has shape {matrix.shape}, expected {(dim, dim)}",
-            hint="moment is E[x xᵀ], one row and column per feature",
-        )
-    if not np.all(np.isfinite(matrix)):
-        raise InvalidMoment("moment has entries that are not finite numbers")
-    scale = np.sqrt(np.abs(np.diag(matrix)))
-    if not np.all(np.diag(matrix) > 0):
-        raise InvalidMoment(
-            "moment is not positive definite: a diagonal entry is not positive",
-            hint="a feature that is always zero must be left out",
-        )
-    with np.errstate(over="ignore"):
-        correlation = matrix / scale / scale[:, None]
-    if not np.all(np.abs(correlation) <= 1.0 + _SYMMETRY_TOLERANCE):
-        raise InvalidMoment("moment is not positive definite: an entry exceeds its diagonal's geometric mean")
-    if np.max(np.abs(correlation - correlation.T)) > _SYMMETRY_TOLERANCE:
-        raise InvalidMoment("moment is not symmetric", hint="pass (moment + moment.T) / 2 if that is meant")
-    # Half of the smallest numbers is 0, so what is symmetric stays as it is; zeros have one sign.
-    mean = np.where(matrix == matrix.T, matrix, matrix / 2 + matrix.T / 2) + 0.0
-    symmetric: Matrix = np.ascontiguousarray(mean)
-    # A diagonal Σ has no correlations to check.
-    if np.count_nonzero(correlation) > dim and scaled_cholesky(symmetric, dim * PIVOT_TOLERANCE) is None:
-        raise _redundant()
-    symmetric.setflags(write=False)
-    return symmetric
-
-
-def _redundant() -> InvalidMoment:
-    return InvalidMoment(
-        "moment is not positive definite: some combination of features never varies",
-        hint="drop redundant features, or pass moment=None to learn it",
-    )

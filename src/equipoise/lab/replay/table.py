@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from equipoise.core.arrays import Matrix
 from equipoise.core.problem.inputs import LARGEST
-from equipoise.core.problem.problem import is_text
+from equipoise.core.problem.names import is_text
 from equipoise.core.problem.real import NotReal, real_array
 from equipoise.errors import InvalidArgument, InvalidTable
 from equipoise.lab.replay.sources import Column, Source, open_source

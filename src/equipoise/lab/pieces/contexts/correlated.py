@@ -11,7 +11,7 @@ import numpy as np
 
 from equipoise.core.arithmetic.linear import scaled_cholesky
 from equipoise.core.arrays import Matrix
-from equipoise.core.problem.problem import PIVOT_TOLERANCE
+from equipoise.core.problem.moment import PIVOT_TOLERANCE
 from equipoise.errors import InvalidScenario
 from equipoise.lab.pieces.numbers import Rows, as_rows
 from equipoise.lab.pieces.piece import Contexts
