@@ -13,7 +13,7 @@ def test_json_is_the_record_and_the_files_are_there(run, tmp_path):
     result = run(*BASE, *POLICIES, "--json")
     assert result.exit_code == 0, result.output
     found = run_leaderboard(NAMES, policies=["trace-gain", "uniform"], trials=5, seed=3)
-    assert json.loads(result.stdout) == json.loads(json.dumps(found.record()))
+    assert json.loads(result.stdout) == json.loads(json.dumps({"command": "leaderboard", **found.record()}))
     folder = tmp_path / "equipoise-leaderboard"
     assert {path.name for path in folder.iterdir()} == {
         "checkpoint",

@@ -13,7 +13,7 @@ def test_json_is_the_library_s_record(run, tmp_path):
     result = run(*BASE, "--json", "--workers", "1")
     assert result.exit_code == 0
     found = reproduce(["d"], output=tmp_path / "other", trials_scale=1e-4, width_trials=20_000, seed=3)
-    assert json.loads(result.stdout) == json.loads(json.dumps(found.record()))
+    assert json.loads(result.stdout) == json.loads(json.dumps({"command": "reproduce", **found.record()}))
     assert (tmp_path / "equipoise-reproduce" / "checkpoint").is_dir()
 
 

@@ -128,14 +128,14 @@ def _print_ranking(board: Leaderboard) -> None:
 
 
 def _print_bar(board: Leaderboard) -> None:
-    from equipoise.studies.leaderboard import check_bar
+    from equipoise.studies.leaderboard.bar import check_bar, met_words
     from equipoise.studies.leaderboard.markdown import with_error
 
     table = new_table("scenario", "loss", "over", "ratio", "at most", "met", text_columns=3)
     for name, limits in check_bar(board).items():
         for limit in limits:
             ratio = with_error((limit.ratio, limit.stderr))
-            met = "yes" if limit.met else "NO"
+            met = met_words(limit, board.trials)
             table.add_row(name, limit.loss, limit.reference, ratio, f"{limit.most:.2f}", met)
     print_table(
         table, title="Losses of trace-gain over those of the oracle and of trace-ucb (± standard error)"
