@@ -96,7 +96,7 @@ def test_every_page_is_in_the_navigation(page):
     [
         *("widths", "coverage", "estimators", "leaderboard", "bar", "batches", "chance"),
         *("replays/trace-gain-replays", "designs", "misspecification", "worlds/yes-no", "worlds/advantage"),
-        *("worlds/fit-warnings",),
+        *("worlds/fit-warnings", "policies/own-policies"),
         *("robust/intervals", "robust/spread"),
     ],
 )

@@ -4,6 +4,7 @@ import sys
 import pytest
 
 import equipoise as eq
+from equipoise.lab.running import budget_curve
 from equipoise.lab.running import simulate as running
 from equipoise.lab.running.budget_curve import simulated_budget
 

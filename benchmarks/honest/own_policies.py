@@ -1,13 +1,16 @@
 """The README's policy beside uniform and Trace-UCB, and coverage of intervals under scores without a width.
 
-python benchmarks/pages/own_policies.py --write docs/tables/own-policies.md
+python benchmarks/honest/own_policies.py --write docs/tables/policies/own-policies.md
 """
 
 from __future__ import annotations
 
+import argparse
+from pathlib import Path
+
 import equipoise as eq
+from equipoise.core.text_tables import markdown_table
 from equipoise.studies.noise import EQUAL, UNEQUAL
-from scenarios import LIBRARY, arguments, losses, markdown, show
 
 
 @eq.register("least-certain")
@@ -18,6 +21,7 @@ class LeastCertain(eq.BoundedPolicy):
 
     @staticmethod
     def score(arm, trial, settings):
+        """The bound on the variance of a prediction at the context."""
         return arm.weight * eq.noise_bound(arm, trial, settings) * arm.leverage
 
 
@@ -38,24 +42,32 @@ SPECS = ("uniform", "trace-ucb", "least-certain", "most-uncertain", "gafs-max", 
 
 
 def main() -> None:
-    options = arguments(__doc__, trials=4_000)
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--trials", type=int, default=4_000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--write", type=Path, help="also write the table to this file")
+    options = parser.parse_args()
     rows = []
     for title, noise, dim, budget in WORLDS:
         scenario = eq.GaussianScenario(noise=noise, dim=dim, budget=budget)
         result = eq.simulate(scenario, SPECS, trials=options.trials, seed=options.seed)
         for spec, policy in result.policies.items():
+            errors = [f"{e.value:.3f} ± {e.stderr:.3f}" for e in (policy.expected_max(), policy.median_max())]
             covered = policy.coverage()
             by_arm = 100 * policy.ledger.coverage.mean(axis=0)
             cells = [f"{100 * covered.value:.2f} ± {100 * covered.stderr:.2f}"]
             cells.append(f"{by_arm.min():.1f} – {by_arm.max():.1f}")
-            rows.append([title, f"`{spec}`", *losses(policy), *cells])
+            rows.append([title, f"`{spec}`", *errors, *cells])
     caption = (
-        "Errors, and percent of coefficients inside their 95 % interval, on average and of the worst and the best "
-        f"arm; ± one standard error, {options.trials:,} trials, seed {options.seed}, {LIBRARY}. Printed by "
-        "`python benchmarks/pages/own_policies.py`."
+        "Errors, and percent of coefficients inside their 95 % interval, on average and of the worst and the "
+        f"best arm; ± one standard error, {options.trials:,} trials, seed {options.seed}, equipoise {eq.__version__}, "
+        f"NUMERICS {eq.NUMERICS}. Printed by `python benchmarks/honest/own_policies.py`."
     )
     header = ["scenario", "policy", "largest mean error", "median worst error", "coverage", "by arm"]
-    show(markdown(header, rows, caption), options.write)
+    table = f"{markdown_table(header, rows)}\n{caption}\n"
+    print(table)
+    if options.write is not None:
+        options.write.write_text(table)
 
 
 if __name__ == "__main__":
