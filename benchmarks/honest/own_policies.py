@@ -60,8 +60,9 @@ def main() -> None:
             rows.append([title, f"`{spec}`", *errors, *cells])
     caption = (
         "Errors, and percent of coefficients inside their 95 % interval, on average and of the worst and the "
-        f"best arm; ± one standard error, {options.trials:,} trials, seed {options.seed}, equipoise {eq.__version__}, "
-        f"NUMERICS {eq.NUMERICS}. Printed by `python benchmarks/honest/own_policies.py`."
+        f"best arm; ± one standard error, {options.trials:,} trials, seed {options.seed}, "
+        f"equipoise {eq.__version__}, NUMERICS {eq.NUMERICS}. "
+        "Printed by `python benchmarks/honest/own_policies.py`."
     )
     header = ["scenario", "policy", "largest mean error", "median worst error", "coverage", "by arm"]
     table = f"{markdown_table(header, rows)}\n{caption}\n"

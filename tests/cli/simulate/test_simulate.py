@@ -125,7 +125,8 @@ def test_the_tables_have_the_numbers(run):
     result = run(*BASE)
     assert result.exit_code == 0
     assert result.stderr == ""
-    losses, differences, units, _ = result.stdout.split("\n\n")
+    losses, differences, meaning, units, _ = result.stdout.split("\n\n")
+    assert meaning.startswith("Below 0 is better than uniform.")
     scenario = eq.GaussianScenario(NOISE, DIM, BUDGET)
     found = eq.simulate(scenario, list(POLICIES), trials=TRIALS, seed=SEED)
     for name in found.policies:
