@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 import equipoise as eq
 from equipoise.core.text_tables import markdown_table
@@ -20,15 +21,17 @@ class LeastCertain(eq.BoundedPolicy):
     looks = True
 
     @staticmethod
-    def score(arm, trial, settings):
+    def score(arm: Any, trial: Any, settings: Any) -> float:
         """The bound on the variance of a prediction at the context."""
-        return arm.weight * eq.noise_bound(arm, trial, settings) * arm.leverage
+        bound: float = arm.weight * eq.noise_bound(arm, trial, settings) * arm.leverage
+        return bound
 
 
 @eq.register("most-uncertain")
-def most_uncertain(arm, trial, settings):
+def most_uncertain(arm: Any, trial: Any, settings: Any) -> float:
     """The estimated error itself, with no bound on top."""
-    return arm.noise_variance * arm.trace
+    error: float = arm.noise_variance * arm.trace
+    return error
 
 
 WORLDS = (

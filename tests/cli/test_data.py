@@ -96,7 +96,7 @@ def test_fetch_goes_on_after_a_cut(run, web, cache):
 def test_fetch_failures(fail, web):
     message, hint = fail("data", "fetch", "netflix", "--accept-terms")
     assert message == "no source 'netflix'"
-    assert hint.startswith("one of jester, ")
+    assert hint.startswith("known: jester, ")
     message, _ = fail("data", "fetch", "ml-1m", "--from", web.url, "--accept-terms")
     assert message == f"{web.url}/ml-1m.zip could not be downloaded: the server answers 404 Not Found"
     (web.folder / f"{NAME}.md5").write_text("0" * 32)

@@ -128,18 +128,21 @@ def _print_ranking(board: Leaderboard) -> None:
 
 
 def _print_bar(board: Leaderboard) -> None:
-    from equipoise.studies.leaderboard.bar import check_bar, met_words
+    from equipoise.studies.leaderboard.bar import all_met, check_bar
     from equipoise.studies.leaderboard.markdown import with_error
 
     table = new_table("scenario", "loss", "over", "ratio", "at most", "met", text_columns=3)
+    unknown = all_met(board) is None
     for name, limits in check_bar(board).items():
         for limit in limits:
             ratio = with_error((limit.ratio, limit.stderr))
-            met = met_words(limit, board.trials)
+            met = "–" if unknown else "yes" if limit.met else "NO"
             table.add_row(name, limit.loss, limit.reference, ratio, f"{limit.most:.2f}", met)
     print_table(
         table, title="Losses of trace-gain over those of the oracle and of trace-ucb (± standard error)"
     )
+    if unknown:
+        output().print("Whether the limits are met, so few trials cannot say.\n")
 
 
 def _print_end(board: Leaderboard, files: Sequence[Path]) -> None:

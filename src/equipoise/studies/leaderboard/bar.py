@@ -14,7 +14,7 @@ from equipoise.core.arithmetic.numerics import NUMERICS
 from equipoise.studies.leaderboard.record import Leaderboard, Row
 from equipoise.studies.leaderboard.suite import INTERCEPT_ONLY, PAPER, Entry
 from equipoise.studies.noise import EQUAL
-from equipoise.studies.verdicts import FEWEST_TRIALS, Verdict
+from equipoise.studies.verdicts import FEWEST_TRIALS
 
 POLICY, ORACLE, PUBLISHED = "trace-gain", "oracle", "trace-ucb"
 BAR_POLICIES = (ORACLE, PUBLISHED, POLICY)
@@ -23,11 +23,6 @@ BAR_TRIALS = 30_000
 _MEDIAN_LIMIT = 0.95
 _AMPLE_LIMIT, _SCARCE_LIMIT = 1.00, 1.05
 _PUBLISHED_LIMIT, _BLIND_LIMIT = 1.00, 1.01
-
-
-def met_words(limit: Limit, trials: int) -> str:
-    """Whether a limit is kept, in a table."""
-    return str(Verdict.UNKNOWN) if trials < FEWEST_TRIALS else "yes" if limit.met else "NO"
 
 
 @dataclass(frozen=True)
