@@ -30,7 +30,7 @@ EXTRAS = {
         "simulate",
         *["--noise", "1,2", "--dim", "2", "--budget", "20", "--cluster", "tcp://127.0.0.1:9"],
     ],
-    "data": ["replay", "table.csv", "--targets", "b", "--budget", "10"],
+    "data": ["replay", "table.parquet", "--targets", "b", "--budget", "10"],
 }
 
 Files = dict[str, bytes]
@@ -204,7 +204,26 @@ def use(wheel: Path, folder: Path, begin: float) -> None:
     (away / "readme.py").write_text(python_of_readme(), encoding="utf-8")
     run([python, "readme.py"], cwd=away, env=settings)
     step(begin, "ran the Python of the README")
-    (away / "table.csv").write_text("a,b\n" + "\n".join(f"{k},{k % 7}" for k in range(40)))
+    (away / "table.csv").write_text("a;b\n" + "\n".join(f"{k},5;{k % 7}" for k in range(40)))
+    run(
+        [
+            command,
+            "replay",
+            "table.csv",
+            "--decimal",
+            ",",
+            "--targets",
+            "b",
+            "--budget",
+            "10",
+            "--trials",
+            "3",
+        ],
+        cwd=away,
+        env=settings,
+    )
+    step(begin, "replayed a CSV file")
+    (away / "table.parquet").write_bytes(b"")
     for extra, arguments in EXTRAS.items():
         done = subprocess.run([command, *arguments], cwd=away, env=settings, capture_output=True, text=True)
         if done.returncode != 2 or f"Hint: pip install 'equipoise[{extra}]'" not in done.stderr:

@@ -51,8 +51,13 @@ class World:
     """Noise of variance 1; normal unless given."""
     moment: Matrix | None = None
 
-    def run(self, policy: eq.Policy | str, trial: int) -> eq.Experiment:
-        """One trial, told at once; all policies meet the same units."""
+    def run(
+        self, policy: eq.Policy | str, trial: int, *, arms: Counts | None = None, floor: int = 0
+    ) -> eq.Experiment:
+        """One trial, told at once; all policies meet the same units.
+
+        ``arms`` are what units get instead of what the policy chooses, ``floor`` what every arm must get.
+        """
         rng = np.random.default_rng([trial, self.dim, self.units])
         contexts = np.ones((self.units, self.dim))
         contexts[:, 1:] = self.draw(rng, (self.units, self.dim - 1))
@@ -61,22 +66,40 @@ class World:
             expected += self.curve(contexts[:, 1:])
         shocks = rng.normal(size=self.units) if self.shape is None else self.shape(rng, contexts)
         names = [str(i) for i in range(len(self.noise))]
-        problem = eq.Problem(names, self.dim, budget=self.units, moment=self.moment)
+        floors = dict.fromkeys(names, floor) if floor else None
+        problem = eq.Problem(names, self.dim, budget=self.units, moment=self.moment, floors=floors)
         outcomes = expected[:, None] + np.sqrt(self.noise) * shocks[:, None]
-        return quick_experiment(problem, policy, trial, contexts, outcomes)
+        return quick_experiment(problem, policy, trial, contexts, outcomes, arms)
 
 
 def quick_experiment(
-    problem: eq.Problem, policy: eq.Policy | str, seed: int, contexts: Matrix, outcomes: Matrix
+    problem: eq.Problem,
+    policy: eq.Policy | str,
+    seed: int,
+    contexts: Matrix,
+    outcomes: Matrix,
+    arms: Counts | None = None,
 ) -> eq.Experiment:
-    """All units asked and told at once; ``outcomes`` [units, m] are what every arm would give."""
+    """All units asked and told at once; ``outcomes`` [units, m] are what every arm would give.
+
+    The policy chooses, unless ``arms`` [units] are given.
+    """
     experiment = eq.Experiment(problem, policy, seed=seed)
     record = draft(experiment._record, len(contexts))
     stage = record.stage
     assert stage.whole, "policies that choose features need more than one call"
     scores = np.zeros(len(problem.arms))
+    told = np.full(len(contexts), CHOOSE) if arms is None else np.asarray(arms, dtype=np.int64)
     done = _run(
-        stage.state, record.contexts, stage.columns, contexts, outcomes, stage.score, stage.settings, scores
+        stage.state,
+        record.contexts,
+        stage.columns,
+        contexts,
+        outcomes,
+        stage.score,
+        stage.settings,
+        scores,
+        told,
     )
     assert done == len(contexts)
     experiment._record = record
@@ -93,10 +116,11 @@ def _run(
     score: int,
     settings: Vector,
     scores: Vector,
+    told: Counts,
 ) -> int:
     """Units that got an arm."""
     for t in range(contexts.shape[0]):
-        arm: int = admit(state, stored, columns, contexts[t], score, settings, scores, CHOOSE)[0]
+        arm: int = admit(state, stored, columns, contexts[t], score, settings, scores, told[t])[0]
         if arm < 0:
             return t
         tell(state, t, outcomes[t, arm])

@@ -9,7 +9,6 @@ import argparse
 from pathlib import Path
 
 import equipoise as eq
-from equipoise.lab.replay import replay_budgets
 from equipoise.studies.losses import summarise
 from equipoise.studies.paper.figure2 import JESTER_USERS
 
@@ -27,11 +26,12 @@ def main() -> None:
     chosen = parser.parse_args()
     table = eq.as_table(eq.load_jester(chosen.file, users=JESTER_USERS), name="Jester")
     policies = [f"{name}:width={width}" for width in WIDTHS for name in ("var-ucb", "trace-ucb")]
-    results = replay_budgets(
+    results = eq.replay(
         table,
         policies,
-        budgets=BUDGETS,
+        budget=BUDGETS,
         center="table",
+        scale="none",
         estimator="ridge",
         trials=chosen.trials,
         seed=SEED,

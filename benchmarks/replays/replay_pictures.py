@@ -12,7 +12,7 @@ from typing import Any
 
 import equipoise as eq
 from equipoise.core.text_tables import markdown_table
-from equipoise.lab.replay import ReplayResult, replay_budgets
+from equipoise.lab.replay import ReplayResult
 from equipoise.report.numbers import with_error
 from equipoise.studies.drawing import INK, LOOKS, QUIET, house_style, plain_log_ticks, save
 
@@ -32,10 +32,11 @@ def main() -> None:
     parser.add_argument("--docs", type=Path, default=DOCS, help="where figures/ and tables/ are")
     chosen = parser.parse_args()
     table = eq.as_table(eq.load_jester(chosen.file), name="Jester")
-    results = replay_budgets(
+    results = eq.replay(
         table,
         POLICIES,
-        budgets=BUDGETS,
+        budget=BUDGETS,
+        scale="none",
         estimator="ridge",
         trials=chosen.trials,
         seed=SEED,

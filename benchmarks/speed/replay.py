@@ -32,6 +32,7 @@ def main() -> None:
         POLICIES,
         targets=range(DIM, DIM + ARMS),
         budget=BUDGET,
+        scale="none",
         estimator="ridge",
         saved=False,
     )

@@ -79,8 +79,10 @@ from equipoise.lab.pieces import StudentContexts as StudentContexts
 from equipoise.lab.pieces import StudentNoise as StudentNoise
 from equipoise.lab.pieces import YesNoOutcomes as YesNoOutcomes
 from equipoise.lab.replay import ReplayResult as ReplayResult
+from equipoise.lab.replay import ReplayResults as ReplayResults
 from equipoise.lab.replay import ReplayTable as ReplayTable
 from equipoise.lab.replay import as_table as as_table
+from equipoise.lab.replay import describe_table as describe_table
 from equipoise.lab.replay import replay as replay
 from equipoise.lab.results.estimate import Estimate as Estimate
 from equipoise.lab.results.policy import PolicyResult as PolicyResult

@@ -221,6 +221,10 @@ class SupportWarning(UserWarning):
     """The outcomes speak against the features that were chosen; estimates are given all the same."""
 
 
+class ScaleWarning(UserWarning):
+    """Targets whose spreads differ were taken for targets in different units, and standardised."""
+
+
 class PluginWarning(UserWarning):
     """Policies of another package that cannot be used; all others can."""
 

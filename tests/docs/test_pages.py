@@ -95,8 +95,9 @@ def test_every_page_is_in_the_navigation(page):
     "table",
     [
         *("widths", "coverage", "estimators", "leaderboard", "bar", "batches", "chance"),
-        *("replays/trace-gain-replays", "designs", "misspecification", "worlds/yes-no", "worlds/advantage"),
-        *("worlds/fit-warnings", "policies/own-policies"),
+        *("replays/trace-gain-replays", "replays/target-units", "designs", "misspecification"),
+        *("worlds/yes-no", "worlds/advantage"),
+        *("worlds/fit-warnings", "few-units", "policies/own-policies"),
         *("robust/intervals", "robust/spread"),
     ],
 )

@@ -206,7 +206,14 @@ def replayed():
         rows.append([*x[1:], *(world.outcome(x, arm) for arm in ARMS)])
     policies = ["uniform", "oracle", "trace-gain"]
     found = eq.replay(
-        np.array(rows), policies, targets=[3, 4, 5], budget=40, trials=3, seed=2, estimator="ridge"
+        np.array(rows),
+        policies,
+        targets=[3, 4, 5],
+        scale="none",
+        budget=40,
+        trials=3,
+        seed=2,
+        estimator="ridge",
     )
     return {
         name: {"errors": hexed(policy.ledger.errors), "counts": policy.ledger.counts.ravel().tolist()}

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import equipoise as eq
-from equipoise.lab.replay import replay_budgets
 from equipoise.report import render, replay_report, write_report
 from equipoise.report.numbers import with_error
 
@@ -26,8 +25,13 @@ def columns(rows=200):
 def results():
     data = columns()
     data["dose"][:3] = np.nan
-    return replay_budgets(
-        data, ["uniform", "trace-ucb"], targets=[EVIL, "wild"], budgets=[40, 60], trials=40, name="people"
+    return eq.replay(
+        *(data, ["uniform", "trace-ucb"]),
+        targets=[EVIL, "wild"],
+        scale="targets",
+        budget=[40, 60],
+        trials=40,
+        name="people",
     )
 
 
@@ -46,7 +50,8 @@ def test_the_numbers_are_the_result_s(results, page):
 def test_the_table_is_described(results, page):
     for words in (
         "197 complete rows",
-        "3 rows with a missing cell left out",
+        "3 of 200 rows left out, as a value is missing: dose 3.",
+        "shares of each target&#x27;s variance",
         "combinations of other columns",
     ):
         assert words in page
@@ -107,6 +112,7 @@ def test_the_lines_in_python_give_the_same_result(kind, tmp_path):
         objective="mean",
         weights={"wild": 2.0},
         moment="online",
+        scale="none",
         trials=3,
         seed=4,
         saved=False,

@@ -12,7 +12,7 @@ from typing import Any, NoReturn, TextIO
 import click
 
 from equipoise.cli.terminal import say
-from equipoise.errors import EquipoiseError, PluginWarning, SupportWarning
+from equipoise.errors import EquipoiseError, PluginWarning, ScaleWarning, SupportWarning
 from equipoise.version import __version__
 
 _WRONG_INPUT = 2
@@ -112,7 +112,7 @@ def _show_warning(
     line: str | None = None,
 ) -> None:
     # Where in the package it was raised helps nobody who typed a command.
-    if issubclass(category, PluginWarning | SupportWarning):
+    if issubclass(category, PluginWarning | ScaleWarning | SupportWarning):
         say(str(message), err=True, label="Warning:", fg="yellow", bold=True)
     else:
         say(warnings.formatwarning(message, category, filename, lineno, line).rstrip(), err=True)

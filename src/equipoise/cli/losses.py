@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from equipoise.lab.results.simulation import SimulationResult
 
 # More rows would push the losses off the screen; the report and --json have them all.
-_MOST_ARMS = 24
+MOST_ARMS = 24
 LOSSES = ("expected_max", "median_max", "mean")
 
 
@@ -39,14 +39,14 @@ def print_units(result: SimulationResult) -> None:
     table = new_table("arm", "noise", *(["optimal"] if optimal else []), *result.policies)
     pulls = [policy.pulls() for policy in result.policies.values()]
     arms = result.scenario.arms
-    for i, arm in enumerate(arms[:_MOST_ARMS]):
+    for i, arm in enumerate(arms[:MOST_ARMS]):
         best = [str(optimal[i])] if optimal else []
         noise = f"{result.scenario.noise[i]:.4g}"
         table.add_row(arm, noise, *best, *(f"{units[i].value:.1f}" for units in pulls))
     known = "; optimal is the best static split for known noise" if optimal else ""
     print_table(folded(table), title=f"Mean units an arm{known}")
-    if len(arms) > _MOST_ARMS:
-        output().print(f"{counted(len(arms) - _MOST_ARMS, 'further arm')}: with --json or --output DIR\n")
+    if len(arms) > MOST_ARMS:
+        output().print(f"{counted(len(arms) - MOST_ARMS, 'further arm')}: with --json or --output DIR\n")
 
 
 def print_end(files: Sequence[Path], settings: str, *, again: str) -> None:

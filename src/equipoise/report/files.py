@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
 from functools import singledispatch
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from equipoise.core.experiment.experiment import Experiment
 from equipoise.errors import InvalidArgument
 from equipoise.extras import is_installed
 from equipoise.files import make_folder, write_whole
-from equipoise.lab.replay import ReplayResult
+from equipoise.lab.replay import ReplayResult, ReplayResults
 from equipoise.lab.results.simulation import SimulationResult
 from equipoise.lab.results.table import TidyTable
 from equipoise.report.document import Report
@@ -26,7 +25,7 @@ _ELSEWHERE = "choose another folder"
 
 def write_report(
     path: str | Path,
-    content: Report | SimulationResult | Experiment,
+    content: Report | SimulationResult | ReplayResults | Experiment,
     *,
     title: str | None = None,
     again: str | None = None,
@@ -36,7 +35,7 @@ def write_report(
     Parameters
     ----------
     content
-        Result of a simulation or a replay, an experiment as it is now, or a
+        Result of a simulation or of replays, an experiment as it is now, or a
         :class:`~equipoise.report.Report` of your own.
     title, again
         Heading and command line of what is not a report yet; a report of your own has them inside.
@@ -73,6 +72,11 @@ def _(content: ReplayResult, title: str | None, again: str | None) -> Report:
 
 
 @report_of.register
+def _(content: ReplayResults, title: str | None, again: str | None) -> Report:
+    return replay_report(content, title=title or "Replay report", again=again)
+
+
+@report_of.register
 def _(content: Experiment, title: str | None, again: str | None) -> Report:
     return experiment_report(content, title=title or "Experiment report", again=again)
 
@@ -87,15 +91,11 @@ def write_results(folder: str | Path, result: SimulationResult, *, again: str | 
     return [report, table, archive]
 
 
-def write_replays(
-    folder: str | Path, results: Sequence[ReplayResult], *, again: str | None = None
-) -> list[Path]:
+def write_replays(folder: str | Path, results: ReplayResults, *, again: str | None = None) -> list[Path]:
     """The report, the table of losses by budget and every trial's numbers; returns the files."""
     folder = Path(folder)
     report = write_report(folder / "report.html", replay_report(results, again=again))
-    rows = [(result.table.budget, *row.values()) for result in results for row in result.losses().records()]
-    columns = ["budget", *results[0].losses().columns]
-    table = _write_table(folder / "losses", TidyTable(columns, rows, results[0].metadata))
+    table = _write_table(folder / "losses", results.losses())
     archives = []
     for result in results:
         archives.append(folder / f"result-{result.table.budget}.npz")

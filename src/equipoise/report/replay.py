@@ -7,7 +7,9 @@ from pathlib import Path
 
 from equipoise.core.estimates.estimators import estimator_words
 from equipoise.extras import is_installed
-from equipoise.lab.replay import ReplayResult, ReplayScenario
+from equipoise.lab.replay import ReplayResult
+from equipoise.lab.replay.result import NOT_ASKED
+from equipoise.lab.replay.scale import NOTABLE, ratio_words, spread_ratio
 from equipoise.report.document import Block, Code, Report, Section, Table, Text
 from equipoise.report.numbers import change, counted, with_error
 from equipoise.report.simulation import (
@@ -23,6 +25,10 @@ _CENTER = {
     "table": "contexts and targets are centred by the whole table, held-out outcomes included",
     "none": "columns are used as they are",
 }
+_SCALE = {
+    "targets": "each divided by its standard deviation in the whole table, for policies and losses alike",
+    "none": "as they are",
+}
 _MOMENT = {"table": "told to policies, from the whole table", "online": "learned from the contexts met"}
 
 
@@ -32,7 +38,7 @@ def replay_report(
     """Tables, figures and settings of a replay at one budget or several."""
     first = results[0]
     table = first.table
-    sections = [Section("The table", _table(table))]
+    sections = [Section("The table", _table(first))]
     if len(results) > 1:
         sections.append(Section("By budget", _by_budget(results)))
     for result in results:
@@ -53,11 +59,13 @@ def replay_report(
             "trials": f"{first.trials:,} of every policy, on the same rows in the same order",
             "policies": "\n".join(policy.spec for policy in first.policies.values()),
             "objective": objective_words(first),
+            "targets": _SCALE[table.scale],
+            "rows": table.split_words or "dealt one by one; those that were not dealt measure errors",
             "centring": _CENTER[table.center],
             "Σ": _MOMENT[table.moment],
             "final models": estimator_words(table.estimator, table.ridge),
             "errors after ±": "one standard error over trials",
-            "unit of losses": "squared units of the targets, on rows that no policy saw",
+            "unit of losses": f"{first.unit}, on rows that no policy saw",
         },
         again=_again(results, again),
         metadata={**first.metadata, "budgets": [result.table.budget for result in results]},
@@ -68,7 +76,8 @@ def replay_summary(result: ReplayResult) -> str:
     """What was reached with how many units, in words."""
     first, *others = result.policies
     base = result[first].median_max()
-    text = f"With {result.table.budget:,} units, {first} reached a worst error of {with_error(base)}"
+    share = " of a target's variance" if result.table.scale == "targets" else ""
+    text = f"With {result.table.budget:,} units, {first} reached a worst error of {with_error(base)}{share}"
     parts = []
     for name in others:
         own = result[name].median_max()
@@ -94,6 +103,9 @@ def _sections(result: ReplayResult, where: str) -> list[Section]:
     found = {"Losses": loss_blocks(result)}
     if result.saved:
         found["Units saved"] = _saved(result)
+    elif result.unsaved != NOT_ASKED:
+        found["Units saved"] = [Text(f"Units saved cannot be said: {result.unsaved}.")]
+    found["Every target"] = _by_target(result)
     if len(result.policies) > 1:
         found["Paired differences"] = difference_blocks(result)
     found["Units an arm"] = pull_blocks(result)
@@ -106,32 +118,67 @@ def _saved(result: ReplayResult) -> list[Block]:
     return [Text(saved_text(result)), Table(["policy", "units saved", "uniform would need"], rows)]
 
 
-def _table(table: ReplayScenario) -> list[Block]:
+def _by_target(result: ReplayResult) -> list[Block]:
+    table = result.table
+    found = {(row["policy"], row["target"]): row for row in result.by_target()}
+    rows = []
+    for target in table.targets:
+        own = [found[name, target] for name in result.policies]
+        rows.append([target, *(f"{100 * row['share']:.3g} % ({row['rmse']:.3g})" for row in own)])
+    text = (
+        "Mean error of every target on held-out rows as a share of its variance (100 % is what guessing the "
+        "mean leaves), and its root in the target's own unit."
+    )
+    return [Text(text), Table(["target", *result.policies], rows)]
+
+
+def _table(result: ReplayResult) -> list[Block]:
+    table = result.table
     used = counted(len(table.contexts), "context column", "context columns")
-    text = f"{counted(table.rows, 'complete row', 'complete rows')}, {used}"
-    if table.dropped:
-        text += f"; {counted(table.dropped, 'row', 'rows')} with a missing cell left out"
-    text += ". "
+    text = f"{counted(table.rows, 'complete row', 'complete rows')}, {used}: {', '.join(table.contexts)}. "
+    text += " ".join(table.notes)
+    blocks: list[Block] = [Text(text)]
     if table.redundant:
-        text += (
-            f"Left out, as they are combinations of other columns: {', '.join(table.redundant)}. "
-            "Predictions lose nothing by that. "
+        blocks.append(
+            Text(
+                f"Left out, as they are combinations of other columns: {', '.join(table.redundant)}. "
+                "Predictions lose nothing by that."
+            )
         )
-    text += "Noise is what the best linear model on the whole table leaves of each target."
-    noise = table.noise
-    rows = [[name, f"{value:.4g}"] for name, value in zip(table.targets, noise, strict=True)]
-    return [Text(text), Table(["target", "noise σ²"], rows)]
+    if table.split_words is not None:
+        blocks.append(Text(table.split_words))
+    if spread_ratio(table.spreads) > NOTABLE and table.scale == "targets":
+        ratio = ratio_words(table.targets, table.spreads)
+        blocks.append(Text(f"{ratio[:1].upper()}{ratio[1:]}: errors are {result.unit}."))
+    if result.warning is not None:
+        blocks.append(Text(f"Warning: {result.warning}"))
+    unit = "share of the variance" if table.scale == "targets" else "variance"
+    blocks.append(
+        Text(f"Noise is the {unit} that the best linear model on the whole table leaves of a target.")
+    )
+    columns = zip(table.targets, table.spreads, table.noise, strict=True)
+    rows = [[name, f"{spread:.4g}", f"{noise:.4g}"] for name, spread, noise in columns]
+    return [*blocks, Table(["target", "standard deviation", "noise σ²"], rows)]
 
 
 def _by_budget(results: Sequence[ReplayResult]) -> list[Block]:
     names = list(results[0].policies)
+    saving = [name for name in names if any(name in result.saved for result in results)]
     rows = [
-        [f"{result.table.budget:,}", *(with_error(result[name].median_max()) for name in names)]
+        [
+            f"{result.table.budget:,}",
+            *(with_error(result[name].median_max()) for name in names),
+            *(str(result.saved[name]) if name in result.saved else "–" for name in saving),
+        ]
         for result in results
     ]
+    text = f"Median over trials of the worst arm's error, in {results[0].unit}."
+    for result in results:
+        if saving and result.unsaved is not None:
+            text += f" Units saved with {result.table.budget:,} units cannot be said: {result.unsaved}."
     blocks: list[Block] = [
-        Text("Median over trials of the worst arm's error."),
-        Table(["units", *names], rows),
+        Text(text),
+        Table(["units", *names, *(f"saved by {name}" for name in saving)], rows),
     ]
     if is_installed("matplotlib"):
         from equipoise.report.replay_figures import budgets_figure
@@ -147,10 +194,10 @@ def _again(results: Sequence[ReplayResult], command: str | None) -> list[Code]:
     if first.file is None:
         lines.append(f"data = ...  # put the table {table.table!r} here, hash {table.digest}")
     data = "data" if first.file is None else repr(first.file)
-    for result in results:
-        arguments = {"budget": result.table.budget, **_arguments(first)}
-        named = ", ".join(f"{name}={value!r}" for name, value in arguments.items())
-        lines.append(f"result = eq.replay({data}, {policies!r}, {named})")
+    budgets = [result.table.budget for result in results]
+    arguments = {"budget": budgets[0] if len(budgets) == 1 else budgets, **_arguments(first)}
+    named = ", ".join(f"{name}={value!r}" for name, value in arguments.items())
+    lines.append(f"result = eq.replay({data}, {policies!r}, {named})")
     blocks = [Code("\n".join(lines), "In Python:")]
     if command is not None:
         blocks.insert(0, Code(command, "In a terminal:"))
@@ -161,11 +208,7 @@ def _arguments(result: ReplayResult) -> dict[str, object]:
     """What ``eq.replay`` was told besides the budget, defaults of the rarer settings left out."""
     table = result.table
     found: dict[str, object] = {}
-    if result.columns:
-        found |= {"contexts": list(result.columns), "targets": list(table.targets)}
-        if set(result.columns) != {*table.contexts, *table.redundant}:
-            found["one_hot"] = True
-    found |= {"moment": table.moment, "center": table.center}
+    found |= {**result.reading, "scale": table.scale, "moment": table.moment, "center": table.center}
     if table.objective != "max":
         found["objective"] = table.objective
     if table.weights is not None:

@@ -45,7 +45,7 @@ def losses_figure(result: SimulationResult) -> Figure:
         else:
             axes.set_xlim(left=0.0)
         name_rows(axes, list(result.policies))
-        axes.set_xlabel("squared error (outcome units²)")
+        axes.set_xlabel(f"error ({result.unit})")
         legend_above(axes, 3)
 
     spoken = "; ".join(f"{name}: {with_error(p.expected_max())}" for name, p in result.policies.items())

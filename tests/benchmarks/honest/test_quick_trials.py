@@ -43,3 +43,12 @@ def test_they_are_the_same(quick_trials, policy):
     assert found.imbalance == (estimates.imbalance is not None)
     for mine, theirs in zip(found.arms, estimates, strict=True):
         np.testing.assert_array_equal(mine.intervals, theirs.intervals)
+
+
+def test_units_get_the_arms_that_are_told(quick_trials):
+    rng = np.random.default_rng(7)
+    contexts, arms = rng.normal(size=(30, 2)), rng.permutation([0] * 9 + [1] * 21)
+    problem = eq.Problem(["a", "b"], 2, budget=30)
+    quick = quick_trials.quick_experiment(problem, "trace-gain", 1, contexts, rng.normal(size=(30, 2)), arms)
+    assert quick.counts == {"a": 9, "b": 21}
+    np.testing.assert_array_equal(quick.data("a")[0], contexts[arms == 0])

@@ -34,7 +34,7 @@ def options(table, *more):
     # Not the defaults, so that an option that is ignored shows.
     return (
         *("replay", table, "--targets", "mild, wild", "--budget", 40, "--trials", 30, "--seed", 11),
-        *("--policy", "uniform", "--policy", "trace-ucb", *more),
+        *("--policy", "uniform", "--policy", "trace-ucb", "--scale", "none", *more),
     )
 
 
@@ -47,7 +47,7 @@ def record(result):
 
 
 def expected(**settings):
-    settings = {"targets": TARGETS, "budget": 40, "trials": 30, "seed": 11} | settings
+    settings = {"targets": TARGETS, "budget": 40, "trials": 30, "seed": 11, "scale": "none"} | settings
     found = eq.replay(columns(), ["uniform", "trace-ucb"], name="people.csv", **settings).record()
     for policy in found["policies"].values():
         del policy["decisions_per_second"]
@@ -76,6 +76,9 @@ def test_json_is_one_object_of_the_promised_shape(run, table):
         (("--center", "table"), {"center": "table"}),
         (("--no-saved", "--workers", 1), {"saved": False}),
         (("--contexts", "dose"), {"contexts": ["dose"]}),
+        (("--exclude", "age"), {"exclude": ["age"]}),
+        (("--order", "age"), {"order": "age"}),
+        (("--scale", "targets"), {"scale": "targets"}),
         (
             ("--objective", "mean", "--weights", "1,3"),
             {"objective": "mean", "weights": {"mild": 1.0, "wild": 3.0}},
@@ -95,7 +98,9 @@ def test_other_files_give_the_same(run, table, tmp_path):
 def test_the_tables_have_the_numbers(run, table):
     result = run(*options(table))
     assert result.exit_code == 0, result.output
-    found = eq.replay(columns(), ["uniform", "trace-ucb"], targets=TARGETS, budget=40, trials=30, seed=11)
+    found = eq.replay(
+        columns(), ["uniform", "trace-ucb"], targets=TARGETS, scale="none", budget=40, trials=30, seed=11
+    )
     assert "people.csv: 150 rows, 2 context columns, 2 targets" in result.stdout
     assert f"{found['trace-ucb'].median_max().value:.1f}"[:3] in result.stdout
     assert str(found.saved["trace-ucb"]).partition(":")[0] in result.stdout
@@ -123,7 +128,7 @@ def test_several_budgets(run, table, tmp_path):
 
 @pytest.mark.slow
 def test_the_default_policies_fit_the_budget(run, table):
-    base = ("replay", table, "--targets", "mild,wild", "--trials", 5, "--json")
+    base = ("replay", table, "--targets", "mild,wild", "--scale", "none", "--trials", 5, "--json")
     assert list(record(run(*base, "--budget", 40))["policies"]) == list(POLICIES)
     small = run(*base, "--budget", 7)
     assert "Without trace-ucb, trace-gain" in small.stderr
@@ -138,7 +143,7 @@ def test_gaps_and_redundant_columns_are_said(run, tmp_path):
         lines.append(f"{'' if k < 3 else age},{2 * age},{dose},{mild},{wild}")
     path.write_text("\n".join(lines))
     result = run(*options(path))
-    assert "3 rows miss a value and were left out" in result.stdout
+    assert "3 of 150 rows left out, as a value is missing: age 3." in result.stdout
     assert "say nothing new: twice" in result.stdout
 
 
@@ -170,7 +175,19 @@ def test_text_and_gaps_are_refused(fail, run, tmp_path, flags):
     path = tmp_path / "towns.csv"
     rows = [f"{['Ulm', 'Bonn'][k % 2]},{k % 7},{(k * k) % 11},{k % 5 if k else ''}" for k in range(60)]
     path.write_text("town,age,mild,wild\n" + "\n".join(rows))
-    typed = ("replay", path, "--targets", "mild,wild", "--budget", 20, "--trials", 3, *flags)
+    typed = (
+        "replay",
+        path,
+        "--targets",
+        "mild,wild",
+        "--scale",
+        "none",
+        "--budget",
+        20,
+        "--trials",
+        3,
+        *flags,
+    )
     if flags:
         said, _ = fail(*typed, "--one-hot")
         assert said.startswith("1 of 60 rows miss a value, most often in column 'wild'")
@@ -179,6 +196,118 @@ def test_text_and_gaps_are_refused(fail, run, tmp_path, flags):
     assert said == "column 'town' holds text, not numbers"
     assert "one-hot" in hint
     assert run(*typed, "--one-hot").exit_code == 0
+
+
+@pytest.fixture
+def messy(tmp_path):
+    """Semicolons, decimal commas, dates, text, gaps, and targets in different units."""
+    rng = np.random.default_rng(8)
+    lines = ["no;date;who;age;town;dose;pain;pressure"]
+    for k in range(120):
+        age, dose = rng.normal(50, 10), rng.normal(2, 0.5)
+        pain, pressure = 5 + dose + rng.normal(), 130 + age + 15 * rng.normal()
+        town = ["Ulm", "Bonn", "Cork"][k % 3]
+        numbers = [f"{age:.1f}" if k % 20 else "", town, f"{dose:.2f}" if k % 30 else "?", f"{pain:.2f}"]
+        cells = [f"{k + 1}", f"{1 + k % 28}.{1 + k % 12}.2026", f"P{k // 4}", *numbers, f"{pressure:.1f}"]
+        lines.append(";".join(cell if "2026" in cell else cell.replace(".", ",") for cell in cells))
+    path = tmp_path / "clinic.csv"
+    path.write_text("\n".join(lines))
+    return path
+
+
+READ = ("--decimal", ",", "--na", "?", "--date-format", "%d.%m.%Y", "--one-hot", "--exclude", "no")
+
+
+@pytest.mark.filterwarnings("always::equipoise.errors.ScaleWarning")
+def test_every_refusal_says_what_to_type_next(fail, run, messy):
+    """A newcomer who types what the hints say gets there."""
+    line = [
+        "replay",
+        messy,
+        "--targets",
+        "pain,pressure",
+        "--budget",
+        50,
+        "--trials",
+        20,
+        "--policy",
+        "oracle",
+    ]
+    line += ["--policy", "uniform"]
+    for said, hinted, typed in (
+        ("'date' looks like dates", "--date-format '%d.%m.%Y'", ["--date-format", "%d.%m.%Y"]),
+        ("'age' looks like numbers with a decimal comma", "--decimal ,", ["--decimal", ","]),
+        ("'dose' holds numbers and also '?'", "--na '?'", ["--na", "?"]),
+        ("columns 'who', 'town' hold text", "--exclude who,town", ["--exclude", "who"]),
+        ("column 'town' holds text", "(--one-hot)", ["--one-hot"]),
+    ):
+        message, hint = fail(*line)
+        assert said in message
+        assert hinted in hint
+        line += typed
+    result = run(*line)
+    assert result.exit_code == 0, result.output
+    assert "standard deviations differ" in result.stderr
+    assert "--scale none" in result.stderr
+    assert "as shares of each target's variance" in result.stdout
+    for words in (
+        "Cells are separated by ';'.",
+        "8 of 120 rows left out, as a value is missing: age 6, dose 4.",
+        "date holds dates, counted in days since 1970-01-01.",
+        "town is text: a column of 0 and 1 for each of its 3 values.",
+        "no numbers the rows",
+        "in % of its variance",
+    ):
+        assert words in " ".join(result.stdout.split()), words
+
+
+def test_a_dry_run_only_describes(run, messy, monkeypatch):
+    def work(*arguments):
+        raise AssertionError("work was done")
+
+    monkeypatch.setattr(running, "run_chunk", work)
+    plain = run("replay", messy, "--dry-run")
+    assert plain.exit_code == 0, plain.output
+    assert "clinic.csv: 120 rows, 8 columns" in plain.stdout
+    assert "No targets are named yet" in plain.stdout
+    read = run(
+        "replay",
+        messy,
+        "--targets",
+        "pain,pressure",
+        "--group",
+        "who",
+        "--missing",
+        "mean",
+        *READ,
+        "--dry-run",
+    )
+    said = " ".join(read.stdout.split())
+    assert "120 rows, 5 context columns" in said
+    assert "age: 6 missing cells were filled with the mean of the others" in said
+    assert "errors would be shares of each target's variance" in said
+    found = json.loads(run("replay", messy, "--targets", "pain", *READ, "--dry-run", "--json").stdout)
+    assert [column["name"] for column in found["columns"]][:3] == ["no", "date", "who"]
+    assert "'who' has 30 different values" in found["refusal"]
+
+
+def test_a_budget_is_needed_but_for_a_dry_run(fail, messy):
+    said, hint = fail("replay", messy, "--targets", "pain")
+    assert "--budget" in said
+    assert "--dry-run" in hint
+
+
+def test_units_saved_are_never_lost_without_a_word(run, messy):
+    line = ("replay", messy, "--targets", "pain,pressure", "--group", "who", "--scale", "none", *READ)
+    result = run(
+        *line, "--budget", 12, "--budget", 40, "--trials", 5, "--policy", "uniform", "--policy", "oracle"
+    )
+    assert result.exit_code == 0, result.output
+    said = " ".join(result.stdout.split())
+    assert said.count("saved") >= 3
+    assert "Units saved cannot be said: below m(d+2) = 16 units" in said
+    assert "Rows with the same 'who' stay together" in said
+    assert "is the worst target in" in result.stderr
 
 
 def test_a_table_that_is_not_there(fail, tmp_path):

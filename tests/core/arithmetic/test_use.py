@@ -17,7 +17,7 @@ from equipoise.errors import InvalidMoment
 PACKAGE = Path(eq.__file__).parent
 LAB = (
     *("scenario.py", "arena.py", "trial/*.py", "pieces/**/*.py"),
-    *(f"replay/{name}.py" for name in ("trials", "rows", "fit", "arena", "scenario")),
+    *(f"replay/{name}.py" for name in ("trials", "rows", "split", "fit", "scale", "arena", "scenario")),
 )
 # Files whose numbers people read and nothing goes on from.
 PRINTED = {
@@ -55,6 +55,7 @@ ALLOWED = {
     ("core/experiment/roster.py", "remaining_units", "sum"): WHOLE,
     ("core/sparse/criteria.py", "_by_stability", "random"): "words of PCG64, which NumPy promises for good",
     ("core/sparse/standardised.py", "standardise", "cumsum"): WHOLE,
+    ("lab/replay/split.py", "groups_of", "cumsum"): WHOLE,
     ("core/policies/designs/strata.py", "check_strata", "prod"): WHOLE,
     ("core/stages/stage.py", "_grown", "sum"): WHOLE,
     ("core/estimates/support.py", "examine_support", "from scipy.special"): QUANTILES,

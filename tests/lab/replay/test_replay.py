@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,10 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import equipoise as eq
-from equipoise.lab.replay import replay_budgets
 from equipoise.lab.replay.saved import UniformCurve
 from equipoise.lab.results.estimate import Estimate
 
+# Targets are in one unit here.
+replay = partial(eq.replay, scale="none")
 POLICIES = ["uniform", "oracle", "trace-ucb"]
 
 
@@ -32,7 +34,7 @@ TARGETS = ["y0", "y1", "y2"]
 
 @pytest.fixture(scope="module")
 def result():
-    return eq.replay(people(), POLICIES, targets=TARGETS, budget=60, trials=200, seed=3)
+    return replay(people(), POLICIES, targets=TARGETS, budget=60, trials=200, seed=3)
 
 
 def test_losses_pulls_and_settings(result):
@@ -48,7 +50,7 @@ def test_losses_pulls_and_settings(result):
     assert found["scenario"]["digest"] == eq.as_table(people(), targets=TARGETS).digest
     assert (found["trials"], found["seed"], found["version"]) == (200, 3, eq.__version__)
     assert list(found["policies"]["uniform"]) == [
-        *("expected_max", "median_max", "mean", "pulls", "decisions_per_second")
+        *("expected_max", "median_max", "mean", "pulls", "decisions_per_second", "targets")
     ]
     assert found["policies"]["trace-ucb"]["units_saved"]["value"] > 0
 
@@ -60,7 +62,7 @@ def test_the_oracle_is_told_the_residual_variance(result):
 
 
 def test_adaptive_allocation_pays_on_unequal_noise():
-    found = eq.replay(
+    found = replay(
         people(), ["uniform", "trace-ucb"], targets=TARGETS, budget=60, trials=1_000, seed=3, saved=False
     )
     difference = found.difference("trace-ucb", "uniform", "median_max")
@@ -71,7 +73,7 @@ def test_adaptive_allocation_pays_on_unequal_noise():
 def test_saved_units_are_what_uniform_needs(result):
     """Uniform sampling, given the units that were saved on top, reaches the policy's loss."""
     saved = result.saved["trace-ucb"]
-    more = eq.replay(
+    more = replay(
         people(), ["uniform"], targets=TARGETS, budget=round(saved.uniform_budget.value), trials=200, seed=3
     )
     reached, own = more["uniform"].median_max(), result["trace-ucb"].median_max()
@@ -86,7 +88,8 @@ def test_saving_and_loading(result, tmp_path):
     kept = eq.ReplayResult.load(tmp_path / "kept.npz")
     assert kept.table == result.table
     assert str(kept.losses()) == str(result.losses())
-    assert (kept.saved, kept.columns, kept.file) == (result.saved, ("x0", "x1", "x2"), None)
+    assert (kept.saved, kept.unsaved, kept.file) == (result.saved, None, None)
+    assert kept.reading == {"contexts": ["x0", "x1", "x2"], "targets": TARGETS}
     assert kept.record() == result.record()
 
 
@@ -102,7 +105,7 @@ def test_a_file_of_the_other_kind_is_refused_by_name(result, tmp_path):
 
 
 def test_several_budgets_share_their_trials(result):
-    both = replay_budgets(people(), POLICIES, targets=TARGETS, budgets=[40, 60], trials=200, seed=3)
+    both = replay(people(), POLICIES, targets=TARGETS, budget=[40, 60], trials=200, seed=3)
     assert [one.table.budget for one in both] == [40, 60]
     np.testing.assert_array_equal(both[1]["trace-ucb"].errors, result["trace-ucb"].errors)
     assert both[1].saved == result.saved
@@ -123,11 +126,11 @@ def test_several_budgets_share_their_trials(result):
 )
 def test_refusals(arguments, kind, says):
     with pytest.raises(kind, match=says):
-        eq.replay(people(), ["uniform", "trace-ucb"], targets=TARGETS, **arguments)
+        replay(people(), ["uniform", "trace-ucb"], targets=TARGETS, **arguments)
 
 
 def test_static_policies_run_below_the_smallest_budget():
-    found = eq.replay(people(), ["uniform", "oracle"], targets=TARGETS, budget=10, trials=20)
+    found = replay(people(), ["uniform", "oracle"], targets=TARGETS, budget=10, trials=20)
     assert found.saved == {}
     assert np.isfinite(found["uniform"].errors).all()
 
@@ -167,7 +170,7 @@ def difficult(kind):
 )
 def test_difficult_tables(kind, moment):
     columns = difficult(kind)
-    found = eq.replay(columns, list(ONE_STAGE), targets=TARGETS, budget=120, trials=20, moment=moment)
+    found = replay(columns, list(ONE_STAGE), targets=TARGETS, budget=120, trials=20, moment=moment)
     for policy in found.policies.values():
         assert np.isfinite(policy.errors).all()
         assert (policy.errors >= 0).all()
@@ -180,9 +183,9 @@ def test_difficult_tables(kind, moment):
 
 
 def test_a_redundant_column_changes_nothing():
-    plain = eq.replay(people(), ["trace-ucb"], targets=TARGETS, budget=60, trials=20, saved=False)
+    plain = replay(people(), ["trace-ucb"], targets=TARGETS, budget=60, trials=20, saved=False)
     columns = people() | {"x3": people()["x1"] - 3.0 * people()["x0"]}
-    more = eq.replay(columns, ["trace-ucb"], targets=TARGETS, budget=60, trials=20, saved=False)
+    more = replay(columns, ["trace-ucb"], targets=TARGETS, budget=60, trials=20, saved=False)
     assert more.table.redundant == ("x3",)
     np.testing.assert_array_equal(more["trace-ucb"].errors, plain["trace-ucb"].errors)
 
@@ -197,7 +200,7 @@ def test_units_of_the_outcome_do_not_matter(seed, scale, moment):
     columns = people(rows=120, seed=seed)
     other = {name: values * (scale if name in TARGETS else 1.0) for name, values in columns.items()}
     one, two = (
-        eq.replay(data, ["trace-ucb"], targets=TARGETS, budget=40, trials=3, moment=moment, saved=False)
+        replay(data, ["trace-ucb"], targets=TARGETS, budget=40, trials=3, moment=moment, saved=False)
         for data in (columns, other)
     )
     np.testing.assert_array_equal(one["trace-ucb"].ledger.counts, two["trace-ucb"].ledger.counts)

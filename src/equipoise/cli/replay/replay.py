@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,10 +33,15 @@ from equipoise.cli.values import parse_names, parse_objective, parse_weights, wh
 from equipoise.errors import InvalidArgument
 
 if TYPE_CHECKING:
-    from equipoise.lab.replay import ReplayResult, ReplayTable
+    from equipoise.lab.replay import ReplayResults, ReplayTable, TableDescription
 
 _LOADERS = ("jester", "movielens")
 _TYPED = ("estimator", "ridge")  # the library's defaults, unless typed
+# What as_table takes.
+_READING = (
+    *("contexts", "targets", "exclude", "group", "order", "missing", "one_hot"),
+    *("separator", "decimal", "na", "date_format"),
+)
 _budget = whole_number("--budget", "350", least=1, most=MOST_UNITS)
 
 
@@ -53,11 +57,13 @@ class _Table(click.Argument):
 @click.argument("table", cls=_Table, metavar="TABLE", shell_complete=completion.files)
 @value_option("--contexts", parse_names("--contexts"), "A,B,…", "Context columns.  [default: all others]")
 @value_option("--targets", parse_names("--targets"), "C,D,…", "Columns to learn; each is one arm.")
+@value_option("--exclude", parse_names("--exclude"), "E,F,…", "Columns that are neither.")
 @click.option(
-    "--budget", "budgets", multiple=True, metavar="N", required=True,
+    "--budget", "budgets", multiple=True, metavar="N",
     callback=lambda ctx, option, texts: [_budget(text.strip()) for text in texts],
     help="Rows that a trial feeds to the policy; may be repeated.",
 )  # fmt: skip
+@click.option("--dry-run", is_flag=True, help="Only describe the table and what would be made of it.")
 @policies_option(f"See 'equipoise policies'; may be repeated.  [default: {', '.join(POLICIES)}]")
 @import_option
 @trials_option(TRIALS, "Trials.")
@@ -72,10 +78,31 @@ class _Table(click.Argument):
     help="Learn an intercept an arm; or centre all columns by the whole table; or take them as they are.",
 )  # fmt: skip
 @click.option(
-    "--missing", type=click.Choice(["drop", "refuse"]), default="drop", show_default=True,
-    help="What to do with rows that miss a value.",
+    "--scale", type=click.Choice(["auto", "targets", "none"]), default="auto", show_default=True,
+    help="Divide every target by its standard deviation, so that errors are shares of its variance; or none, "
+    "for targets in one unit. auto: targets if standard deviations differ more than twofold.",
+)  # fmt: skip
+@click.option(
+    "--missing", type=click.Choice(["drop", "refuse", "mean", "median", "indicator"]), default="drop",
+    show_default=True,
+    help="Drop rows that miss a value, or refuse them; or fill contexts with the mean or the median, or with "
+    "the mean and a column that says where.",
 )  # fmt: skip
 @click.option("--one-hot", is_flag=True, help="Turn text columns into a column of 0 and 1 a value.")
+@click.option(
+    "--group", metavar="COLUMN", help="Rows with the same value there are all read or all judged on."
+)
+@click.option("--order", metavar="COLUMN", help="Read earlier rows, in their order; judge on later ones.")
+@click.option(
+    "--separator", metavar="C", help="Between the cells of a CSV file.  [default: as its first line]"
+)
+@click.option(
+    "--decimal", type=click.Choice([".", ","]), default=".", show_default=True, help="In a CSV file."
+)
+@click.option(
+    "--na", multiple=True, metavar="TEXT", help="Means a missing cell, as NA does; may be repeated."
+)
+@click.option("--date-format", metavar="FORMAT", help="Of dates that are not like 2026-03-31, e.g. %d.%m.%Y.")
 @click.option(
     "--saved/--no-saved", default=True, show_default=True,
     help="Replay uniform sampling at further budgets to say how many units were saved.",
@@ -93,12 +120,9 @@ def command(
     /,
     *,
     table: str,
-    contexts: list[str] | None,
-    targets: list[str] | None,
     budgets: list[int],
+    dry_run: bool,
     policies: tuple[str, ...],
-    missing: str,
-    one_hot: bool,
     weights: list[float] | None,
     output: Path | None,
     as_json: bool,
@@ -107,22 +131,30 @@ def command(
     """Run policies on the rows of a complete table, and measure them on the rows that they did not see.
 
     Every trial feeds N random rows in random order to the policy, which reads one target of each. The other
-    rows measure the error of every target's model.
+    rows measure the error of every target's model. Look at a new table with --dry-run first.
 
     \b
     Example:
+      equipoise replay people.csv --targets pain,sleep,mood --dry-run
       equipoise replay people.csv --targets pain,sleep,mood --budget 200 --output my-replay
     """
     import equipoise as eq
 
     settings = {name: value for name, value in settings.items() if name not in _TYPED or value is not None}
+    reading = {name: settings.pop(name) for name in _READING}
+    reading["exclude"] = reading["exclude"] or ()
+    if dry_run:
+        _describe(eq.describe_table(_opened(table), **reading), as_json)
+        return
+    if not budgets:
+        raise InvalidArgument("no --budget", hint="e.g. --budget 200; --dry-run only describes the table")
     # Everything that can be wrong is found before the first trial.
     check_cluster(settings["cluster"], settings["workers"])
     if output is not None:
         from equipoise.report import check_writable
 
         check_writable(output)
-    rows = eq.as_table(_opened(table), contexts=contexts, targets=targets, missing=missing, one_hot=one_hot)
+    rows = eq.as_table(_opened(table), **reading)
     named = _weights(rows, weights)
     chosen = list(policies) or _default_policies(rows, budgets, settings)
     results = _run(rows, chosen, budgets, named, quiet=as_json, **settings)
@@ -133,13 +165,20 @@ def command(
 
         files = write_replays(output, results, again=again)
     if as_json:
-        records = [result.record() for result in results]
-        plain = records[0] if len(records) == 1 else {"runs": records}
-        print_json(plain)
+        print_json(results[0].record() if len(results) == 1 else results.record())
         return
     from equipoise.cli.replay.output import print_results
 
     print_results(results, files=files, again=again)
+
+
+def _describe(told: TableDescription, as_json: bool) -> None:
+    if as_json:
+        print_json(told.record())
+        return
+    from equipoise.cli.replay.output import print_description
+
+    print_description(told)
 
 
 def _opened(table: str) -> Any:
@@ -183,18 +222,18 @@ def _run(
     objective: Any,
     quiet: bool,
     **settings: Any,
-) -> Sequence[ReplayResult]:
-    from equipoise.lab.replay import replay_budgets
+) -> ReplayResults:
+    import equipoise as eq
 
     total = trials * len(policies)
     with (
         trials_bar("Replaying", total=total, checkpoint=checkpoint, quiet=quiet) as progress,
         executor_on(cluster) as executor,
     ):
-        return replay_budgets(
+        return eq.replay(
             rows,
             policies,
-            budgets=budgets,
+            budget=budgets,
             weights=weights,
             objective=objective or "max",
             trials=trials,

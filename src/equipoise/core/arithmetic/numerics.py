@@ -2,5 +2,5 @@
 
 from __future__ import annotations
 
-NUMERICS = 3
+NUMERICS = 4
 """Names the bits of every decision; raised when they change."""

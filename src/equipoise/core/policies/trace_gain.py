@@ -9,11 +9,14 @@ from typing import Any
 import numpy as np
 
 from equipoise.core.arms.spread import CONSTANT, UNEQUAL, check_spread
-from equipoise.core.arms.widths import is_number, need, pooled_bound
+from equipoise.core.arms.widths import Width, is_number, need, noise_bound, pooled_bound
 from equipoise.core.arrays import Vector
 from equipoise.core.policies.base.policy import Policy, register
 from equipoise.core.problem.problem import Problem
 from equipoise.errors import InvalidPolicy
+
+# Units an arm below which pooling does worse than Trace-UCB's bound: benchmarks/pages/no_features.py.
+_SCARCE = 10
 
 
 @register("trace-gain")
@@ -26,6 +29,9 @@ class TraceGain(Policy):
     context decides, not its length: arms are not given longer or shorter contexts than others. u is the
     arm's σ̂² pooled with those of the other arms as far as they resemble each other, raised by 1 + a + a²,
     a = caution/f, where it rests on f degrees of freedom. docs/policies/trace-gain.md derives all of it.
+
+    With one feature, or a constant alone, there is nothing to look at, and with fewer than ten units an arm
+    little to pool: u is then the bound that Trace-UCB has, and so are the decisions.
 
     Parameters
     ----------
@@ -73,8 +79,11 @@ class TraceGain(Policy):
         return self.spread == UNEQUAL
 
     def settings(self, problem: Problem) -> Vector:
-        return np.array([float(self.caution)])
+        scarce = problem.dim == 1 and problem.units < _SCARCE * len(problem.arms)
+        return np.concatenate([Width().pack(problem), [float(self.caution), float(scarce)]])
 
     @staticmethod
     def score(arm: Any, trial: Any, settings: Vector) -> float:
-        return need(arm, trial, pooled_bound(arm, trial, settings[0])) * arm.leverage
+        if settings[4] > 0.0:
+            return need(arm, trial, noise_bound(arm, trial, settings)) * arm.leverage
+        return need(arm, trial, pooled_bound(arm, trial, settings[3])) * arm.leverage

@@ -15,8 +15,10 @@ from equipoise.core.problem.objective import Objective
 from equipoise.core.problem.problem import Problem
 from equipoise.errors import BudgetTooLarge, InvalidArgument, InvalidTable
 from equipoise.lab.arena import Bench
-from equipoise.lab.replay.fit import CENTERS, TableFit, fit_table, redundant_columns
+from equipoise.lab.replay.fit import CENTERS, TableFit, column_spreads, fit_table, redundant_columns
+from equipoise.lab.replay.scale import check_scale, resolved, standardised
 from equipoise.lab.replay.scenario import ReplayScenario
+from equipoise.lab.replay.split import most_read
 from equipoise.lab.replay.table import ReplayTable
 from equipoise.lab.replay.trials import ReplayBench
 
@@ -87,7 +89,7 @@ class ReplayArena:
         moment = self.fit.moment if scenario.moment == "table" else None
         return Problem(
             scenario.arms,
-            scenario.dim,
+            features=scenario.feature_names,
             budget=scenario.budget,
             moment=moment,
             objective=scenario.objective,
@@ -112,6 +114,7 @@ def new_arena(
     *,
     moment: str = "table",
     center: str = "intercept",
+    scale: str = "none",
     estimator: str = DEFAULT,
     ridge: float | None = None,
     objective: Objective = "max",
@@ -122,7 +125,12 @@ def new_arena(
     for name, value, known in (("moment", moment, MOMENTS), ("center", center, CENTERS)):
         if value not in known:
             raise InvalidArgument(f"{name}={value!r}", hint=f"use {', '.join(map(repr, known))}")
+    check_scale(scale)
     _check_budget(budget, table)
+    spreads = column_spreads(table.targets)
+    scale = resolved(scale, spreads.tolist())
+    if scale == "targets":
+        table = standardised(table, spreads)
     fit = fit_table(table, center)
     if fit.dim == 0:
         raise InvalidTable(
@@ -146,6 +154,12 @@ def new_arena(
         noise=tuple(fit.noise.tolist()),
         objective=objective,
         weights=_weights(table.target_names, weights),
+        scale=scale,
+        spreads=tuple(spreads.tolist()),
+        group=table.group,
+        order=table.order,
+        filled=table.filled,
+        notes=table.notes,
     )
     arena = ReplayArena(scenario, table, fit)
     arena.problem()  # refuses what a problem refuses
@@ -155,11 +169,19 @@ def new_arena(
 def _check_budget(budget: int, table: ReplayTable) -> None:
     if isinstance(budget, bool) or not isinstance(budget, int | np.integer) or budget < 1:
         raise InvalidArgument(f"budget={budget!r} is not a whole number of at least 1")
-    if budget >= table.rows:
+    most = most_read(table)
+    if budget <= most:
+        return
+    if table.labels is None:
         raise BudgetTooLarge(
             f"a budget of {budget} leaves none of the table's {table.rows} rows to measure errors on",
             hint=f"give a budget below {table.rows}; half of the rows is plenty",
         )
+    apart = f"groups of {table.group!r}" if table.group is not None else f"times of {table.order!r}"
+    raise BudgetTooLarge(
+        f"a budget of {budget} leaves no {apart} to measure errors on: the table has {table.rows} rows",
+        hint=f"give a budget of at most {most}; half of the rows is plenty",
+    )
 
 
 def _weights(targets: tuple[str, ...], weights: Mapping[str, float] | None) -> tuple[float, ...] | None:

@@ -63,7 +63,7 @@ class TableFit:
 def fit_table(table: ReplayTable, center: str) -> TableFit:
     """Moments and best linear models of a table; ``center`` is one of :data:`CENTERS`."""
     rows = table.rows
-    shift, target_mean = _mean(table.contexts), _mean(table.targets)
+    shift, target_mean = column_means(table.contexts), column_means(table.targets)
     if center == "none":
         shift, target_mean = np.zeros_like(shift), np.zeros_like(target_mean)
     gram, cross, squares = _sums(table, shift, target_mean)
@@ -103,13 +103,24 @@ def fit_table(table: ReplayTable, center: str) -> TableFit:
     )
 
 
+def column_spreads(values: Matrix) -> Vector:
+    """Standard deviation of every column; 0 where it is constant but for rounding."""
+    mean, squares = column_means(values), np.zeros(values.shape[1])
+    for part in _parts(values):
+        shifted = part - mean
+        add_rows(shifted * shifted, squares)
+    squares[squares <= _ROUNDING * len(values) * mean * mean] = 0.0
+    return np.sqrt(squares / len(values))
+
+
 def redundant_columns(table: ReplayTable, fit: TableFit) -> tuple[str, ...]:
     """Names of the context columns that say nothing new."""
     used = set(fit.kept.tolist())
     return tuple(name for place, name in enumerate(table.context_names) if place not in used)
 
 
-def _mean(values: Matrix) -> Vector:
+def column_means(values: Matrix) -> Vector:
+    """Mean of every column."""
     # Around the first row: the mean of numbers like 10⁹ + small keeps the digits of the small ones.
     first = values[0]
     total = np.zeros(len(first))

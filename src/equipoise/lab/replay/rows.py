@@ -1,7 +1,8 @@
 """The rows of a table as trials see them: dealt in random order, a block of trials at a time.
 
 A trial deals n rows. The policy reads one target of each; the rows that were not dealt measure the errors,
-through the whole table's sums minus the rows that were: O(d² + nd) an arm, however long the table is.
+through the whole table's sums minus the rows that were: O(d² + nd) an arm, however long the table is. Where
+groups stay together or rows have an order, the rows of the other groups measure the errors, one by one.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from equipoise.core.jit.decorators import compiled, inlined
 from equipoise.core.jit.handles import handled
 from equipoise.lab.pieces.piece import Block
 from equipoise.lab.replay.fit import TableFit
+from equipoise.lab.replay.split import deal_groups, groups_of
 from equipoise.lab.replay.table import ReplayTable
 
 # Contexts of this many bytes stay near the processor while all policies run on them.
@@ -46,6 +48,15 @@ class Rows(NamedTuple):
     truth: Matrix  # [m, d] best models of such outcomes
     order: Counts  # [rows] the table's rows in their own order between trials
     swapped: Counts  # [n] the swaps that mix them
+    members: Counts  # as in Groups
+    starts: Counts
+    in_time: Counts
+    half: Counts
+    queue: Counts  # [groups] in the order in which they are taken
+    pool: Counts  # [rows] those that may be read
+    marks: Counts  # [rows] those that are, where they have an order
+    judged: Counts  # [block, rows] those that measure errors, if they are not all others
+    judged_count: Counts  # [block]
     stream: Stream
 
 
@@ -55,7 +66,9 @@ def new_rows(table: ReplayTable, fit: TableFit, units: int, *, zeroes: bool) -> 
     With ``zeroes`` and an intercept an arm's first outcome is its zero: least squares do not change, and a
     ridge does not pull predictions towards a zero that means nothing.
     """
-    block = max(1, min(64, _BLOCK_BYTES // (8 * units * fit.dim)))
+    groups = groups_of(table)
+    apart = table.rows if len(groups.starts) else 0
+    block = max(1, min(64, _BLOCK_BYTES // (8 * (units * fit.dim + apart))))
     return Rows(
         contexts=_read_only(table.contexts),
         targets=_read_only(table.targets),
@@ -73,6 +86,15 @@ def new_rows(table: ReplayTable, fit: TableFit, units: int, *, zeroes: bool) -> 
         truth=fit.best.copy(),
         order=np.arange(table.rows),
         swapped=np.zeros(units, np.int64),
+        members=groups.members,
+        starts=groups.starts,
+        in_time=groups.in_time,
+        half=groups.half,
+        queue=np.zeros(max(len(groups.starts) - 1, 0), np.int64),
+        pool=np.zeros(apart, np.int64),
+        marks=np.zeros(apart, np.int64),
+        judged=np.zeros((block, apart), np.int64),
+        judged_count=np.zeros(block, np.int64),
         stream=new_stream(),
     )
 
@@ -81,11 +103,15 @@ def new_rows(table: ReplayTable, fit: TableFit, units: int, *, zeroes: bool) -> 
 def deal(rows: Rows, seed: int, first: int, count: int) -> None:
     """Deal trials ``first``, …, and read the features of what was dealt."""
     for place in range(count):
-        _shuffle(rows, seed, first + place)
-        for t in range(rows.swapped.shape[0]):
-            rows.dealt[place, t] = rows.order[t]
-            _read_features(rows, rows.order[t], rows.features[place], t)
-        _collect(rows)
+        if rows.starts.shape[0]:
+            deal_groups(rows, seed, first + place, place)
+        else:
+            _shuffle(rows, seed, first + place)
+            for t in range(rows.swapped.shape[0]):
+                rows.dealt[place, t] = rows.order[t]
+            _collect(rows)
+        for t in range(rows.dealt.shape[1]):
+            _read_features(rows, rows.dealt[place, t], rows.features[place], t)
 
 
 @inlined
@@ -150,6 +176,8 @@ def held_out_error(rows: Rows, coef: Vector, excess: float, i: int) -> float:
     ``excess`` is how much worse it is than the best one on the whole table.
     """
     place = rows.clock[0].place
+    if rows.starts.shape[0]:
+        return _judged_error(rows, coef, i, place)
     used = 0.0
     units = rows.dealt.shape[1]
     for t in range(units):
@@ -160,6 +188,21 @@ def held_out_error(rows: Rows, coef: Vector, excess: float, i: int) -> float:
     total = rows.contexts.shape[0]
     left = total * (rows.residual[i] + excess) - used
     return max(left, 0.0) / (total - units)
+
+
+@compiled
+def _judged_error(rows: Rows, coef: Vector, i: int, place: int) -> float:
+    """The same on the rows of the groups that were not taken."""
+    first, total = rows.constant[0], 0.0
+    for k in range(rows.judged_count[place]):
+        row = rows.judged[place, k]
+        residual = rows.targets[row, i] - rows.origin[i]
+        if first:
+            residual -= coef[0]
+        for c in range(rows.kept.shape[0]):
+            residual -= (rows.contexts[row, rows.kept[c]] - rows.shift[c]) * coef[first + c]
+        total += residual * residual
+    return total / rows.judged_count[place]
 
 
 def _read_only(values: npt.NDArray[Any]) -> npt.NDArray[Any]:

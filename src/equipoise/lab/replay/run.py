@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack, overload
 
 from equipoise.core.estimates.estimators import DEFAULT
 from equipoise.core.policies import Uniform
 from equipoise.core.policies.base.policy import Policy
 from equipoise.core.problem.objective import Objective
-from equipoise.errors import InvalidArgument
+from equipoise.errors import InvalidArgument, ScaleWarning
 from equipoise.lab.replay.arena import ReplayArena, new_arena
-from equipoise.lab.replay.result import ReplayResult
+from equipoise.lab.replay.reading.options import ReadingOptions
+from equipoise.lab.replay.result import NOT_ASKED, ReplayResult, ReplayResults
 from equipoise.lab.replay.saved import UniformCurve, UnitsSaved
+from equipoise.lab.replay.scale import decision_words
+from equipoise.lab.replay.split import most_read
 from equipoise.lab.replay.table import as_table
 from equipoise.lab.results.estimate import Estimate
 from equipoise.lab.results.policy import PolicyResult
@@ -24,17 +28,41 @@ from equipoise.version import __version__
 _UNIFORM = Uniform().spec
 
 
+class ReplayOptions(ReadingOptions, total=False):
+    """The arguments of :func:`replay` besides the table, the policies and the budget."""
+
+    scale: str
+    moment: str
+    center: str
+    estimator: str
+    ridge: float | None
+    objective: Objective
+    weights: Mapping[str, float] | None
+    trials: int
+    seed: int
+    saved: bool
+    workers: int | None
+    executor: Executor | None
+    progress: Progress | None
+    checkpoint: str | Path | None
+
+
+@overload
+def replay(
+    data: Any, policies: Sequence[Policy | str], *, budget: int, **options: Unpack[ReplayOptions]
+) -> ReplayResult: ...
+@overload
+def replay(
+    data: Any, policies: Sequence[Policy | str], *, budget: Sequence[int], **options: Unpack[ReplayOptions]
+) -> ReplayResults: ...
 def replay(
     data: Any,
     policies: Sequence[Policy | str],
     *,
-    budget: int,
-    contexts: Sequence[str | int] | None = None,
-    targets: Sequence[str | int] | None = None,
+    budget: int | Sequence[int],
+    scale: str = "auto",
     moment: str = "table",
     center: str = "intercept",
-    missing: str = "drop",
-    one_hot: bool = False,
     estimator: str = DEFAULT,
     ridge: float | None = None,
     objective: Objective = "max",
@@ -46,8 +74,8 @@ def replay(
     executor: Executor | None = None,
     progress: Progress | None = None,
     checkpoint: str | Path | None = None,
-    name: str | None = None,
-) -> ReplayResult:
+    **reading: Unpack[ReadingOptions],
+) -> ReplayResult | ReplayResults:
     """Run policies on a complete table and measure what each would have reached.
 
     Every trial feeds ``budget`` random rows in random order to the policy, which reads one target of
@@ -61,9 +89,13 @@ def replay(
     policies
         Policies or their text forms.
     budget
-        Rows that a trial feeds to the policy.
-    contexts, targets
-        Columns that are known of every unit (all others unless given) and columns to learn, one an arm.
+        Rows that a trial feeds to the policy; of several, one result each. A trial's rows at a small budget
+        are among those at a larger one.
+    scale
+        ``"targets"``: every target is divided by its standard deviation in the table, for policies and losses
+        alike, so that errors are shares of each target's variance. ``"none"``: targets as they are, for
+        targets in one unit. ``"auto"``: ``"targets"``, with a :class:`~equipoise.errors.ScaleWarning`, if the
+        standard deviations differ more than twofold, else ``"none"``.
     moment
         ``"table"``: policies are told Σ = E[xxᵀ] of the whole table, as if the population's contexts were
         known. ``"online"``: they learn it from the contexts they meet.
@@ -73,12 +105,14 @@ def replay(
         outcomes included. ``"none"``: columns as they are.
     estimator, ridge
         How models are estimated from what was read, as :meth:`equipoise.Experiment.estimates` takes them.
-    missing, one_hot, name
-        See :func:`equipoise.as_table`.
     saved
         Whether uniform sampling is replayed at further budgets to say how many units each policy saved.
     workers, executor, progress, checkpoint
         As in :func:`equipoise.simulate`.
+    reading
+        How the table is read, as :func:`equipoise.as_table` takes it: ``contexts``, ``targets``, ``exclude``,
+        ``group``, ``order``, ``missing``, ``one_hot``, ``separator``, ``decimal``, ``na``, ``date_format``,
+        ``name``.
 
     Examples
     --------
@@ -88,82 +122,40 @@ def replay(
     >>> x = rng.normal(size=(400, 2))
     >>> y = x @ rng.normal(size=(2, 3)) + rng.normal(size=(400, 3)) * [0.1, 0.5, 2.0]
     >>> columns = {"age": x[:, 0], "dose": x[:, 1], "a": y[:, 0], "b": y[:, 1], "c": y[:, 2]}
-    >>> result = eq.replay(columns, ["uniform", "trace-ucb"], targets=["a", "b", "c"], budget=60, trials=50)
+    >>> result = eq.replay(
+    ...     columns, ["uniform", "trace-ucb"], targets=["a", "b", "c"], scale="none", budget=60, trials=50
+    ... )
     >>> result.table.contexts, result.table.rows, sorted(result.policies)
     (('age', 'dose'), 400, ['trace-ucb', 'uniform'])
+    >>> both = eq.replay(
+    ...     columns, ["uniform"], targets=["a", "b", "c"], scale="none", budget=[60, 90], trials=50
+    ... )
+    >>> both.losses().columns
+    ('budget', 'policy', 'loss', 'value', 'stderr')
     """
-    results = replay_budgets(
-        data,
-        policies,
-        budgets=[budget],
-        contexts=contexts,
-        targets=targets,
-        moment=moment,
-        center=center,
-        missing=missing,
-        one_hot=one_hot,
-        estimator=estimator,
-        ridge=ridge,
-        objective=objective,
-        weights=weights,
-        trials=trials,
-        seed=seed,
-        saved=saved,
-        workers=workers,
-        executor=executor,
-        progress=progress,
-        checkpoint=checkpoint,
-        name=name,
-    )
-    return results[0]
-
-
-def replay_budgets(
-    data: Any,
-    policies: Sequence[Policy | str],
-    *,
-    budgets: Sequence[int],
-    contexts: Sequence[str | int] | None = None,
-    targets: Sequence[str | int] | None = None,
-    moment: str = "table",
-    center: str = "intercept",
-    missing: str = "drop",
-    one_hot: bool = False,
-    estimator: str = DEFAULT,
-    ridge: float | None = None,
-    objective: Objective = "max",
-    weights: Mapping[str, float] | None = None,
-    trials: int = 1_000,
-    seed: int = 0,
-    saved: bool = True,
-    workers: int | None = None,
-    executor: Executor | None = None,
-    progress: Progress | None = None,
-    checkpoint: str | Path | None = None,
-    name: str | None = None,
-) -> tuple[ReplayResult, ...]:
-    """The same at several budgets, one result each; the table is read once.
-
-    A trial's rows at a small budget are the first of those at a larger one.
-    """
+    budgets = list(budget) if isinstance(budget, Iterable) else [budget]
     if not budgets or len(set(budgets)) < len(budgets):
-        raise InvalidArgument(f"budgets={list(budgets)!r}", hint="give several different numbers")
-    table = as_table(data, contexts=contexts, targets=targets, missing=missing, one_hot=one_hot, name=name)
+        raise InvalidArgument(f"budget={budget!r}", hint="give a number, or several different ones")
     arena = new_arena(
-        table,
+        as_table(data, **reading),
         budgets[0],
         moment=moment,
         center=center,
+        scale=scale,
         estimator=estimator,
         ridge=ridge,
         objective=objective,
         weights=weights,
     )
-    arenas = [arena.with_budget(budget) for budget in budgets]
+    arenas = [arena.with_budget(one) for one in budgets]
     for one in arenas:  # before the first trial, not after those of another budget
         check_policies(one, named_policies(policies), trials, seed, workers)
+    chosen = arena.scenario
+    if scale == "auto" and chosen.scale == "targets":
+        warnings.warn(decision_words(chosen.targets, chosen.spreads), ScaleWarning, stacklevel=2)
     runner = _Runner(arena, trials, seed, workers, executor, progress, checkpoint)
-    return tuple(runner.result(one, policies, saved) for one in arenas)
+    results = ReplayResults([runner.result(one, policies, saved) for one in arenas])
+    return results if isinstance(budget, Iterable) else results[0]
 
 
 class _Runner:
@@ -188,26 +180,40 @@ class _Runner:
             loss=self.loss,
             rows=arena.rows.rows,
             least=len(arena.arms) * (arena.dim + 2),
+            most=most_read(arena.rows),
         )
 
     def result(self, arena: ReplayArena, policies: Sequence[Policy | str], saved: bool) -> ReplayResult:
         found = self._run(arena, policies, f"budget-{arena.budget}")
+        unsaved = self._unsaved(arena, found, saved)
         return ReplayResult(
             arena.scenario,
             int(self.seed),
             __version__,
             found,
-            saved=self._saved(arena, found) if saved else {},
-            columns=arena.rows.columns,
+            saved=self._saved(arena, found) if unsaved is None else {},
+            unsaved=unsaved,
+            reading=arena.rows.reading,
             file=arena.rows.file,
         )
+
+    def _unsaved(self, arena: ReplayArena, found: Mapping[str, PolicyResult], asked: bool) -> str | None:
+        """Why units saved cannot be had, if so."""
+        if not asked:
+            return NOT_ASKED
+        if all(policy.spec == _UNIFORM for policy in found.values()):
+            return "there is no policy besides uniform"
+        if arena.budget < self.curve.least:
+            return (
+                f"below m(d+2) = {self.curve.least} units uniform sampling leaves arms with too few units "
+                "for its error to fall with the budget"
+            )
+        return None
 
     def _saved(self, arena: ReplayArena, found: Mapping[str, PolicyResult]) -> dict[str, UnitsSaved]:
         for policy in found.values():
             if policy.spec == _UNIFORM:
                 self.curve.points.setdefault(arena.budget, self._estimate(policy))
-        if arena.budget < self.curve.least:
-            return {}
         return {
             name: self.curve.saved(arena.budget, self._estimate(policy))
             for name, policy in found.items()

@@ -82,6 +82,7 @@ class UniformCurve:
     loss: str
     rows: int
     least: int  # m(d+2): with fewer units an arm the loss does not fall with the budget
+    most: int | None = None  # the largest budget that can be replayed, if that is no matter of rows
     points: dict[int, Estimate] = field(default_factory=dict)
 
     def at(self, budget: int) -> Estimate:
@@ -92,7 +93,8 @@ class UniformCurve:
 
     def saved(self, budget: int, reached: Estimate) -> UnitsSaved:
         """What a policy saved that reached a loss with ``budget`` units."""
-        most = max(budget, math.floor((1.0 - _LEAST_LEFT) * self.rows))
+        most = math.floor((1.0 - _LEAST_LEFT) * self.rows)
+        most = max(budget, most if self.most is None else min(most, self.most))
         if reached.value == self.at(budget).value:
             return UnitsSaved(self.loss, budget, Estimate(budget, 0.0, reached.trials))
         here, worse = budget, reached.value > self.at(budget).value

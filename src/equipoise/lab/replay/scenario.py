@@ -21,8 +21,8 @@ class ReplayScenario:
     ----------
     table, digest
         Name of the table and a hash of its numbers and column names.
-    rows, dropped
-        Complete rows, and those left out because a cell was missing.
+    rows, dropped, filled
+        Complete rows, those left out because a cell was missing, and cells that were filled.
     contexts, redundant, targets
         Columns that were used as features, columns that said nothing new, and the arms.
     budget
@@ -34,7 +34,17 @@ class ReplayScenario:
     estimator, ridge
         How the arms' models are estimated, as ``Experiment.estimates`` takes them.
     noise
-        Variance of every target around its best linear model over the whole table.
+        Variance of every target around its best linear model over the whole table; of standardised targets
+        the share of the variance.
+    scale
+        ``"targets"``: every target is divided by its standard deviation, for policies and losses alike;
+        ``"none"``: as they are.
+    spreads
+        Standard deviation of every target in the table, in its own unit.
+    group, order
+        Columns by which rows are kept apart, if any.
+    notes
+        What was done to make numbers of the table.
     """
 
     table: str
@@ -52,11 +62,48 @@ class ReplayScenario:
     ridge: float | None = None
     objective: Objective = "max"
     weights: tuple[float, ...] | None = None
+    scale: str = "none"
+    spreads: tuple[float, ...] = ()
+    group: str | None = None
+    order: str | None = None
+    filled: int = 0
+    notes: tuple[str, ...] = ()
 
     @property
     def arms(self) -> tuple[str, ...]:
         """Names of the arms: the targets."""
         return self.targets
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        """Names of the features, ``1`` for the intercept, or ``(intercept)`` where a column has that name."""
+        names = [name or f"column {place + 1}" for place, name in enumerate(self.contexts)]
+        if self.center == "intercept":
+            names.insert(0, "(intercept)" if "1" in names else "1")
+        return tuple(name if names.count(name) == 1 else f"{name} [{j}]" for j, name in enumerate(names))
+
+    @property
+    def split_words(self) -> str | None:
+        """How rows are kept apart, in a sentence; None where they are dealt one by one."""
+        if self.group is None and self.order is None:
+            return None
+        read = "A trial reads random rows of the first half"
+        if self.order is None:
+            read = (
+                f"Rows with the same {self.group!r} stay together: a trial reads random rows of half of them"
+            )
+        elif self.group is None:
+            read += f" by {self.order!r}, in that order,"
+        else:
+            read += f" of {self.group!r} by first {self.order!r}, in the order of {self.order!r},"
+        return f"{read} and judges on all rows of the other half."
+
+    @property
+    def variances(self) -> tuple[float, ...]:
+        """What an error of every target is to be divided by to be a share of its variance."""
+        if self.scale == "targets":
+            return tuple(1.0 if spread > 0.0 else 0.0 for spread in self.spreads)
+        return tuple(spread * spread for spread in self.spreads)
 
     @property
     def dim(self) -> int:
@@ -77,7 +124,7 @@ class ReplayScenario:
         weights = None if self.weights is None else dict(zip(self.targets, self.weights, strict=True))
         return Problem(
             self.targets,
-            self.dim,
+            features=self.feature_names,
             budget=self.budget,
             moment=None,
             objective=self.objective,
@@ -89,7 +136,7 @@ class ReplayScenario:
         """Plain values."""
         values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         plain = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
-        for name in ("weights", "ridge"):
+        for name in ("weights", "ridge", "group", "order"):
             if plain[name] is None:
                 del plain[name]
         return {**plain, "dim": self.dim}

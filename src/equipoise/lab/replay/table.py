@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
-import difflib
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,15 +11,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from equipoise.core.arrays import Matrix
+from equipoise.core.arrays import Counts, Matrix, Vector
 from equipoise.core.problem.inputs import LARGEST
 from equipoise.core.problem.names import is_text
 from equipoise.core.problem.real import NotReal, real_array
 from equipoise.errors import InvalidArgument, InvalidTable
-from equipoise.lab.replay.sources import Column, Source, open_source
-
-# A text column with more different values than this is a name or an identifier, not a category.
-_MOST_CATEGORIES = 1_000
+from equipoise.lab.replay.reading.options import FILLING, check_missing, choose_columns
+from equipoise.lab.replay.reading.reader import Cells, Reader
+from equipoise.lab.replay.reading.sources import open_source
+from equipoise.lab.replay.reading.text_files import text_format
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,10 +34,17 @@ class ReplayTable:
         One row a unit; one column a feature, or an arm.
     context_names, target_names
         Names of the columns.
-    dropped
-        Rows that were left out because a cell was missing.
-    columns
-        Columns that the contexts were made of, one-hot or as they are; empty where contexts and targets
+    dropped, filled
+        Rows that were left out because a cell was missing, and cells that were filled.
+    group, order
+        Names of the columns that keep rows together, and that put them in order.
+    labels
+        The group of every row, if rows are read and judged by groups; groups in the order in which they are
+        read, where that is fixed.
+    notes
+        What was done to make numbers of the table, in sentences.
+    reading
+        The arguments of :func:`as_table` that were not the default ones; empty where contexts and targets
         came apart from each other.
     file
         Where the table was read, if it was a file.
@@ -51,8 +56,13 @@ class ReplayTable:
     context_names: tuple[str, ...]
     target_names: tuple[str, ...]
     dropped: int = 0
+    filled: int = 0
+    group: str | None = None
+    order: str | None = None
+    labels: Counts | None = field(default=None, repr=False)
+    notes: tuple[str, ...] = ()
     digest: str = ""
-    columns: tuple[str, ...] = ()
+    reading: Mapping[str, Any] = field(default_factory=dict)
     file: str | None = None
 
     def __post_init__(self) -> None:
@@ -73,8 +83,15 @@ def as_table(
     *,
     contexts: Sequence[str | int] | None = None,
     targets: Sequence[str | int] | None = None,
+    exclude: Sequence[str | int] = (),
+    group: str | int | None = None,
+    order: str | int | None = None,
     missing: str = "drop",
     one_hot: bool = False,
+    separator: str | None = None,
+    decimal: str = ".",
+    na: Sequence[str] = (),
+    date_format: str | None = None,
     name: str | None = None,
 ) -> ReplayTable:
     """Split the columns of any table into contexts and targets.
@@ -86,13 +103,30 @@ def as_table(
         a dictionary of columns, or an object that has ``contexts``, ``targets``, ``context_names``
         and ``target_names``.
     contexts
-        Columns that are known of every unit; all but the targets unless given.
+        Columns that are known of every unit; all others unless given.
     targets
         Columns to learn: each is an arm, of which a unit shows one.
+    exclude
+        Columns that are neither.
+    group
+        A column whose equal values belong together, such as a person with several rows: a trial reads rows
+        of some groups and judges on rows of others. No context unless named as one.
+    order
+        A column of numbers or dates: a trial reads earlier rows, in their order, and judges on later ones. No
+        context unless named as one.
     missing
-        ``"drop"`` leaves out rows with a missing cell and counts them; ``"refuse"`` raises.
+        ``"drop"`` leaves out rows with a missing cell and counts them; ``"refuse"`` raises. ``"mean"`` and
+        ``"median"`` fill gaps in contexts with that of the column's present cells, ``"indicator"`` with the
+        mean and adds a column that is 1 where a cell was missing. A missing text is a value of its own for
+        all three. Rows without a target, group or order are left out all the same.
     one_hot
         Whether a text column among the contexts becomes one column of 0 and 1 a value.
+    separator, decimal, na
+        Of CSV files: what stands between cells (found in the first line unless given), what starts decimals,
+        and words that mean "missing" besides the usual ones.
+    date_format
+        How dates are written in text if not as ISO 8601 has it, e.g. ``"%d.%m.%Y"``. Dates become days since
+        1970-01-01.
     name
         What results call the table; the file's name unless given.
 
@@ -103,32 +137,81 @@ def as_table(
     >>> table.context_names, table.target_names, table.rows
     (('age',), ('a', 'b'), 3)
     """
-    if missing not in ("drop", "refuse"):
-        raise InvalidArgument(f"missing={missing!r}", hint="use 'drop' or 'refuse'")
-    if isinstance(data, ReplayTable) or _is_split(data):
-        if contexts is not None or targets is not None:
+    check_missing(missing)
+    written = text_format(separator, decimal, na)
+    if isinstance(data, ReplayTable) or is_split(data):
+        if any(columns is not None for columns in (contexts, targets, group, order)) or len(exclude):
             raise InvalidArgument("the table's columns are split into contexts and targets already")
+        if not written.is_default:
+            raise InvalidArgument("separator, decimal and na are for CSV and TSV files")
         return data if isinstance(data, ReplayTable) else _from_split(data, missing, name)
-    source = open_source(data)
-    chosen_targets = _choose(source, targets, "targets")
-    if contexts is None:
-        chosen_contexts = [column for column in source.columns if column not in set(chosen_targets)]
-    else:
-        chosen_contexts = _choose(source, contexts, "contexts")
-    both = sorted(set(chosen_contexts) & set(chosen_targets))
-    if both:
-        raise InvalidTable(f"column {both[0]!r} is a context and a target", hint="give it one role")
-    if not chosen_contexts:
-        raise InvalidTable("no columns are left for contexts", hint="a context needs a column at least")
-    reader = _Reader(source, chosen_contexts, chosen_targets, missing, one_hot)
-    table = reader.table(name or source.name)
-    file = str(data) if isinstance(data, str | Path) else None
-    return dataclasses.replace(table, columns=tuple(chosen_contexts), file=file)
+    source = open_source(data, written)
+    roles = choose_columns(source, contexts, targets, exclude, group, order)
+    found = Reader(source, roles, missing, one_hot, decimal, date_format).cells()
+    reading = {"contexts": list(roles.contexts), "targets": list(roles.targets)}
+    chosen = {
+        "group": roles.group,
+        "order": roles.order,
+        "missing": missing if missing != "drop" else None,
+        "one_hot": one_hot or None,
+        "separator": written.separator,
+        "decimal": decimal if decimal != "." else None,
+        "na": list(written.na) or None,
+        "date_format": date_format,
+    }
+    return _checked(
+        _apart(
+            found,
+            name=name or source.name,
+            target_names=roles.targets,
+            group=roles.group,
+            order=roles.order,
+            reading={**reading, **{key: value for key, value in chosen.items() if value is not None}},
+            file=str(data) if isinstance(data, str | Path) else None,
+        )
+    )
 
 
-def _is_split(data: Any) -> bool:
+def _apart(found: Cells, **fields: Any) -> ReplayTable:
+    """The table, its rows in their order and labelled by their groups."""
+    contexts, targets = found.contexts, found.targets
+    group, labels = found.group, None
+    if found.order is not None:
+        places = np.argsort(found.order, kind="stable")
+        contexts, targets = contexts[places], targets[places]
+        group = None if group is None else group[places]
+        labels = np.unique(found.order[places], return_inverse=True)[1]
+    if group is not None:
+        labels = _by_appearance(group)
+    return ReplayTable(
+        contexts=contexts,
+        targets=targets,
+        context_names=found.context_names,
+        dropped=found.dropped,
+        filled=found.filled,
+        labels=None if labels is None else labels.astype(np.int64),
+        notes=found.notes,
+        **fields,
+    )
+
+
+def _by_appearance(values: Vector) -> Counts:
+    """Groups numbered as they first appear."""
+    _, first, inverse = np.unique(values, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    return np.asarray(rank[inverse])
+
+
+def is_split(data: Any) -> bool:
+    """Whether contexts and targets come apart from each other, as loaders of ratings give them."""
     parts = ("contexts", "targets", "context_names", "target_names")
     return all(hasattr(data, part) for part in parts)
+
+
+def split_name(data: Any) -> str:
+    """What to call such a table."""
+    return str(getattr(data, "name", None) or getattr(data, "source", type(data).__name__))
 
 
 def _from_split(data: Any, missing: str, name: str | None) -> ReplayTable:
@@ -141,11 +224,16 @@ def _from_split(data: Any, missing: str, name: str | None) -> ReplayTable:
     complete = np.asarray(np.isfinite(contexts).all(axis=1) & np.isfinite(targets).all(axis=1))
     dropped = int(np.count_nonzero(~complete))
     if dropped:
+        if missing in FILLING:
+            raise InvalidArgument(
+                f"missing={missing!r} fills columns of a table, and these are matrices", hint="use 'drop'"
+            )
         if missing == "refuse":
             raise InvalidTable(f"{dropped} of {len(complete)} rows miss a value", hint="leave them out")
         contexts, targets = contexts[complete], targets[complete]
-    called = name or str(getattr(data, "name", None) or getattr(data, "source", type(data).__name__))
-    return _checked(ReplayTable(called, contexts, targets, *names, dropped))
+    called = name or split_name(data)
+    notes = (f"{dropped:,} of {len(complete):,} rows left out, as a value is missing.",) if dropped else ()
+    return _checked(ReplayTable(called, contexts, targets, *names, dropped, notes=notes))
 
 
 def _matrix(role: str, values: Any) -> Matrix:
@@ -158,129 +246,6 @@ def _matrix(role: str, values: Any) -> Matrix:
         raise InvalidTable(f"the {role} are not a matrix of numbers", hint="give rows and columns") from None
 
 
-def _choose(source: Source, asked: Sequence[str | int] | None, role: str) -> list[str]:
-    if asked is None:
-        raise InvalidTable("it is not said which columns are targets", hint="each target is one arm to learn")
-    if isinstance(asked, str):
-        asked = [asked]
-    names = [str(column) for column in asked]
-    for column in names:
-        if column not in source.columns:
-            close = difflib.get_close_matches(column, source.columns, n=1, cutoff=0.5)
-            known = ", ".join(source.columns[:12]) + (", …" if len(source.columns) > 12 else "")
-            raise InvalidTable(
-                f"{source.name} has no column {column!r}",
-                hint=f"did you mean {close[0]!r}?" if close else f"columns: {known}",
-            )
-        if names.count(column) > 1:
-            raise InvalidTable(f"column {column!r} is given twice among the {role}")
-    if not names:
-        raise InvalidTable(f"no {role}", hint="name one column at least")
-    return names
-
-
-class _Reader:
-    """Blocks of columns in, one matrix out; rows with a missing cell are left out on the way."""
-
-    def __init__(
-        self, source: Source, contexts: list[str], targets: list[str], missing: str, one_hot: bool
-    ) -> None:
-        self.source, self.missing, self.one_hot = source, missing, one_hot
-        self.names, self.split = [*contexts, *targets], len(contexts)
-        self.codes: dict[int, dict[str, int]] = {}  # by column: value → number, in order of appearance
-        self.gaps = np.zeros(len(self.names), np.int64)
-        self.dropped = self.read = 0
-
-    def table(self, name: str) -> ReplayTable:
-        blocks = []
-        for columns in self.source.blocks(self.names):
-            blocks.append(self._block(columns))
-        self._check_gaps()
-        words = {place: sorted(known) for place, known in self.codes.items()}
-        features = [
-            f"{column}={value}" if place in words else column
-            for place, column in enumerate(self.names[: self.split])
-            for value in words.get(place, [""])
-        ]
-        rows = sum(map(len, blocks))
-        contexts = np.empty((rows, len(features)))
-        targets = np.empty((rows, len(self.names) - self.split))
-        first = 0
-        blocks.reverse()
-        while blocks:  # each is let go as soon as it is copied, so that the table is held once
-            block = blocks.pop()
-            part = slice(first, first + len(block))
-            targets[part] = block[:, self.split :]
-            self._spread(block, contexts[part], words)
-            first += len(block)
-        called = tuple(features), tuple(self.names[self.split :])
-        return _checked(ReplayTable(name, contexts, targets, *called, self.dropped))
-
-    def _block(self, columns: list[Column]) -> Matrix:
-        self._refuse_text(columns)
-        numbers = [self._numbers(place, column) for place, column in enumerate(columns)]
-        block = np.column_stack(numbers)
-        present = np.isfinite(block)
-        self.gaps += np.count_nonzero(~present, axis=0)
-        self.read += len(block)
-        complete = present.all(axis=1)
-        if complete.all():
-            return block
-        self.dropped += int(np.count_nonzero(~complete))
-        return block[complete]
-
-    def _refuse_text(self, columns: list[Column]) -> None:
-        text = [place for place, column in enumerate(columns) if column.dtype == object]
-        refused = [place for place in text if not self.one_hot or place >= self.split]
-        if not refused:
-            return
-        named = ", ".join(repr(self.names[place]) for place in refused[:8])
-        more = f" and {len(refused) - 8} more" if len(refused) > 8 else ""
-        one = len(refused) == 1
-        hint = "leave such columns out"
-        if refused[0] < self.split and not self.one_hot:
-            hint += ", or let one-hot make a column of 0 and 1 of every value"
-        raise InvalidTable(
-            f"column{'' if one else 's'} {named}{more} hold{'s' if one else ''} text, not numbers", hint=hint
-        )
-
-    def _numbers(self, place: int, column: Column) -> Column:
-        """Numbers as they are; text as the number of its value."""
-        if column.dtype != object:
-            if place in self.codes and not np.isnan(column).all():
-                raise InvalidTable(f"column {self.names[place]!r} mixes numbers and text")
-            return column
-        if place not in self.codes and self.read > self.gaps[place]:
-            raise InvalidTable(f"column {self.names[place]!r} mixes numbers and text")
-        known = self.codes.setdefault(place, {})
-        codes = np.array([np.nan if cell is None else known.setdefault(cell, len(known)) for cell in column])
-        if len(known) > _MOST_CATEGORIES:
-            raise InvalidTable(
-                f"column {self.names[place]!r} has more than {_MOST_CATEGORIES} different values",
-                hint="that looks like a name or an identifier: leave it out",
-            )
-        return codes
-
-    def _spread(self, block: Matrix, contexts: Matrix, words: dict[int, list[str]]) -> None:
-        column = 0
-        for place in range(self.split):
-            for value in words.get(place, [""]):
-                if place in words:
-                    contexts[:, column] = block[:, place] == self.codes[place][value]
-                else:
-                    contexts[:, column] = block[:, place]
-                column += 1
-
-    def _check_gaps(self) -> None:
-        if self.missing == "refuse" and self.dropped:
-            worst = int(np.argmax(self.gaps))
-            raise InvalidTable(
-                f"{self.dropped} of {self.read} rows miss a value, most often in column "
-                f"{self.names[worst]!r} ({self.gaps[worst]} times)",
-                hint="fill the gaps, leave the column out, or let such rows be dropped",
-            )
-
-
 def _checked(table: ReplayTable) -> ReplayTable:
     if table.rows < 2:
         dropped = f": {table.dropped} rows miss a value" if table.dropped else ""
@@ -291,6 +256,11 @@ def _checked(table: ReplayTable) -> ReplayTable:
             raise InvalidTable(
                 f"column {names[int(np.argmax(reach))]!r} is too large to square", hint="give it another unit"
             )
+    if table.labels is not None and table.labels.max() == 0:
+        raise InvalidTable(
+            f"column {(table.group or table.order)!r} has one value in all rows: none are left to judge on",
+            hint="leave it out",
+        )
     return table
 
 
@@ -301,4 +271,7 @@ def _digest(table: ReplayTable) -> str:
     for part in (table.contexts, table.targets):
         values: npt.NDArray[np.float64] = np.ascontiguousarray(part)
         digest.update(values.data)
+    if table.labels is not None:
+        digest.update(f"{table.group}\0{table.order}".encode())
+        digest.update(np.ascontiguousarray(table.labels).data)
     return digest.hexdigest()

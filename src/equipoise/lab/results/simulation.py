@@ -59,6 +59,11 @@ class SimulationResult:
         return str(getattr(self.scenario, "intervals", CLASSICAL))
 
     @property
+    def unit(self) -> str:
+        """What losses are measured in."""
+        return "squared units of the outcome"
+
+    @property
     def metadata(self) -> dict[str, Any]:
         """Everything that is needed to run it again."""
         return {
@@ -68,7 +73,7 @@ class SimulationResult:
             "trials": self.trials,
             "scenario": self.scenario.to_dict(),
             "policies": {name: policy.spec for name, policy in self.policies.items()},
-            "units": "squared units of the outcome",
+            "units": self.unit,
         }
 
     def losses(self, *, quantiles: tuple[float, ...] = ()) -> TidyTable:

@@ -1,12 +1,13 @@
 """Any table as named columns in blocks of rows: files, Arrow, pandas, Polars, NumPy and dictionaries.
 
-A block is one array a column: float64 with nan where a cell is missing, or objects, which are text
-with None where a cell is missing. Only the columns that are asked for are read, and never the whole
-table twice.
+A block is one array a column: float64 with nan where a cell is missing; dates and lengths of time as NumPy
+has them, NaT where one is missing; or objects, which are text with None where a cell is missing. Only the
+columns that are asked for are kept, and never the whole table twice.
 """
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,9 +18,11 @@ import numpy as np
 import numpy.typing as npt
 
 from equipoise.core.problem.real import NotReal, foreign_kind
-from equipoise.errors import EquipoiseError, InvalidTable
+from equipoise.errors import EquipoiseError, InvalidArgument, InvalidTable
 from equipoise.extras import library
-from equipoise.unpacking import TooLarge, check_unpacked, most_unpacked
+from equipoise.lab.replay.reading.dates import moment
+from equipoise.lab.replay.reading.text_files import TextFile, TextFormat
+from equipoise.unpacking import TooLarge, most_unpacked
 
 Column = npt.NDArray[Any]
 Blocks = Callable[[Sequence[str]], Iterator[list[Column]]]
@@ -28,7 +31,7 @@ Blocks = Callable[[Sequence[str]], Iterator[list[Column]]]
 _CELLS_A_BLOCK = 4_000_000
 # Rows that repeat pack better than text: so many times the usual limit.
 _ROOM = 8
-_FILES = ".csv, .tsv (also .gz), .parquet, .feather, .arrow or .npy"
+_FILES = ".csv, .tsv, .txt (also .csv.gz, .tsv.gz), .parquet, .feather, .arrow or .npy"
 
 
 @dataclass(frozen=True)
@@ -38,12 +41,16 @@ class Source:
     name: str
     columns: tuple[str, ...]
     blocks: Blocks
+    notes: tuple[str, ...] = ()
+    """What was found out about the file, in sentences."""
 
 
-def open_source(data: Any) -> Source:
+def open_source(data: Any, format: TextFormat) -> Source:
     """The columns of whatever ``data`` is; a text or a path is a file."""
     if isinstance(data, str | Path):
-        return _file(Path(data))
+        return _file(Path(data), format)
+    if not format.is_default:
+        raise _not_text("this table")
     package = type(data).__module__.partition(".")[0]
     if package == "pandas":
         return _pandas(data)
@@ -61,13 +68,14 @@ def open_source(data: Any) -> Source:
     )
 
 
-def _file(path: Path) -> Source:
+def _not_text(what: str) -> InvalidArgument:
+    return InvalidArgument(f"separator, decimal and na are for CSV and TSV files, and {what} is none")
+
+
+def _file(path: Path, format: TextFormat) -> Source:
     kind = "".join(path.suffixes[-2:]) if path.suffix == ".gz" else path.suffix
     readers: dict[str, Callable[[Path], Source]] = {
-        ".csv": _csv,
-        ".csv.gz": _csv,
-        ".tsv": _csv,
-        ".tsv.gz": _csv,
+        **dict.fromkeys((".csv", ".csv.gz", ".tsv", ".tsv.gz", ".txt"), lambda path: _csv(path, format)),
         ".parquet": _parquet,
         ".pq": _parquet,
         ".feather": _ipc,
@@ -78,6 +86,8 @@ def _file(path: Path) -> Source:
     reader = readers.get(kind.lower())
     if reader is None:
         raise InvalidTable(f"{path.name} is no kind of table that is known", hint=f"give {_FILES}")
+    if not format.is_default and kind.lower().removesuffix(".gz") not in (".csv", ".tsv", ".txt"):
+        raise _not_text(path.name)
     with _explained(path, kind):
         with path.open("rb"):
             pass
@@ -94,7 +104,7 @@ def _file(path: Path) -> Source:
                     raise TooLarge(limit)
                 yield block
 
-    return Source(source.name, source.columns, blocks)
+    return Source(source.name, source.columns, blocks, source.notes)
 
 
 @contextmanager
@@ -118,25 +128,13 @@ def _npy(path: Path) -> Source:
     return _numpy(np.load(path, mmap_mode="r", allow_pickle=False), path.name)
 
 
-def _csv(path: Path) -> Source:
-    csv = library("pyarrow.csv")
-    mark = "\t" if ".tsv" in path.suffixes else ","
-    parse = csv.ParseOptions(delimiter=mark)
-    if path.suffix.lower() == ".gz":
-        check_unpacked(path)
-    with csv.open_csv(path, parse_options=parse) as reader:
-        names = reader.schema.names
+def _csv(path: Path, format: TextFormat) -> Source:
+    file = TextFile(path, format)
 
     def blocks(columns: Sequence[str]) -> Iterator[list[Column]]:
-        convert = csv.ConvertOptions(include_columns=list(columns), strings_can_be_null=True)
-        try:
-            # Whole, as a streaming reader takes a column's type from its first block alone.
-            table = csv.read_csv(path, parse_options=parse, convert_options=convert)
-        except ValueError as error:
-            raise InvalidTable(f"{path.name} is not a table: {error}") from None
-        yield from _arrow_blocks(table.to_batches(_rows(columns)), columns)
+        yield from _pandas(file.frame()[list(columns)]).blocks(columns)
 
-    return Source(path.name, _unique(names), blocks)
+    return Source(path.name, _unique(file.names), blocks, file.notes)
 
 
 def _parquet(path: Path) -> Source:
@@ -200,8 +198,12 @@ def _arrow_column(name: str, values: Any) -> Column:
     kind = values.type
     if types.is_dictionary(kind):
         return _arrow_column(name, values.dictionary_decode())
+    if types.is_date(kind) or types.is_timestamp(kind):
+        return np.asarray(values.cast("timestamp[us]", safe=False).to_numpy(zero_copy_only=False))
+    if types.is_duration(kind):
+        return np.asarray(values.cast("duration[us]", safe=False).to_numpy(zero_copy_only=False))
     if types.is_temporal(kind):
-        raise _foreign(name, "dates or times")
+        raise _foreign(name, "times of day")
     if types.is_boolean(kind):
         values = values.cast("uint8")
         kind = values.type
@@ -227,6 +229,11 @@ def _pandas(frame: Any) -> Source:
         if pandas.api.types.is_numeric_dtype(kind):  # true and false are numbers here
             numbers: Column = values.to_numpy(dtype=float, na_value=np.nan)
             return numbers
+        if getattr(kind, "tz", None) is not None:
+            values = values.dt.tz_convert("UTC").dt.tz_localize(None)
+        if values.dtype.kind in "Mm":
+            moments: Column = values.to_numpy().astype(f"{values.dtype.kind}8[us]")
+            return moments
         missing = values.isna().to_numpy()
         return _objects(name, values.astype(object).to_numpy(), missing)
 
@@ -248,8 +255,14 @@ def _polars(frame: Any) -> Source:
         raise InvalidTable("a Polars Series is one column", hint="give a DataFrame")
 
     def column(values: Any) -> Column:
+        if values.dtype == polars.Time:
+            raise _foreign(values.name, "times of day")
         if values.dtype.is_temporal():
-            raise _foreign(values.name, "dates or times")
+            if getattr(values.dtype, "time_zone", None) is not None:
+                values = values.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
+            unit = polars.Duration("us") if values.dtype == polars.Duration else polars.Datetime("us")
+            moments: Column = values.cast(unit).to_numpy()
+            return moments
         if values.dtype.is_numeric() or values.dtype in (polars.Boolean, polars.Null):
             numbers: Column = values.cast(polars.Float64).to_numpy()
             return numbers
@@ -296,15 +309,19 @@ def _array_column(name: str, values: npt.NDArray[Any]) -> Column:
         raise _foreign(name, "masked entries")
     if values.dtype.kind in "biuf":
         return np.asarray(values).astype(float)
+    if values.dtype.kind in "Mm":
+        return np.asarray(values).astype(f"{values.dtype.kind}8[us]")
     objects = values.astype(object)
     missing = np.array([cell is None or cell != cell for cell in objects], dtype=bool)
     return _objects(name, objects, missing)
 
 
 def _objects(name: str, cells: Column, missing: npt.NDArray[np.bool_]) -> Column:
-    """Numbers, if all that is there are numbers; text otherwise."""
+    """Numbers or dates, if all that is there are such; text otherwise."""
     present = cells[~missing]
     kinds = {foreign_kind(cell) for cell in present}
+    if kinds == {"dates or times"}:
+        return _times(name, cells, missing)
     for what in ("dates or times", "complex numbers"):
         if what in kinds:
             raise _foreign(name, what)
@@ -319,6 +336,20 @@ def _objects(name: str, cells: Column, missing: npt.NDArray[np.bool_]) -> Column
     words = np.full(len(cells), None, dtype=object)
     words[~missing] = [str(cell) for cell in present]
     return words
+
+
+def _times(name: str, cells: Column, missing: npt.NDArray[np.bool_]) -> Column:
+    """Dates, or lengths of time."""
+    lengths = datetime.timedelta, np.timedelta64
+    if all(isinstance(cell, lengths) for cell in cells[~missing]):
+        spans = np.full(len(cells), np.timedelta64("NaT"), "m8[us]")
+        spans[~missing] = [np.timedelta64(cell, "us") for cell in cells[~missing]]
+        return spans
+    if any(isinstance(cell, (*lengths, datetime.time)) for cell in cells[~missing]):
+        raise _foreign(name, "times of day")
+    moments = np.full(len(cells), np.datetime64("NaT"), "M8[us]")
+    moments[~missing] = [moment(cell) for cell in cells[~missing]]
+    return moments
 
 
 def _foreign(name: str, what: str) -> InvalidTable:
