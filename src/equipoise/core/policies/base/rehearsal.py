@@ -137,7 +137,7 @@ def _scene(
     # Tr(ΣS⁻¹) of a typical arm is about d/(k − d).
     trace = np.float64((dim or 1) / max(count - dim, 1))
     arm.update(noise_variance=np.float64(noise), rss=np.float64(noise * dof), trace=trace, leverage=trace)
-    arm.update(log_variance=np.float64(math.log(noise)), cap=np.int64(units))
+    arm.update(cap=np.int64(units))
     trial.update(arms=np.int64(arms), dim=np.int64(dim), budget=np.int64(units), step=np.int64(step))
     return Scene(words, _Record("arm", arm), _Record("trial", trial))
 
