@@ -165,5 +165,5 @@ def test_a_number_and_its_error_stay_on_one_line(width, monkeypatch, capsys):
             assert shown.count(cell) == 1, shown
     assert max(map(len, shown.splitlines())) <= width
     assert "…" not in shown
-    if width >= 80:
+    if width >= 100:
         assert shown.count("policy") == 1  # in one part
