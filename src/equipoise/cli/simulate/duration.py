@@ -49,7 +49,7 @@ def in_words(seconds: float) -> str:
     """A time, as roughly as it is known.
 
     >>> in_words(80), in_words(900), in_words(9000), in_words(4e5)
-    ('1 minute', '15 minutes', '3 hours', '5 days')
+    ('1 minute', '15 minutes', '2 hours', '5 days')
     """
     for size, unit in ((86_400.0, "day"), (3_600.0, "hour")):
         if seconds >= 1.5 * size:
