@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from equipoise.cli.simulate.scenario import save_scenario
 from full_disk import full_disk
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +15,6 @@ from hypothesis import strategies as st
 import equipoise as eq
 from equipoise.cli.demo.plot import save_plot
 from equipoise.cli.demo.trial import World
-from equipoise.cli.simulate.scenario import save_scenario
 from equipoise.errors import OutputNotWritable
 from equipoise.files import check_file, check_writable, make_folder, write_whole
 from equipoise.lab.data.dense import DenseTable
@@ -146,9 +146,11 @@ def dense_table():
 
 WRITERS = {
     "result": lambda folder, values: values("result").save(folder / "result.npz"),
-    "results": lambda folder, values: write_results(folder, values("result")),
+    "results": lambda folder, values: write_results(folder, values("result"), overwrite=True),
     "parquet": lambda folder, values: values("result").losses().write_parquet(folder / "losses.parquet"),
-    "report": lambda folder, values: write_report(folder / "report.html", Report(title="title", sections=())),
+    "report": lambda folder, values: write_report(
+        folder / "report.html", Report(title="title"), overwrite=True
+    ),
     "scenario": lambda folder, values: save_scenario(folder / "s.toml", values("result").scenario),
     "table": lambda folder, values: dense_table().write_csv(folder / "table.csv"),
     "leaderboard": lambda folder, values: write_leaderboard(values("board"), folder),
@@ -186,7 +188,7 @@ def test_the_command_line_on_a_disk_that_is_really_full(tmp_path):
         (disk / "filler").write_bytes(b"\0" * 45_000)
         scenario = ["--noise", "0.5,1", "--dim", "2", "--budget", "20", "--policy", "uniform"]
         command = [sys.executable, "-m", "equipoise", "simulate", *scenario, "--trials", "500", "--output"]
-        run = subprocess.run([*command, str(disk)], capture_output=True, text=True)
+        run = subprocess.run([*command, str(disk), "--overwrite"], capture_output=True, text=True)
         assert run.returncode == 2, run.stderr
         assert "No space left on device" in run.stderr
         assert "free some space" in run.stderr

@@ -1,6 +1,6 @@
 """Why a nearly noiseless arm finds false effects: its few units, whoever chose them; and what floors do.
 
-python benchmarks/honest/few_units.py --write docs/tables/few-units.md
+python benchmarks/honest/few_units.py --write docs/tables/worlds/few-units.md
 
 The worlds are those of misspecification.py in which rare features interact.
 """

@@ -119,7 +119,7 @@ def measure(task: Task) -> list[str]:
         except eq.errors.NoPropensities:
             continue
         pairs = combinations([arm.arm for arm in fits], 2)
-        effects = np.mean([fits.difference(*pair).p_values[0] < 0.05 for pair in pairs])
+        effects = np.mean([fits.contrast(*pair).p_values[0] < 0.05 for pair in pairs])
         weighted.append((covered(fits, truth), effects))
     cells = [*_worst(usual), *_worst(robust), *(f"{100 * share:.0f}" for share in np.mean(other, axis=0))]
     if not weighted:

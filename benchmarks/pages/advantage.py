@@ -43,7 +43,7 @@ def main() -> None:
         cells = ["{:.3f} ± {:.3f}".format(*losses.ratio(*pair)) for pair in PAIRS]
         rows.append([name, f"{scenario.units}", f"{trials:,}", *cells])
     caption = (
-        "Largest mean error of an arm (`expected_max`) over the reference's, ± one standard error; "
+        "Largest mean error over the reference's, ± one standard error; "
         f"m = {len(EQUAL)}, ridge λ = 1/n, seed {options.seed}, {LIBRARY}. "
         "Printed by `python benchmarks/pages/advantage.py`."
     )

@@ -16,7 +16,7 @@ from equipoise.lab import pieces
 from equipoise.lab.trial.bench import ScenarioBench
 from equipoise.lab.trial.ledger import new_ledger
 from equipoise.studies.noise import EQUAL, UNEQUAL
-from scenarios import LIBRARY, arguments, markdown, show
+from scenarios import LIBRARY, WORST, arguments, markdown, show
 
 SPECS = [
     *("uniform", "oracle", "trace-ucb", "trace-gain", "neyman-balanced", "neyman-balanced:gamma=2"),
@@ -56,15 +56,15 @@ def main() -> None:
             errors = [f"{loss.value:.3f} ± {loss.stderr:.3f}" for loss in (worst, median)]
             rows.append([name, f"`{spec}`", *errors, *balance(scenario, spec, options.seed)])
     caption = (
-        "expected_max: mean error of the worst arm; median_max: median over trials of the worst error. "
-        "units: largest minus smallest arm. means: squared distance of an arm's mean context from that of "
-        "all units, 1 on average under complete randomisation. lengths: by how much the mean of "
+        "Largest mean error: that of the worst arm; median worst error: median over trials of the "
+        "worst arm's. units: largest minus smallest arm. means: squared distance of an arm's mean context "
+        "from that of all units, 1 on average under complete randomisation. lengths: by how much the mean of "
         "$x^{\\top}\\Sigma^{-1}x$ differs from that of all units, in the arm where it differs most. "
         f"Errors are of {options.trials:,} trials, balance of {BALANCED_TRIALS}. Ridge λ = 1/n, "
         f"seed {options.seed}, {LIBRARY}. "
         "Printed by `python benchmarks/pages/designs.py`."
     )
-    header = ["scenario", "policy", "expected_max", "median_max", "units", "means", "lengths"]
+    header = ["scenario", "policy", *WORST, "units", "means", "lengths"]
     show(markdown(header, rows, caption), options.write)
 
 

@@ -11,11 +11,11 @@ import numpy as np
 
 import equipoise as eq
 from equipoise.lab import StudentNoise
+from equipoise.lab.results.words import LOSSES, loss_words
 from scenarios import ARMS, DIM, LIBRARY, SCENARIOS, arguments, markdown, show
 
 POLICIES = ["uniform", "oracle", "trace-ucb", "trace-gain"]
 METHODS = ["leave-one-out", "empirical-bayes", "pooled"]
-LOSSES = ["expected_max", "median_max", "mean"]
 GRID = [(dim, 350) for dim in (5, 10, 20, 30, 40)] + [(DIM, budget) for budget in (115, 150, 200, 360)]
 # A trial with 40 features costs as much as thirty with ten.
 SHARE_OF_TRIALS = {20: 0.4, 30: 0.2, 40: 0.1}
@@ -76,7 +76,7 @@ def worlds(budget: int) -> dict[str, eq.Scenario]:
 def compare(
     scenario: eq.Scenario, trials: int, seed: int
 ) -> dict[str, tuple[str, dict[str, dict[str, Difference]]]]:
-    """By policy: its expected_max with λ = 1/n, and by method and loss the difference to it."""
+    """By policy: its largest mean error with λ = 1/n, and by method and loss the difference to it."""
     usual = eq.simulate(scenario, POLICIES, trials=trials, seed=seed, estimator="ridge")
     found: dict[str, tuple[str, dict[str, dict[str, Difference]]]] = {}
     for policy in POLICIES:
@@ -104,7 +104,7 @@ def summary(method: str, loss: str, everything: list[dict[str, dict[str, Differe
     worse = [change for difference, change in zip(differences, changes, strict=True) if difference.is_worse]
     return [
         f"`{method}`",
-        loss,
+        loss_words(loss),
         f"{len(worse)} of {len(differences)}",
         f"{max(worse):+.2g} %" if worse else "–",
         f"{np.median(changes):+.1f} %",
@@ -145,8 +145,9 @@ def main() -> None:
         markdown(
             ["noise", "d", "n", "trials", "policy", "λ = 1/n", *titles],
             grid,
-            f"expected_max with λ = 1/n, and the paired differences of the methods to it, ± one standard "
-            f"error; m = {ARMS}, white contexts, coefficients N(0, I) anew in every trial; {run}. {printed}",
+            f"Largest mean error with λ = 1/n, and the paired differences of the methods to it, ± one "
+            f"standard error; m = {ARMS}, white contexts, coefficients N(0, I) anew in every trial; "
+            f"{run}. {printed}",
         ),
         markdown(
             ["world", "n", "policy", "λ = 1/n", *titles],

@@ -9,7 +9,7 @@ import numpy as np
 
 import equipoise as eq
 from equipoise.lab.results.estimate import ratio_estimate
-from equipoise.lab.trial.promises import Promises, keep_promises, stop_on_target
+from equipoise.lab.trial.promises import Promises, keep_promises
 from scenarios import DIM, SCENARIOS, arguments, markdown, show
 
 POLICIES = ["uniform", "trace-ucb", "trace-gain"]
@@ -137,13 +137,10 @@ def stopping_rows(trials: int, seed: int) -> list[list[str]]:
         for spec in POLICIES[1:]:
             cells = []
             for every in EVERY:
-                kept = stop_on_target(
-                    scenario, eq.parse_policy(spec), trials=trials, seed=seed, target=target, every=every
-                )
-                means = kept.realised.mean(axis=0)
-                worst = kept.realised[:, int(np.argmax(means))]
-                error = worst.std(ddof=1) / np.sqrt(trials) / target
-                cells.append(f"{means.max() / target:.2f} ± {error:.2f} ({kept.units.mean():.0f})")
+                stopping = scenario.replace(stop=eq.StopRule(target=target, every=every))
+                found = eq.simulate(stopping, [spec], trials=trials, seed=seed)[spec]
+                worst, units = found.expected_max(), found.units()
+                cells.append(f"{worst.value / target:.2f} ± {worst.stderr / target:.2f} ({units.value:.0f})")
             rows.append([name, f"{target:g}", f"`{spec}`", *cells])
     return rows
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import equipoise as eq
 from equipoise.core.text_tables import markdown_table
 from equipoise.lab import PolicyResult
+from equipoise.lab.results.words import loss_words
 from equipoise.studies.noise import EQUAL, UNEQUAL
 
 LIBRARY = f"equipoise {eq.__version__}, NUMERICS {eq.NUMERICS}"
@@ -17,6 +18,8 @@ LIBRARY = f"equipoise {eq.__version__}, NUMERICS {eq.NUMERICS}"
 DIM, ARMS = 10, len(EQUAL)
 SCENARIOS = {"equal": EQUAL, "unequal": UNEQUAL}
 BUDGETS = (115, 350)
+WORST = (loss_words("expected_max"), loss_words("median_max"))
+"""Headings of both losses of the worst arm."""
 
 
 def simulate_all(

@@ -5,7 +5,7 @@ python benchmarks/pages/widths.py --write docs/tables/widths.md
 
 from __future__ import annotations
 
-from scenarios import ARMS, DIM, LIBRARY, arguments, losses, markdown, show, simulate_all
+from scenarios import ARMS, DIM, LIBRARY, WORST, arguments, losses, markdown, show, simulate_all
 
 SPECS = [
     "uniform",
@@ -34,7 +34,7 @@ def main() -> None:
         f"m = {ARMS}, d = {DIM}, ridge λ = 1/n, {options.trials:,} trials, seed {options.seed}, "
         f"{LIBRARY}. Printed by `python benchmarks/pages/widths.py`."
     )
-    header = ["scenario", "n", "policy", "mean pulls an arm", "expected_max", "median_max"]
+    header = ["scenario", "n", "policy", "mean pulls an arm", *WORST]
     show(markdown(header, rows, caption), options.write)
 
 

@@ -18,7 +18,7 @@ import equipoise as eq
 from equipoise.core.estimates.alike import alike_arms
 from equipoise.lab.trial.bench import ScenarioBench
 from equipoise.lab.trial.ledger import new_ledger
-from scenarios import arguments, markdown, show
+from scenarios import WORST, arguments, markdown, show
 
 DIM, BUDGET, CONFIDENCE = 4, 600, 1.96
 SPECS = ["uniform", "best-allocation", "trace-ucb", "trace-gain"]
@@ -31,7 +31,7 @@ WORLDS = {
 }
 
 _COLUMNS = (
-    "Expected error: the largest mean error of an arm's linear fit over that of `uniform`. Coverage of 95 % "
+    "Largest mean error: that of an arm's linear fit over that of `uniform`. Coverage of 95 % "
     "intervals in percent, arm by arm: of classical and of robust intervals, both of the best linear fit, "
     "among arms that have intervals; and of Wald intervals of a logistic or Poisson fit, of its own "
     "coefficients, among arms that have such a fit. No interval: percent of arms, one by one, whose outcomes "
@@ -81,7 +81,7 @@ def main() -> None:
         f"{options.seed}, equipoise {eq.__version__}, numerics {eq.NUMERICS}. {_COLUMNS} "
         f"Near 95 % coverage is uncertain by ± {chance:.1f}. Printed by `python benchmarks/pages/yes_no.py`."
     )
-    header = ["world", "policy", "units", "expected error", "classical", "robust", "no interval"]
+    header = ["world", "policy", "units", WORST[0], "classical", "robust", "no interval"]
     header += ["read-out", "no fit"]
     show(markdown(header, rows, caption), options.write)
 

@@ -13,8 +13,11 @@ from typing import Any
 import equipoise as eq
 from equipoise.core.text_tables import markdown_table
 from equipoise.lab.replay import ReplayResult
+from equipoise.lab.results.words import loss_words
 from equipoise.report.numbers import with_error
-from equipoise.studies.drawing import INK, LOOKS, QUIET, house_style, plain_log_ticks, save
+from equipoise.studies.colours import INK, QUIET, policy_looks
+from equipoise.studies.drawing import house_style, plain_log_ticks, save
+from equipoise.studies.labels import LineEnd, label_lines
 
 DOCS = Path(__file__).parents[2] / "docs"
 POLICIES = ["uniform", "oracle", "trace-ucb", "trace-gain"]
@@ -22,6 +25,7 @@ SAVING = ["trace-gain", "trace-ucb"]
 BUDGETS = (500, 600, 800, 1000, 1200, 1600)
 SHOWN = 800
 SEED = 1
+LOOKS = dict(zip(POLICIES, policy_looks(POLICIES), strict=True))
 
 
 def main() -> None:
@@ -67,12 +71,14 @@ def draw_saved(results: Sequence[ReplayResult], shown: ReplayResult, folder: Pat
 
     figure = Figure(figsize=(7.2, 4.2), layout="constrained")
     ax = figure.subplots()
+    ends = []
     for name in POLICIES:
         losses = [result[name].median_max() for result in results]
         values = [loss.value for loss in losses]
-        ax.plot(BUDGETS, values, label=name, linewidth=1.7, markersize=5, **LOOKS[name])
+        ends.append(LineEnd(name, BUDGETS[-1], values[-1], LOOKS[name].text))
+        ax.plot(BUDGETS, values, linewidth=1.7, markersize=5, **LOOKS[name].line)
         low, high = ([loss.value + sign * 2 * loss.stderr for loss in losses] for sign in (-1, 1))
-        ax.fill_between(BUDGETS, low, high, color=LOOKS[name]["color"], alpha=0.2, linewidth=0)
+        ax.fill_between(BUDGETS, low, high, color=LOOKS[name].color, alpha=0.2, linewidth=0)
     _draw_arrow(ax, shown)
     ax.set_xscale("log")
     ax.set_yscale("log")
@@ -80,8 +86,8 @@ def draw_saved(results: Sequence[ReplayResult], shown: ReplayResult, folder: Pat
     ax.minorticks_off()
     plain_log_ticks(ax.yaxis, steps=(1.0, 1.5, 2.0, 3.0, 5.0, 7.0))
     ax.set_xlabel("units n (log scale)")
-    ax.set_ylabel("worst joke's held-out error, median (log scale)")
-    ax.legend(frameon=False)
+    ax.set_ylabel(f"{loss_words('median_max')}, held-out ratings (log scale)")
+    label_lines(ax, ends)
     save(figure, folder, "replay-saved", title="Units saved on Jester", settings=settings)
     (folder / "replay-saved.svg").unlink()  # the page shows the other
 
@@ -93,7 +99,7 @@ def _draw_arrow(ax: Any, shown: ReplayResult) -> None:
     arrow = {"arrowstyle": "->", "color": INK, "linewidth": 1.2, "shrinkA": 6, "shrinkB": 0}
     ax.annotate("", xy=(needed, reached), xytext=(SHOWN, reached), arrowprops=arrow)
     ax.annotate(
-        f"{shown.saved[name]} units saved by {name}",
+        f"{shown.saved[name]} units saved",
         xy=(SHOWN, reached),
         xytext=(-8, -18),  # below all curves
         textcoords="offset points",
@@ -107,18 +113,19 @@ def draw_units(shown: ReplayResult, folder: Path, settings: str) -> None:
     figure = Figure(figsize=(7.2, 3.6), layout="constrained")
     ax = figure.subplots()
     places = range(len(shown.table.targets))
+    ends = []
     for place, name in enumerate(POLICIES):
         beside = [arm + 0.18 * (place - (len(POLICIES) - 1) / 2) for arm in places]
-        look = {key: LOOKS[name][key] for key in ("color", "marker")}
         spread = shown[name].ledger.counts.std(axis=0)
         units = [estimate.value for estimate in shown[name].pulls()]
-        ax.errorbar(beside, units, yerr=spread, linestyle="none", markersize=6, label=name, **look)
+        ends.append(LineEnd(name, beside[-1], units[-1], LOOKS[name].text))
+        ax.errorbar(beside, units, yerr=spread, linestyle="none", markersize=6, **LOOKS[name].point)
     labels = [f"{arm}\nσ² = {v:.3g}" for arm, v in zip(shown.table.targets, shown.table.noise, strict=True)]
     ax.set_xticks(list(places), labels, fontsize=8)
     ax.set_ylim(bottom=0)
     ax.grid(axis="x", visible=False)
     ax.set_ylabel(f"units of {SHOWN}")
-    ax.legend(frameon=False, loc="upper left")
+    label_lines(ax, ends)
     ax.set_title(
         "bars: one standard deviation over trials", loc="right", fontsize=8, color=QUIET, fontweight="normal"
     )

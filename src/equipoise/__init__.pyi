@@ -12,11 +12,11 @@ from equipoise.core.diagnosis.guessing import Predictability as Predictability
 from equipoise.core.diagnosis.lack_of_fit import ArmFit as ArmFit
 from equipoise.core.diagnosis.lack_of_fit import LackOfFit as LackOfFit
 from equipoise.core.diagnosis.randomisation import RandomisationTest as RandomisationTest
-from equipoise.core.diagnosis.weighted import Difference as Difference
 from equipoise.core.diagnosis.weighted import WeightedEstimate as WeightedEstimate
 from equipoise.core.diagnosis.weighted import WeightedEstimates as WeightedEstimates
 from equipoise.core.estimates.arm_estimate import ArmEstimate as ArmEstimate
 from equipoise.core.estimates.estimates import Estimates as Estimates
+from equipoise.core.estimates.inference.quantities import Inference as Inference
 from equipoise.core.estimates.support import Support as Support
 from equipoise.core.experiment.assignment import Assignment as Assignment
 from equipoise.core.experiment.experiment import Experiment as Experiment
@@ -54,8 +54,7 @@ from equipoise.core.problem.features.features import Features as Features
 from equipoise.core.problem.features.number import Number as Number
 from equipoise.core.problem.features.transformed import Transformed as Transformed
 from equipoise.core.problem.problem import Problem as Problem
-from equipoise.core.theory.planning import Plan as Plan
-from equipoise.core.theory.planning import plan as plan
+from equipoise.core.theory.plan import Plan as Plan
 from equipoise.errors import EquipoiseError as EquipoiseError
 from equipoise.lab.data import DenseTable as DenseTable
 from equipoise.lab.data import data_terms as data_terms
@@ -63,11 +62,14 @@ from equipoise.lab.data import fetch_data as fetch_data
 from equipoise.lab.data import inspect_ratings as inspect_ratings
 from equipoise.lab.data import load_jester as load_jester
 from equipoise.lab.data import load_movielens as load_movielens
+from equipoise.lab.pieces import Accrual as Accrual
 from equipoise.lab.pieces import BinaryContexts as BinaryContexts
+from equipoise.lab.pieces import Closure as Closure
 from equipoise.lab.pieces import CountOutcomes as CountOutcomes
 from equipoise.lab.pieces import Delay as Delay
 from equipoise.lab.pieces import DiscreteContexts as DiscreteContexts
 from equipoise.lab.pieces import DriftingContexts as DriftingContexts
+from equipoise.lab.pieces import DropOut as DropOut
 from equipoise.lab.pieces import GaussianContexts as GaussianContexts
 from equipoise.lab.pieces import GaussianNoise as GaussianNoise
 from equipoise.lab.pieces import OneHotContexts as OneHotContexts
@@ -75,6 +77,7 @@ from equipoise.lab.pieces import SiteContexts as SiteContexts
 from equipoise.lab.pieces import SkewedContexts as SkewedContexts
 from equipoise.lab.pieces import SkewedNoise as SkewedNoise
 from equipoise.lab.pieces import SparseTruth as SparseTruth
+from equipoise.lab.pieces import StopRule as StopRule
 from equipoise.lab.pieces import StudentContexts as StudentContexts
 from equipoise.lab.pieces import StudentNoise as StudentNoise
 from equipoise.lab.pieces import YesNoOutcomes as YesNoOutcomes
@@ -87,6 +90,7 @@ from equipoise.lab.replay import replay as replay
 from equipoise.lab.results.estimate import Estimate as Estimate
 from equipoise.lab.results.policy import PolicyResult as PolicyResult
 from equipoise.lab.results.simulation import SimulationResult as SimulationResult
+from equipoise.lab.running.planning import plan as plan
 from equipoise.lab.running.predictability import predictability as predictability
 from equipoise.lab.running.simulate import simulate as simulate
 from equipoise.lab.scenario import GaussianScenario as GaussianScenario

@@ -149,6 +149,12 @@ class OutputNotWritable(EquipoiseError, OSError):
     __str__ = EquipoiseError.__str__
 
 
+class OutputExists(EquipoiseError, FileExistsError):
+    """A file of an earlier run, which is not replaced without being asked."""
+
+    __str__ = EquipoiseError.__str__
+
+
 class ClusterUnreachable(EquipoiseError, ConnectionError):
     """No scheduler answers at that address."""
 

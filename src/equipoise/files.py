@@ -5,11 +5,11 @@ from __future__ import annotations
 import errno
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import BinaryIO
 
-from equipoise.errors import OutputNotWritable
+from equipoise.errors import OutputExists, OutputNotWritable
 
 Content = str | bytes | Callable[[BinaryIO], object]
 
@@ -61,6 +61,16 @@ def check_writable(folder: str | Path, *, hint: str = "choose another folder") -
             pass
     except OSError as error:
         raise not_writable(folder, error, hint) from None
+
+
+def check_new(
+    paths: Iterable[str | Path], *, hint: str = "choose another place, or replace it with overwrite=True"
+) -> None:
+    """Refuse to replace files that are there already; pipes and devices have nothing to lose."""
+    there = [path for path in map(Path, paths) if path.is_file()]
+    if there:
+        more = f", and {len(there) - 1} more" if len(there) > 1 else ""
+        raise OutputExists(f"{there[0]} is there already{more}", hint=hint)
 
 
 def make_folder(folder: str | Path, *, hint: str = "choose another folder") -> Path:

@@ -328,6 +328,10 @@ fields = {
     "floors": st.just([0, 1]),
     "moment": st.sampled_from(["true", "learned", [[1.0, -0.0], [0.0, 2.0]], [[1e-300, 0], [0, 1e300]]]),
     "delay": st.none() | st.builds(eq.Delay, mean=st.floats(1e-300, 1e8)),
+    "accrual": st.none()
+    | st.builds(eq.Accrual, rate=st.floats(1e-300, 1e300), time=st.sampled_from(["'", "inf"])),
+    "closures": st.just([eq.Closure("arm-1", after=5, until=2**60)]),
+    "stop": st.just(eq.StopRule(target=5e-324, by="bound")),
     "contexts": st.sampled_from(
         [
             eq.StudentContexts(dof=math.nextafter(2.0, 3.0), covariance="ar1:-0.1"),

@@ -34,6 +34,8 @@ class Page(HTMLParser):
             self.open.append(tag)
         if tag in ("td", "th"):
             self.cells.append("")
+        if tag == "script":
+            self.is_data = values.get("type") == "application/json"
 
     def handle_startendtag(self, tag, attributes):
         self.handle_starttag(tag, attributes)
@@ -47,13 +49,14 @@ class Page(HTMLParser):
     def handle_data(self, text):
         inside = self.open[-1] if self.open else ""
         if inside == "script":
-            self.metadata = json.loads(text)
+            if self.is_data:
+                self.metadata = json.loads(text)
         elif inside != "style":
             self.words.append(text)
             if inside == "text":
                 self.drawn.append(text)
             if "td" in self.open or "th" in self.open:
-                self.cells[-1] += text
+                self.cells[-1] += text.replace("\xa0", " ")
 
     @property
     def text(self):
@@ -79,3 +82,13 @@ def seen_by_browser(path, folder):
     )
     assert "CONSOLE" not in seen.stderr
     return seen.stdout
+
+
+def measured_by_browser(path, folder, *, width, dark=False):
+    """What a script in the page wrote into its title, in a window of a width and a colour scheme."""
+    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+    scheme = f"--blink-settings=preferredColorScheme={0 if dark else 1}"
+    profile = f"--user-data-dir={folder / 'profile'}"
+    command = [CHROMIUM, *flags, profile, scheme, f"--window-size={width},900", "--dump-dom", path.as_uri()]
+    seen = subprocess.run(command, capture_output=True, text=True, timeout=60).stdout
+    return json.loads(re.search("<title>(.*?)</title>", seen, re.DOTALL)[1])

@@ -56,6 +56,10 @@ class SimulatedTrials:
         return np.flatnonzero(np.any(self.truth != 0.0, axis=0))
 
     @property
+    def course(self):
+        return self._bench.draws.course
+
+    @property
     def due(self):
         """Time at which every unit's outcome arrives, or is given up."""
         delays, places = self._bench.draws.world.delays, np.arange(self.scenario.units)

@@ -14,11 +14,14 @@ from hypothesis import strategies as st
 
 import equipoise as eq
 from equipoise.lab.pieces import (
+    Accrual,
     BinaryContexts,
+    Closure,
     CountOutcomes,
     Delay,
     DiscreteContexts,
     DriftingContexts,
+    DropOut,
     GaussianContexts,
     GaussianNoise,
     OneHotContexts,
@@ -26,6 +29,7 @@ from equipoise.lab.pieces import (
     SkewedContexts,
     SkewedNoise,
     SparseTruth,
+    StopRule,
     StudentContexts,
     StudentNoise,
 )
@@ -96,6 +100,16 @@ DELAYS = st.one_of(
     st.builds(Delay, mean=st.integers(1, 100).map(lambda k: k / 2), shape=st.just("uniform")),
 )
 
+ACCRUALS = st.builds(
+    Accrual,
+    rate=numbers(0.1, 50),
+    pattern=st.sampled_from(["poisson", "steady"]),
+    batch=st.integers(1, 9),
+    ramp=numbers(0, 9),
+    time=st.sampled_from(["weeks", "none", "days"]),
+)
+NAMES = st.text(st.characters(codec="utf-8"), min_size=1).filter(str.strip) | st.sampled_from(["none", "inf"])
+
 
 @st.composite
 def scenarios(draw):
@@ -115,7 +129,11 @@ def scenarios(draw):
         "noise_drift": numbers(-3, 3),
         "moment": st.sampled_from(["true", "learned"]) | definite_matrices(dim),
         "delay": DELAYS,
-        "lost": numbers(0, 1, exclude_max=True),
+        "lost": numbers(0, 1, exclude_max=True) | st.lists(numbers(0, 1, exclude_max=True), **per_arm),
+        "arms": st.lists(NAMES, unique=True, **per_arm),
+        "features": st.lists(NAMES, unique=True, min_size=dim, max_size=dim),
+        "accrual": ACCRUALS,
+        "stop": st.builds(StopRule, target=numbers(0.01, 5), every=st.integers(1, 99)),
         "estimator": st.sampled_from(["leave-one-out", "empirical-bayes", "pooled", "ridge"]),
         "intervals": st.sampled_from(["classical", "robust"]),
         "objective": st.sampled_from(["max", "mean"]) | numbers(1, 20) | st.just(math.inf),
@@ -182,6 +200,12 @@ CHANGES = {
     "moment": "learned",
     "delay": Delay(),
     "lost": 0.1,
+    "arms": ("low", "high"),
+    "features": ("1", "age"),
+    "accrual": Accrual(rate=3.0, pattern="steady", batch=2, ramp=5.0, time="days"),
+    "drop_out": DropOut(rate=(0.1, 0.2)),
+    "closures": (Closure("arm-1", after=30, until=40), Closure("arm-2", after=50)),
+    "stop": StopRule(target=0.5, every=5, by="bound"),
     "estimator": "leave-one-out",
     "ridge": 0.1,
     "intervals": "robust",
@@ -192,7 +216,7 @@ CHANGES = {
     "caps": (30, None),
 }
 PLAIN = eq.GaussianScenario(noise=[0.5, 2.0], dim=2, budget=60, estimator="ridge")
-NEEDS = {"outcomes": {"intercept": True}}
+NEEDS = {"outcomes": {"intercept": True}, "drop_out": {"delay": Delay()}}
 
 
 def test_every_field_is_in_the_list_above():
@@ -234,7 +258,9 @@ def test_contexts_that_differ(one, other):
 def test_every_kind_of_piece_has_a_name():
     kinds = [kind for table in KINDS.values() for kind in table.values()]
     assert {kind.__name__ for kind in kinds} == {
-        name for name in eq.lab.__all__ if name.endswith(("Contexts", "Noise", "Delay", "Truth", "Outcomes"))
+        name
+        for name in eq.lab.__all__
+        if name.endswith(("Contexts", "Noise", "Delay", "Truth", "Outcomes", "Accrual", "DropOut", "Rule"))
     }
 
 

@@ -12,7 +12,7 @@ from report_pages import CHROMIUM, EVIL, Page, fetched, seen_by_browser
 
 import equipoise as eq
 from equipoise.report import experiment_report, render, write_report
-from equipoise.report.numbers import interval, p_value
+from equipoise.report.numbers import p_value, with_interval
 
 
 @pytest.fixture(scope="module")
@@ -39,15 +39,17 @@ def test_every_number_is_the_experiment_s(experiment, page):
     estimates, balance, fit = experiment.estimates(), experiment.balance(), experiment.lack_of_fit()
     for arm in estimates:
         row = page.cells.index(arm.arm)
-        assert page.cells[row + 1 : row + 4] == [
+        assert page.cells[row + 1 : row + 5] == [
             str(arm.count),
             str(arm.observed),
+            str(arm.pending),
             f"{arm.noise_variance:.4g}",
         ]
-    place = page.cells.index("feature 1")
+    place = page.cells.index("x[1]")
     for i, arm in enumerate(estimates):
-        written = f"{arm.coef[1]:.4g}{interval(*arm.intervals[1])}"
-        assert page.cells[place + 1 + i].replace("−", "-") == written
+        shown, ends = with_interval(arm.coef[1], *arm.intervals[1])
+        fitted, _ = with_interval(arm.least_squares[1], *arm.intervals[1])
+        assert page.cells[place + 1 + i] == f"{shown}{fitted} ({ends})"
     start = page.cells.index("r, standardised")
     for arm in balance:
         row = page.cells.index(arm.arm, start)
@@ -60,7 +62,7 @@ def test_every_number_is_the_experiment_s(experiment, page):
     assert f"p = {test.p_value:.2g}" in page.text
     assert f"{100 * experiment.predictability().best:.1f} %" in page.cells
     weighted = experiment.weighted_estimates()[2]
-    assert f"{weighted.coef[2]:.4g}{interval(*weighted.intervals[2])}" in page.cells
+    assert "".join(with_interval(weighted.coef[2], *weighted.intervals[2])) in page.cells
 
 
 def test_the_page_is_whole_and_says_how_it_came_about(experiment, page):
@@ -85,10 +87,10 @@ def test_a_warning_stands_before_everything_else(sorted_experiment):
     with pytest.warns(eq.errors.FitWarning):
         complaint = sorted_experiment.estimates().complaint
     page = Page(text)
-    assert page.tags.count("script") == 1  # an arm's name is no markup
+    assert page.tags.count("script") == 2  # an arm's name is no markup
     assert complaint[1:] in page.text
     assert page.text.index("Warning.") < page.text.index("The largest expected error")
-    assert "What is missing most clearly is the square of feature" in page.text
+    assert "What is missing most clearly is the square of x[" in page.text
     assert "nothing was left to chance" in page.text
     assert page.metadata["weighted_estimates"] is None
 
@@ -120,7 +122,7 @@ def test_many_arms_features_and_those_that_were_chosen():
 def test_it_is_written_like_any_report(experiment, tmp_path):
     path = write_report(tmp_path / "new" / "trial.html", experiment, title="Trial 7")
     assert "<h1>Trial 7</h1>" in path.read_text()
-    with pytest.raises(eq.errors.InvalidArgument, match="no report of 'dict' objects"):
+    with pytest.raises(eq.errors.InvalidArgument, match="no report of a dict"):
         write_report(tmp_path / "none.html", {})
     assert not (tmp_path / "none.html").exists()
 
@@ -154,3 +156,13 @@ def test_a_policy_of_one_s_own_is_called_by_its_name(sorted_experiment):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert "Sorting · 2 arms" in Page(render(experiment_report(sorted_experiment))).text
+
+
+def test_estimates_alone_have_a_report(experiment, tmp_path):
+    estimates = experiment.estimates()
+    page = Page(write_report(tmp_path / "estimates.html", estimates, title="Arms").read_text())
+    assert page.text.startswith("Arms")
+    worst = max(estimates, key=lambda arm: arm.expected_error)
+    assert f"The largest expected error is {worst.expected_error:.3g}, that of {worst.arm}." in page.text
+    assert {arm.arm for arm in estimates} <= set(page.cells)
+    assert len(page.metadata["estimates"]) == len(estimates)

@@ -2,10 +2,10 @@ import dataclasses
 import json
 import re
 import sys
-import tomllib
 
+import numpy as np
 import pytest
-from report_pages import CHROMIUM, EVIL, Page, fetched, seen_by_browser
+from report_pages import CHROMIUM, EVIL, Page, fetched, measured_by_browser, seen_by_browser
 
 import equipoise as eq
 from equipoise.report import (
@@ -23,6 +23,7 @@ from equipoise.report import (
     write_results,
 )
 from equipoise.report.numbers import with_error
+from equipoise.report.simulation import headline
 
 POLICIES = ["uniform", "trace-ucb:width=0.5", "oracle"]
 
@@ -77,22 +78,48 @@ def test_differences_units_and_quantiles_are_there(result, page):
     assert "99 %" in page.cells
 
 
+def test_losses_have_names_for_people(page):
+    assert {"largest mean error", "median worst error", "mean error"} <= set(page.cells)
+    assert "largest mean error" in page.drawn
+    assert not any("expected max" in word or "median max" in word for word in page.words)
+
+
+def test_the_first_sentence_has_the_number(result, page):
+    best = "trace-ucb:width=0.5"  # the oracle is told the noise
+    sentence = headline(result)
+    assert sentence in page.text
+    assert sentence.startswith(best)
+    assert with_error(result[best].expected_max()) in sentence
+    few = eq.simulate(result.scenario, ["uniform", "trace-ucb"], trials=4, seed=1)
+    assert headline(few).startswith("4 trials are too few for a verdict")
+    same = dataclasses.replace(result, policies={"uniform": result["uniform"], "b-as": result["uniform"]})
+    assert headline(same).startswith("No policy has a largest mean error clearly below that of uniform")
+
+
 def test_settings_are_inside(result, page):
     assert page.metadata == json.loads(json.dumps(result.metadata))
     assert f"equipoise {eq.__version__}" in page.text
     assert "equipoise simulate --seed 9" in page.text
-    toml = next(word for word in page.words if word.startswith("noise ="))
-    assert eq.Scenario.from_toml(toml) == result.scenario
-    assert tomllib.loads(toml)["dim"] == 3
 
 
-def test_the_python_in_it_runs(result, page, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "scenario.toml").write_text(next(word for word in page.words if word.startswith("noise =")))
+def test_the_python_in_it_runs(result, page):
+    """Whatever lies beside the page: it needs no file."""
     namespace = {}
-    exec(next(word for word in page.words if word.startswith("from pathlib")), namespace)
+    exec(next(word for word in page.words if word.startswith("import equipoise")), namespace)
+    assert namespace["scenario"] == result.scenario
     for mine, theirs in zip(result.policies.values(), namespace["result"].policies.values(), strict=True):
         assert (mine.errors == theirs.errors).all()
+
+
+def test_the_scenario_is_where_the_report_says(result, tmp_path, monkeypatch):
+    files = write_results(tmp_path, result)
+    page = Page(files[0].read_text())
+    assert "scenario.toml beside this page" in page.text
+    assert eq.Scenario.from_toml((tmp_path / "scenario.toml").read_text()) == result.scenario
+    monkeypatch.chdir(tmp_path)
+    namespace = {}
+    exec(next(word for word in page.words if word.startswith("from pathlib")), namespace)
+    assert namespace["scenario"] == result.scenario
 
 
 def test_the_same_result_gives_the_same_bytes(result):
@@ -118,7 +145,7 @@ def test_names_are_escaped_everywhere():
     assert "alert" not in re.sub(
         r"&lt;script&gt;alert|\\u003cscript>alert|(?<=<!-- &lt;)script.*?-->", "", text
     )
-    assert page.tags.count("script") == 1
+    assert page.tags.count("script") == 2  # data, and the buttons that copy
     assert page.metadata == {EVIL: EVIL}
     assert page.text.count(EVIL) >= 13
 
@@ -129,8 +156,8 @@ def test_a_policy_with_an_evil_name(result):
     odd = dataclasses.replace(result, policies=policies)
     text = render(simulation_report(odd))
     page = Page(text)
-    assert page.tags.count("script") == 1
-    assert "<script>" not in text
+    assert page.tags.count("script") == 2  # data, and the buttons that copy
+    assert text.count("<script>") == 1
     assert "$x_1$" in page.cells
     assert any("$x_1$" in word for word in page.drawn)  # not as mathematics
 
@@ -163,9 +190,9 @@ def test_edges(noise, budget, policies, trials):
 
 def test_all_files_are_written(result, tmp_path):
     files = write_results(tmp_path / "new" / "folder", result, again="equipoise simulate")
-    assert [file.name for file in files] == ["report.html", "losses.parquet", "result.npz"]
+    assert [file.name for file in files] == ["report.html", "losses.parquet", "scenario.toml", "result.npz"]
     assert sorted(files[0].parent.iterdir()) == sorted(files)
-    assert eq.SimulationResult.load(files[2]).metadata == result.metadata
+    assert eq.SimulationResult.load(files[3]).metadata == result.metadata
 
 
 def test_without_pyarrow_losses_are_csv(result, tmp_path, monkeypatch):
@@ -201,3 +228,84 @@ def test_a_browser_shows_it_without_complaint(result, tmp_path):
     assert "<h1>Seen by a browser</h1>" in seen
     # What the browser built is what was written: it moved or dropped no element.
     assert Page(seen).tags == Page(path.read_text()).tags
+
+
+def test_the_course_of_a_trial_has_a_section():
+    scenario = eq.GaussianScenario([0.5, 2.0], 2, 40, accrual=eq.Accrual(rate=4), delay=eq.Delay(mean=3))
+    report = simulation_report(eq.simulate(scenario, ["uniform"], trials=3), title="Mine")
+    assert report.title == "Mine"
+    (section,) = [section for section in report.sections if section.title == "Course of a trial"]
+    assert "times in weeks" in section.blocks[0].text
+
+
+def test_an_earlier_report_is_not_overwritten(result, tmp_path):
+    write_results(tmp_path, result)
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    report = Report(title="another")
+    for write in (
+        lambda: write_report(tmp_path / "report.html", report),
+        lambda: write_results(tmp_path, dataclasses.replace(result, seed=10)),
+    ):
+        with pytest.raises(eq.errors.OutputExists, match=r"report\.html is there already") as refused:
+            write()
+        assert "overwrite=True" in refused.value.hint
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+    (tmp_path / "report.html").unlink()
+    with pytest.raises(eq.errors.OutputExists, match="losses"):  # whatever is there
+        write_results(tmp_path, result)
+    assert not (tmp_path / "report.html").exists()
+    write_report(tmp_path / "report.html", report, overwrite=True)
+    assert "<h1>another</h1>" in (tmp_path / "report.html").read_text()
+
+
+@pytest.mark.parametrize("content", [{}, None, 3.0, "text", [1, 2], np.ones(3)])
+def test_what_has_no_report_is_refused_with_what_has_one(content, tmp_path):
+    with pytest.raises(eq.errors.InvalidArgument, match="no report of") as refused:
+        write_report(tmp_path / "report.html", content)
+    for word in ("experiment", "estimates", "plan", "simulate", "replay", "Report"):
+        assert word in refused.value.hint
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_arguments_the_wrong_way_round(result, tmp_path):
+    with pytest.raises(eq.errors.InvalidArgument, match="cannot be written to a SimulationResult") as refused:
+        write_report(result, tmp_path / "report.html")
+    assert "the file comes first" in refused.value.hint
+
+
+@pytest.mark.parametrize("costs", [1.0, [1.0, 2.5, 1.0]])
+def test_plans_have_reports(costs, tmp_path):
+    plan = eq.plan(noise=[0.5, 1.0, (1.0, 4.0)], dim=5, target=0.1, costs=costs)
+    page = Page(write_report(tmp_path / "plan.html", plan).read_text())
+    assert f"{plan['oracle'].budget:,.10g}" in page.text.partition("Allocations")[0]
+    assert {"uniform", "oracle", "arm-3"} <= set(page.cells)
+    assert page.metadata["plan"]["target"] == 0.1
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
+def test_dark_and_light_pages_differ_and_a_phone_scrolls_boxes_not_the_page(result, tmp_path):
+    path = write_report(tmp_path / "report.html", result)
+    probe = """<script>
+    const styles = (what) => [...document.querySelectorAll(what)].map((e) => getComputedStyle(e));
+    const buttons = [...document.querySelectorAll(".copy")];
+    document.title = JSON.stringify({
+      paper: getComputedStyle(document.body).backgroundColor,
+      drawn: [...new Set(styles("figure svg text").map((style) => style.fill))],
+      lines: [...new Set(styles("figure svg use").map((style) => style.stroke))],
+      wide: document.documentElement.scrollWidth,
+      buttons: buttons.filter((button) => !button.hidden).length,
+      codes: document.querySelectorAll("pre code").length,
+    });
+    </script></body>"""
+    path.write_text(path.read_text().replace("</body>", probe))
+    light = measured_by_browser(path, tmp_path, width=1100)
+    dark = measured_by_browser(path, tmp_path, width=500, dark=True)  # no narrower window is opened
+    assert (light["paper"], dark["paper"]) == ("rgb(255, 255, 255)", "rgb(20, 24, 28)")
+    assert not set(light["drawn"]) & set(dark["drawn"])
+    assert not set(light["lines"]) & set(dark["lines"])
+    assert dark["wide"] <= 500
+    assert light["buttons"] == light["codes"] == 1
+
+
+def test_every_code_has_a_button(page):
+    assert page.tags.count("pre") == page.tags.count("button") == 2

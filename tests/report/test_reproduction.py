@@ -16,7 +16,10 @@ def test_report_of_a_small_reproduction(tmp_path):
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     page = (tmp_path / "report.html").read_text()
     assert "Report: " in done.stdout
-    assert "data:image/png;base64," in page
+    assert page.count("<svg") == 1
+    assert "prefers-color-scheme: dark" in page
+    assert page.count("<style>") == 1  # the drawing brings none of its own
+    assert "claim" in page.partition('class="headline"')[2][:60]
     assert "crossover" in page
     assert "equipoise reproduce b --seed 3 --width-trials 0 --trials-scale 0.002" in page
     assert 'src="http' not in page

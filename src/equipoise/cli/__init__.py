@@ -12,7 +12,9 @@
 ``data``         ``equipoise data``
 ``options``      options that commands have in common
 ``completion``   what a shell offers after Tab
+``world``        the scenario that is typed
 ``cluster``      ``--cluster``
+``overwriting``  ``--overwrite``
 ``values``       text that was typed, as numbers and names
 ``terminal``     the door through which text leaves
 ``progress``     bars with the time left

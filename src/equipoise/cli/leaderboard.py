@@ -21,6 +21,7 @@ from equipoise.cli.options import (
     value_option,
     workers_option,
 )
+from equipoise.cli.overwriting import check_earlier, overwrite_option
 from equipoise.cli.progress import labelled_progress
 from equipoise.cli.terminal import counted, new_table, output, print_json, print_table, say
 from equipoise.cli.values import whole_number
@@ -52,6 +53,7 @@ _OUTPUT = "equipoise-leaderboard"
 @workers_option
 @click.option("--bar", is_flag=True, help="Check what trace-gain has to reach, instead of ranking policies.")
 @folder_option(_OUTPUT, "table, picture and JSON go")
+@overwrite_option
 @checkpoint_option("scenarios")
 @cluster_option
 @json_option
@@ -63,6 +65,7 @@ def command(
     workers: int | None,
     bar: bool,
     folder: Path,
+    overwrite: bool,
     checkpoint: Path | None,
     cluster: str | None,
     as_json: bool,
@@ -85,6 +88,7 @@ def command(
     if not bar:
         need("matplotlib")
     open_folder(folder, option="--output")
+    check_earlier(folder, ("bar.*",) if bar else ("leaderboard.*",), overwrite=overwrite)
     kept = folder / "checkpoint" if checkpoint is None else checkpoint
     try:
         with executor_on(cluster) as executor, labelled_progress(quiet=as_json) as progress:
@@ -113,9 +117,11 @@ def command(
 
 
 def _print_ranking(board: Leaderboard) -> None:
+    from equipoise.lab.results.words import loss_heading
     from equipoise.studies.leaderboard.markdown import with_error
 
-    numbers = ("geometric\nmean", "expected\nerror", "median\nerror", "best", "below\noracle")
+    losses = map(loss_heading, ("expected_max", "median_max"))
+    numbers = ("geometric\nmean", *losses, "best", "below\noracle")
     table = new_table("", "policy", *numbers, text_columns=2)
     for place, standing in enumerate(board.ranking(), start=1):
         means = map(with_error, (standing.overall, standing.expected, standing.median))
@@ -128,6 +134,7 @@ def _print_ranking(board: Leaderboard) -> None:
 
 
 def _print_bar(board: Leaderboard) -> None:
+    from equipoise.lab.results.words import loss_words
     from equipoise.studies.leaderboard.bar import all_met, check_bar
     from equipoise.studies.leaderboard.markdown import with_error
 
@@ -137,7 +144,7 @@ def _print_bar(board: Leaderboard) -> None:
         for limit in limits:
             ratio = with_error((limit.ratio, limit.stderr))
             met = "–" if unknown else "yes" if limit.met else "NO"
-            table.add_row(name, limit.loss, limit.reference, ratio, f"{limit.most:.2f}", met)
+            table.add_row(name, loss_words(limit.loss), limit.reference, ratio, f"{limit.most:.2f}", met)
     print_table(
         table, title="Losses of trace-gain over those of the oracle and of trace-ucb (± standard error)"
     )

@@ -15,13 +15,14 @@ if TYPE_CHECKING:
 
 # More rows would push the losses off the screen; the report and --json have them all.
 MOST_ARMS = 24
-LOSSES = ("expected_max", "median_max", "mean")
 
 
 def print_differences(result: SimulationResult) -> None:
     """Paired differences to the first policy, and what they are."""
+    from equipoise.lab.results.words import LOSSES, loss_heading
+
     first, *others = result.policies
-    table = new_table("policy", "expected\nmax", "median\nmax", "mean")
+    table = new_table("policy", *map(loss_heading, LOSSES))
     for name in others:
         table.add_row(name, *(str(result.difference(name, first, loss)) for loss in LOSSES))
     print_table(folded(table), title=f"Errors minus those of {first} on the same trials (± standard error)")
@@ -47,6 +48,20 @@ def print_units(result: SimulationResult) -> None:
     print_table(folded(table), title=f"Mean units an arm{known}")
     if len(arms) > MOST_ARMS:
         output().print(f"{counted(len(arms) - MOST_ARMS, 'further arm')}: with --json or --output DIR\n")
+
+
+def print_course(result: SimulationResult) -> None:
+    """How many units trials took, how long, and how many a target ended, where that differs."""
+    from equipoise.report.course import course_table
+
+    found = course_table(result)
+    if found is None:
+        return
+    title, headings, rows = found
+    table = new_table(*headings)
+    for row in rows:
+        table.add_row(*row)
+    print_table(folded(table), title=title)
 
 
 def print_end(files: Sequence[Path], settings: str, *, again: str) -> None:

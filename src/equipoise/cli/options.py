@@ -157,4 +157,6 @@ def command_line(ctx: click.Context, policies: list[str]) -> str:
     if not ctx.params["policies"]:
         for policy in policies:
             line += ["--policy", policy]
+    if ctx.params.get("output") is not None and not ctx.params["overwrite"]:
+        line.append("--overwrite")  # the files of this run
     return shlex.join(["equipoise", str(ctx.info_name), *line])

@@ -19,6 +19,7 @@ from equipoise.cli.options import (
     value_option,
     workers_option,
 )
+from equipoise.cli.overwriting import check_earlier, overwrite_option
 from equipoise.cli.progress import labelled_progress
 from equipoise.cli.terminal import counted, new_table, output, print_json, print_table
 from equipoise.cli.values import positive_number, whole_number
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from equipoise.studies.reproduce import Finding, Reproduction
 
 _OUTPUT = "equipoise-reproduce"
+_FILES = ("report.html", "reproduce.json", "figure[12].*", "rate.*", "sparse-*.*")
 _STYLES = {
     "holds": "green",
     "holds partly": "yellow",
@@ -74,6 +76,7 @@ class _Panels(click.Argument):
 )
 @seed_option("1")
 @workers_option
+@overwrite_option
 @checkpoint_option("points")
 @click.option(
     "--data",
@@ -92,6 +95,7 @@ def command(
     width_trials: int,
     seed: int,
     workers: int | None,
+    overwrite: bool,
     checkpoint: Path | None,
     data: Path | None,
     claims_table: Path | None,
@@ -115,6 +119,7 @@ def command(
     from equipoise.studies.reproduce import reproduce
 
     check_cluster(cluster, workers)
+    check_earlier(folder, _FILES, overwrite=overwrite)
     if claims_table is not None:
         check_file(claims_table, hint="choose another file with --claims-table FILE")
     with executor_on(cluster) as executor, labelled_progress() as progress:
@@ -135,6 +140,7 @@ def command(
     report = write_report(
         folder / "report.html",
         reproduction_report(found, again=_again(panels, trials_scale, width_trials, seed)),
+        overwrite=True,
     )
     if as_json:
         print_json(found.record())
@@ -166,6 +172,7 @@ def _again(panels: tuple[str, ...], trials_scale: float, width_trials: int, seed
     words = ["equipoise reproduce", *panels, f"--seed {seed}", f"--width-trials {width_trials}"]
     if trials_scale != 1.0:
         words.append(f"--trials-scale {trials_scale:g}")
+    words.append("--overwrite")  # the files of this run
     return " ".join(words)
 
 

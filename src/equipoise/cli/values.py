@@ -222,6 +222,31 @@ def _number(text: str) -> float:
     return float(text) if re.fullmatch(rf"[+-]?{_NUMBER}", text) else math.nan
 
 
+def parse_shares(text: str) -> float | list[float]:
+    """Shares of outcomes that get lost: one number for all arms, or one an arm.
+
+    >>> parse_shares("0.1"), parse_shares("0,0.2")
+    (0.1, [0.0, 0.2])
+    """
+    parse = number_between("--lost", "0.1", least=0.0, below=1.0)
+    shares = [parse(entry) for entry in _entries("--lost", text, "0.1")]
+    return shares if len(shares) > 1 else shares[0]
+
+
+def parse_closure(text: str) -> tuple[str, int]:
+    """An arm and the number of units after which it is closed.
+
+    >>> parse_closure("high dose=120")
+    ('high dose', 120)
+    """
+    arm, equals, after = (part.strip() for part in text.rpartition("="))
+    if not equals or not arm:
+        raise InvalidArgument(
+            f"--close {text} is not ARM=UNITS", hint="e.g. --close high=120; a scenario file can say more"
+        )
+    return arm, whole_number("--close", "high=120", least=0)(after)
+
+
 parse_weights = _positive_numbers("--weights", "1,2,1")
 parse_costs = _positive_numbers("--costs", "1,2.5,1")
 parse_floors = _counts("--floors", "0,20,0")

@@ -16,6 +16,7 @@ Rooms, each of which imports only those below it:
 ``problem``      the problem as it is given, checked
 ``arithmetic``   functions and sums with the same bits everywhere
 ``jit``          how functions become machine code
+``tables``       tables that leave the program: data frames, CSV, LaTeX, Markdown
 ``arrays``       names of array types
 ``plain``        values as JSON and TOML hold them
 ``text_tables``  small tables for terminals and notebooks

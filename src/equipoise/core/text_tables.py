@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from html import escape
-from typing import Any
 
 
-def text_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], *, left: int = 1) -> str:
     """Columns aligned, the first to the left and the rest to the right.
 
     >>> print(text_table(["arm", "units"], [["placebo", "12"], ["drug", "8"]]))
@@ -19,7 +18,7 @@ def text_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     widths = [max(len(line[column]) for line in lines) for column in range(len(header))]
     return "\n".join(
         "  ".join(
-            cell.ljust(width) if column == 0 else cell.rjust(width)
+            cell.ljust(width) if column < left else cell.rjust(width)
             for column, (cell, width) in enumerate(zip(line, widths, strict=True))
         ).rstrip()
         for line in lines
@@ -47,18 +46,6 @@ class Shown:
 
     def _repr_html_(self) -> str:
         return html_table(*self._table())
-
-
-def coefficient_table(
-    coef: Any, intervals: Any, confidence: float, only: Collection[int] | None = None
-) -> tuple[list[str], list[list[str]]]:
-    """Coefficients with their intervals: of all features, or ``only`` of some."""
-    rows = [
-        [str(j), f"{value:.4g}", f"{low:.4g} – {high:.4g}"]
-        for j, (value, (low, high)) in enumerate(zip(coef, intervals, strict=True))
-        if only is None or j in only
-    ]
-    return ["feature", "coefficient", f"{100 * confidence:g} % interval"], rows
 
 
 def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

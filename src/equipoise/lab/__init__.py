@@ -2,6 +2,7 @@
 
 ===============  =================================================================
 ``scenario``     the world that trials happen in, as plain data
+``fields``       its fields one by one, as plain values
 ``consistency``  fields of a scenario that cannot be said together
 ``plain``        scenarios as dictionaries and TOML
 ``pieces``       what it is made of: contexts, noise, outcomes, delays, one a file
@@ -14,12 +15,16 @@
 ===============  =================================================================
 """
 
+from equipoise.core.tables.tidy import TidyTable
 from equipoise.lab.pieces import (
+    Accrual,
     BinaryContexts,
+    Closure,
     CountOutcomes,
     Delay,
     DiscreteContexts,
     DriftingContexts,
+    DropOut,
     GaussianContexts,
     GaussianNoise,
     OneHotContexts,
@@ -27,6 +32,7 @@ from equipoise.lab.pieces import (
     SkewedContexts,
     SkewedNoise,
     SparseTruth,
+    StopRule,
     StudentContexts,
     StudentNoise,
     YesNoOutcomes,
@@ -34,17 +40,19 @@ from equipoise.lab.pieces import (
 from equipoise.lab.results.estimate import Estimate
 from equipoise.lab.results.policy import PolicyResult
 from equipoise.lab.results.simulation import SimulationResult
-from equipoise.lab.results.table import TidyTable
 from equipoise.lab.running.predictability import predictability
 from equipoise.lab.running.simulate import simulate
 from equipoise.lab.scenario import GaussianScenario, Scenario
 
 __all__ = [
+    "Accrual",
     "BinaryContexts",
+    "Closure",
     "CountOutcomes",
     "Delay",
     "DiscreteContexts",
     "DriftingContexts",
+    "DropOut",
     "Estimate",
     "GaussianContexts",
     "GaussianNoise",
@@ -57,6 +65,7 @@ __all__ = [
     "SkewedContexts",
     "SkewedNoise",
     "SparseTruth",
+    "StopRule",
     "StudentContexts",
     "StudentNoise",
     "TidyTable",

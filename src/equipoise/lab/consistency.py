@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 def check_together(scenario: Scenario) -> None:
     """Refuse fields that are right one by one and make no world together."""
     _check_ages(scenario)
+    _check_calendar(scenario)
     _check_curvature(scenario)
     if scenario.outcomes is not None:
         _check_outcomes(scenario, scenario.outcomes)
@@ -27,6 +28,21 @@ def _check_ages(scenario: Scenario) -> None:
             "coef_drift, noise_drift and contexts that change during the trial need arms that cost the same: "
             "otherwise it is not known beforehand when the trial ends",
             hint="leave the change out, or give all arms one cost",
+        )
+
+
+def _check_calendar(scenario: Scenario) -> None:
+    if scenario.accrual is None:
+        if scenario.delay is not None:
+            scenario.delay.check_units()
+        if any(closure.by == "time" for closure in scenario.closures):
+            raise InvalidScenario(
+                "closures by time need to know when units arrive", hint="give accrual=eq.Accrual(rate=4)"
+            )
+    if scenario.drop_out is not None and scenario.delay is None:
+        raise InvalidScenario(
+            "nobody can leave before an outcome that arrives at once",
+            hint="give delay=eq.Delay(mean=12), or say lost=0.1 for outcomes that never arrive",
         )
 
 

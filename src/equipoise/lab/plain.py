@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from equipoise.core.plain import changed_fields, check_table, from_plain, to_plain
 from equipoise.errors import EquipoiseError, InvalidScenario
-from equipoise.lab.pieces import KINDS
+from equipoise.lab.fields import usual_arms
+from equipoise.lab.pieces import KINDS, Closure
 
 if TYPE_CHECKING:
     from equipoise.lab.scenario import Scenario
@@ -20,10 +21,18 @@ _Scenario = TypeVar("_Scenario", bound="Scenario")
 
 def scenario_to_dict(scenario: Scenario) -> dict[str, Any]:
     """Lists and numbers only; fields at their defaults are left out."""
+    unnamed = scenario.arms == usual_arms(len(scenario.noise))
     return {
-        name: _piece_to_dict(name, value) if name in KINDS else to_plain(value)
+        name: _field_to_plain(name, value)
         for name, value in changed_fields(scenario)
+        if not (name == "arms" and unnamed)
     }
+
+
+def _field_to_plain(name: str, value: Any) -> Any:
+    if name == "closures":
+        return [_table_of(closure) for closure in value]
+    return _piece_to_dict(name, value) if name in KINDS else to_plain(value)
 
 
 def scenario_from_dict(kind: type[_Scenario], values: Mapping[str, Any]) -> _Scenario:
@@ -33,10 +42,7 @@ def scenario_from_dict(kind: type[_Scenario], values: Mapping[str, Any]) -> _Sce
         values, what="a scenario", known=known, needed=("noise", "dim", "budget"), error=InvalidScenario
     )
     try:
-        arguments = {
-            name: piece_from_dict(name, value) if name in KINDS else from_plain(value)
-            for name, value in given.items()
-        }
+        arguments = {name: _field_from_plain(name, value) for name, value in given.items()}
         return kind(**arguments)
     except EquipoiseError:
         raise
@@ -46,6 +52,17 @@ def scenario_from_dict(kind: type[_Scenario], values: Mapping[str, Any]) -> _Sce
             f"a value is of the wrong kind: {error}",
             hint="scenario.to_toml(), or --save-scenario FILE.toml, shows how one is written",
         ) from None
+
+
+def _field_from_plain(name: str, value: Any) -> Any:
+    if name == "closures" and isinstance(value, list | tuple):
+        return tuple(_closure_from_dict(closure) for closure in value)
+    return piece_from_dict(name, value) if name in KINDS else from_plain(value)
+
+
+def _closure_from_dict(values: Any) -> Closure:
+    given = _checked(values, Closure, "a closure")
+    return Closure(**{part: from_plain(value) for part, value in given.items()})
 
 
 def dump_toml(values: Mapping[str, Any]) -> str:
@@ -82,7 +99,23 @@ def _piece_to_dict(name: str, piece: Any) -> dict[str, Any]:
             f"{name}={piece!r} cannot be written: no {type(piece).__name__} would be read",
             hint=f"use one of {', '.join(kind.__name__ for kind in KINDS[name].values())}",
         )
-    return {"kind": piece.kind} | {part: to_plain(value) for part, value in changed_fields(piece)}
+    return {"kind": piece.kind} | _table_of(piece)
+
+
+def _table_of(piece: Any) -> dict[str, Any]:
+    return {part: to_plain(value) for part, value in changed_fields(piece)}
+
+
+def _checked(values: Any, kind: type[Any], what: str, *more: str) -> dict[str, Any]:
+    """The values, if they are a table of the fields of a piece."""
+    fields = dataclasses.fields(kind)
+    return check_table(
+        values,
+        what=what,
+        known=[*more, *(field.name for field in fields)],
+        needed=[field.name for field in fields if field.default is dataclasses.MISSING],
+        error=InvalidScenario,
+    )
 
 
 def piece_from_dict(name: str, values: Any) -> Any:
@@ -101,12 +134,5 @@ def piece_from_dict(name: str, values: Any) -> Any:
         near = difflib.get_close_matches(str(chosen), kinds, n=1)
         meant = f"did you mean {near[0]!r}? " if near else ""
         raise InvalidScenario(f"no {name} of kind {chosen!r}", hint=meant + hint)
-    fields = dataclasses.fields(kind)
-    given = check_table(
-        values,
-        what=f"{name} of kind {chosen!r}",
-        known=["kind", *(field.name for field in fields)],
-        needed=[field.name for field in fields if field.default is dataclasses.MISSING],
-        error=InvalidScenario,
-    )
+    given = _checked(values, kind, f"{name} of kind {chosen!r}", "kind")
     return kind(**{part: from_plain(value) for part, value in given.items() if part != "kind"})

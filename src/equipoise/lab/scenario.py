@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
@@ -13,37 +12,32 @@ import numpy as np
 import numpy.typing as npt
 
 from equipoise.core.arrays import Matrix
-from equipoise.core.estimates.estimators import DEFAULT, check_estimator
-from equipoise.core.estimates.robust import CLASSICAL, check_intervals
+from equipoise.core.estimates.estimators import DEFAULT
+from equipoise.core.estimates.robust import CLASSICAL
 from equipoise.core.policies.base.policy import Policy
 from equipoise.core.problem.objective import Objective
 from equipoise.core.problem.problem import Problem
-from equipoise.errors import EquipoiseError, InvalidArgument, InvalidScenario
+from equipoise.errors import EquipoiseError, InvalidScenario
 from equipoise.lab.consistency import check_together
+from equipoise.lab.fields import BY_ARM, plain_fields, usual_arms
 from equipoise.lab.pieces import (
-    KINDS,
+    Accruals,
+    Closure,
     Contexts,
     Delays,
     GaussianContexts,
     GaussianNoise,
+    Leaving,
     Noise,
-    OneHotContexts,
     Outcomes,
+    Stops,
     Truth,
 )
 from equipoise.lab.pieces.contexts.correlated import CorrelatedContexts, Covariance
-from equipoise.lab.pieces.numbers import Rows, as_count, as_counts, as_number, as_numbers, as_rows
+from equipoise.lab.pieces.numbers import Rows
 
 if TYPE_CHECKING:
     from equipoise.lab.arena import Bench
-
-# Fields with one value an arm, and what makes plain values of them.
-_BY_ARM: dict[str, Callable[[str, Any], tuple[Any, ...]]] = {
-    "weights": as_numbers,
-    "costs": as_numbers,
-    "floors": as_counts,
-    "caps": as_counts,
-}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -55,7 +49,9 @@ class Scenario:
     noise
         Noise variance σ² of every arm (its mean over contexts; under drift, half-way).
     dim, budget
-        Features d and units n; with ``costs`` the budget is money.
+        Features d, an intercept included, and units n; with ``costs`` the budget is money.
+    arms, features
+        Names; ``arm-1``, … and ``x[0]``, … unless given. Of :class:`~equipoise.Features` the columns' names.
     contexts, noise_shape
         Pieces of :mod:`equipoise.lab.pieces`.
     intercept
@@ -81,10 +77,19 @@ class Scenario:
         :class:`~equipoise.YesNoOutcomes` or :class:`~equipoise.CountOutcomes`; None are real numbers. Arms
         then have the rates that go with their noise, ``coef`` counts as a direction, and the truth is the
         best linear fit. They need Gaussian contexts, an intercept and noise of nobody else's making.
+    accrual
+        :class:`~equipoise.Accrual`: units arrive in calendar time. Without one, time is counted in units.
     delay
-        When outcomes arrive; None: at once.
+        When outcomes arrive, after how much time; None: at once.
     lost
-        Chance that an outcome never arrives.
+        Chance that an outcome never arrives, for all or one an arm. It is awaited as long as others.
+    drop_out
+        :class:`~equipoise.DropOut`: units leave while their outcome is awaited, and that is known at once.
+    closures
+        :class:`~equipoise.Closure` of arms that take no units for a while, or from some moment on. A trial
+        ends when all of them are closed.
+    stop
+        :class:`~equipoise.StopRule`: no further units once the estimates pass a target.
     estimator, ridge
         How trials are judged: the final estimates, as ``Experiment.estimates`` takes them. The paper's are
         ``estimator="ridge"``.
@@ -103,6 +108,8 @@ class Scenario:
     noise: tuple[float, ...]
     dim: int
     budget: float
+    arms: tuple[str, ...] = ()
+    features: tuple[str, ...] = ()
     contexts: Contexts = field(default_factory=GaussianContexts)
     intercept: bool = False
     noise_shape: Noise = field(default_factory=GaussianNoise)
@@ -115,8 +122,12 @@ class Scenario:
     noise_drift: float = 0.0
     moment: str | Rows = "true"
     outcomes: Outcomes | None = None
+    accrual: Accruals | None = None
     delay: Delays | None = None
-    lost: float = 0.0
+    lost: float | tuple[float, ...] = 0.0
+    drop_out: Leaving | None = None
+    closures: tuple[Closure, ...] = ()
+    stop: Stops | None = None
     estimator: str = DEFAULT
     ridge: float | None = None
     intervals: str = CLASSICAL
@@ -127,22 +138,8 @@ class Scenario:
     caps: tuple[int | None, ...] | None = None
 
     def __post_init__(self) -> None:
-        self._check_pieces()
-        self._check_numbers()
-        if self.objective not in ("max", "mean"):
-            object.__setattr__(self, "objective", as_number("objective", self.objective))
-        for name in ("coef", "moment"):
-            value = getattr(self, name)
-            if value is not None and not isinstance(value, str):
-                object.__setattr__(self, name, as_rows(name, value))
-        if self.coef is not None and np.shape(self.coef) != (len(self.noise), self.dim):
-            raise InvalidScenario(
-                f"coef has shape {np.shape(self.coef)}, expected {(len(self.noise), self.dim)}"
-            )
-        if self.truth is not None:
-            self._check_truth(self.truth)
-        if self.moment is None or (isinstance(self.moment, str) and self.moment not in ("true", "learned")):
-            raise InvalidScenario(f"moment={self.moment!r}", hint="use 'true', 'learned' or a matrix")
+        for name, value in plain_fields(self).items():
+            object.__setattr__(self, name, value)
         check_together(self)
         try:
             if self._told.moment is None or self.moment != "true":
@@ -151,9 +148,9 @@ class Scenario:
             raise InvalidScenario(error.message, hint=error.hint) from None
 
     @property
-    def arms(self) -> tuple[str, ...]:
-        """Names of the arms."""
-        return tuple(f"arm-{i + 1}" for i in range(len(self.noise)))
+    def feature_names(self) -> tuple[str, ...]:
+        """Names of the d features."""
+        return self.problem().feature_names
 
     def problem(self) -> Problem:
         """The problem as the policy sees it."""
@@ -172,7 +169,7 @@ class Scenario:
             moment = self.true_moment() if isinstance(told, str) else np.array(told)
         by_arm: dict[str, Any] = {
             name: dict(zip(self.arms, getattr(self, name), strict=True))
-            for name in _BY_ARM
+            for name in BY_ARM
             if getattr(self, name) is not None
         }
         if self.caps is not None:
@@ -182,6 +179,7 @@ class Scenario:
             self.arms,
             self.dim,
             budget=self.budget,
+            features=self.features or None,
             moment=moment,
             objective=self.objective,
             **by_arm,
@@ -208,7 +206,9 @@ class Scenario:
         return ScenarioBench(self, policies, seed)
 
     def replace(self, **changes: Any) -> Self:
-        """The same scenario with some fields changed."""
+        """The same scenario with some fields changed; arms that nobody named get names anew."""
+        if self.arms == usual_arms(len(self.noise)):
+            changes.setdefault("arms", ())
         return dataclasses.replace(self, **changes)
 
     def to_dict(self) -> dict[str, Any]:
@@ -247,64 +247,6 @@ class Scenario:
 
     def _values(self) -> tuple[object, ...]:
         return tuple(getattr(self, field.name) for field in dataclasses.fields(self))
-
-    def _check_pieces(self) -> None:
-        for name, kinds in KINDS.items():
-            value = getattr(self, name)
-            optional = name in ("delay", "outcomes", "truth")
-            if not (optional and value is None) and not isinstance(value, tuple(kinds.values())):
-                raise InvalidScenario(
-                    f"{name}={value!r} is not a piece for it",
-                    hint="see equipoise.lab.pieces, e.g. contexts=StudentContexts(dof=5)",
-                )
-        if not isinstance(self.intercept, bool | np.bool_):
-            raise InvalidScenario(f"intercept={self.intercept!r} is neither True nor False")
-        object.__setattr__(self, "intercept", bool(self.intercept))
-        if self.intercept and isinstance(self.contexts, OneHotContexts):
-            raise InvalidScenario(
-                "the categories of one-hot contexts sum to 1, so an intercept says nothing new",
-                hint="leave intercept out",
-            )
-
-    def _check_truth(self, truth: Truth) -> None:
-        if self.coef is not None:
-            raise InvalidScenario("coefficients are either given or drawn", hint="leave coef or truth out")
-        truth.check(len(self.noise), self.dim)
-
-    def _check_numbers(self) -> None:
-        object.__setattr__(self, "noise", as_numbers("noise", self.noise))
-        if not self.noise or not all(0.0 <= value < math.inf for value in self.noise):
-            raise InvalidScenario(f"noise={list(self.noise)} is not a list of variances of at least 0")
-        object.__setattr__(self, "dim", as_count("dim", self.dim, least=1))
-        # Without costs the budget is a number of units.
-        if self.costs is None or isinstance(self.budget, int | np.integer):
-            object.__setattr__(self, "budget", as_count("budget", self.budget, least=1))
-        else:
-            object.__setattr__(self, "budget", as_number("budget", self.budget))
-        names = ["heteroscedasticity", "coef_drift", "curvature", "noise_drift", "lost"]
-        try:
-            check_estimator(self.estimator, self.ridge)
-            check_intervals(self.intervals)
-        except InvalidArgument as error:
-            raise InvalidScenario(error.message, hint=error.hint) from None
-        if self.ridge is not None:
-            names.append("ridge")
-        for name in names:
-            value = as_number(name, getattr(self, name))
-            signed = name in ("curvature", "noise_drift")
-            if not math.isfinite(value) or (value < 0.0 and not signed):
-                raise InvalidScenario(
-                    f"{name}={value!r} is not a {'finite number' if signed else 'number of at least 0'}"
-                )
-            object.__setattr__(self, name, value)
-        if not self.lost < 1.0:
-            raise InvalidScenario(f"lost={self.lost!r} is not a probability below 1")
-        for name, kind in _BY_ARM.items():
-            values = getattr(self, name)
-            if values is not None:
-                object.__setattr__(self, name, kind(name, values))
-                if len(getattr(self, name)) != len(self.noise):
-                    raise InvalidScenario(f"{len(values)} {name} for {len(self.noise)} arms")
 
 
 _STANDARD = GaussianContexts()

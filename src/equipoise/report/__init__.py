@@ -2,13 +2,17 @@
 
 ======================  ===============================================
 ``document``            what a report is made of, as plain data
-``html``                the page of it
+``page``                the page of it
 ``figures``             drawings that take the page's colours and fonts
 ``numbers``             numbers as people read them
 ``experiment``          the report of an experiment
+``experiment_models``   its models and contrasts
 ``experiment_figures``  its drawings
+``estimates``           the report of estimates alone
+``plan``                the report of a plan
 ``simulation``          the report of a simulation
 ``simulation_figures``  its drawings
+``course``              units, time and stops of simulated trials
 ``replay``              the report of a replay
 ``replay_figures``      its drawings
 ``reproduction``        the report of a reproduction
@@ -18,10 +22,12 @@
 
 from equipoise.files import check_writable
 from equipoise.report.document import Code, Figure, Report, Section, Table, Text
+from equipoise.report.estimates import estimates_report
 from equipoise.report.experiment import experiment_report
 from equipoise.report.figures import figure_from, new_figure
 from equipoise.report.files import write_replays, write_report, write_results
-from equipoise.report.html import render
+from equipoise.report.page.html import render
+from equipoise.report.plan import plan_report
 from equipoise.report.replay import replay_report
 from equipoise.report.reproduction import reproduction_report
 from equipoise.report.simulation import simulation_report
@@ -34,9 +40,11 @@ __all__ = [
     "Table",
     "Text",
     "check_writable",
+    "estimates_report",
     "experiment_report",
     "figure_from",
     "new_figure",
+    "plan_report",
     "render",
     "replay_report",
     "reproduction_report",

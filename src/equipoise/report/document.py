@@ -1,4 +1,4 @@
-"""What a report is made of, as plain data; :mod:`equipoise.report.html` turns it into a page.
+"""What a report is made of, as plain data; :mod:`equipoise.report.page.html` turns it into a page.
 
 All text is plain text: it is escaped where it is rendered, so names may contain anything.
 """
@@ -76,9 +76,11 @@ class Report:
     title, subtitle
         What it is about, and the size of it in one line.
     warnings
-        What speaks against the numbers; stands before everything else.
+        What speaks against the numbers; stands on top.
+    headline
+        The one number that matters, in a sentence that comes before everything else.
     summary
-        The answer, in a few sentences.
+        The rest of the answer, in a few sentences.
     sections
         Tables, figures and text.
     settings
@@ -99,6 +101,7 @@ class Report:
     title: str
     subtitle: str = ""
     warnings: Sequence[str] = ()
+    headline: str = ""
     summary: str = ""
     sections: Sequence[Section] = ()
     settings: Mapping[str, str] = field(default_factory=dict)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import warnings
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
@@ -15,18 +14,24 @@ from equipoise.core.diagnosis.balance import ArmBalance, Balance
 from equipoise.core.diagnosis.complaint import imbalance
 from equipoise.core.diagnosis.drift import FIT_LEVEL
 from equipoise.core.diagnosis.lack_of_fit import LackOfFit
-from equipoise.core.diagnosis.weighted import WeightedEstimate, WeightedEstimates
-from equipoise.core.estimates.arm_estimate import LASSO, ArmEstimate
+from equipoise.core.diagnosis.weighted import WeightedEstimates
+from equipoise.core.estimates.arm_estimate import LASSO
 from equipoise.core.estimates.estimates import Estimates
 from equipoise.core.experiment.experiment import Experiment
 from equipoise.errors import FitWarning, NoPropensities, NotReplayable, SupportWarning
 from equipoise.extras import is_installed
 from equipoise.report.document import Block, Code, Report, Section, Table, Text
-from equipoise.report.numbers import counted, interval, p_text, p_value, shortened
+from equipoise.report.experiment_models import (
+    MOST_ARMS,
+    MOST_FEATURES,
+    coefficient_cells,
+    contrast_blocks,
+    further,
+    model_blocks,
+)
+from equipoise.report.numbers import counted, interval, p_text, p_value, plain_numbers, shortened
 from equipoise.version import __version__
 
-# Longer tables are for programs, which find all numbers in the page's data.
-_MOST_ARMS, _MOST_FEATURES = 60, 40
 _DRAWS, _DRAWN_UNITS = 1000, 2_000_000
 _TESTS = ("p_length", "p_squares", "p_products")
 
@@ -47,15 +52,17 @@ def experiment_report(
         estimates = experiment.estimates(intervals=intervals)
         fits = _weighted(experiment)
     balance, fit, problem = experiment.balance(), experiment.lack_of_fit(), experiment.problem
+    aside = sum(experiment.counts.values()) - sum(arm.count for arm in estimates)
     sections = [
-        Section("Units and errors", arm_blocks(experiment, estimates)),
+        Section("Units and errors", arm_blocks(estimates, closed=experiment.closed_arms, aside=aside)),
         Section("Models", model_blocks(estimates)),
-        Section("Balance", balance_blocks(balance)),
-        Section("Lack of fit", fit_blocks(fit)),
+        Section("Contrasts", contrast_blocks(estimates)),
+        Section("Balance", balance_blocks(balance, problem.feature_names)),
+        Section("Lack of fit", fit_blocks(fit, problem.feature_names)),
         Section("Chance", chance_blocks(experiment)),
     ]
     if fits is not None:
-        sections.insert(4, Section("Models by propensities", weighted_blocks(fits)))
+        sections.insert(5, Section("Models by propensities", weighted_blocks(fits)))
     name = experiment.policy.label
     support = () if estimates.support is None else estimates.support.complaints
     said = [estimates.complaint, None if fits is None else fits.complaint, *support]
@@ -65,7 +72,8 @@ def experiment_report(
         f"{counted(problem.dim, 'feature', 'features')} · {experiment.asked:,} of "
         f"{counted(experiment.asked + experiment.remaining, 'unit', 'units')}",
         warnings=[f"{_capital(each)}." for each in said if each],
-        summary=_summary(estimates, balance, fit),
+        headline=error_sentence(estimates),
+        summary=f"{_evenness(balance)} {_straightness(fit)}",
         sections=sections,
         settings={
             "equipoise": f"{__version__}, numerics {NUMERICS}",
@@ -78,7 +86,7 @@ def experiment_report(
             "intervals": f"{intervals}, {100 * estimates[0].confidence:g} %",
         },
         again=[] if again is None else [Code(again, "In a terminal:")],
-        metadata=_plain(
+        metadata=plain_numbers(
             {
                 "version": __version__,
                 "numerics": NUMERICS,
@@ -95,12 +103,7 @@ def experiment_report(
     )
 
 
-def _summary(estimates: Estimates, balance: Balance, fit: LackOfFit) -> str:
-    """Errors, balance and fit in three sentences."""
-    return f"{_errors(estimates)} {_evenness(balance)} {_straightness(fit)}"
-
-
-def _errors(estimates: Estimates) -> str:
+def error_sentence(estimates: Estimates) -> str:
     """The largest expected error, or why arms have none."""
     unknown = [arm for arm in estimates if not math.isfinite(arm.expected_error)]
     if not unknown:
@@ -138,86 +141,36 @@ def _straightness(fit: LackOfFit) -> str:
     return f"Nothing speaks against straight lines ({p_text(fit.p_value)}, all tests counted)."
 
 
-def arm_blocks(experiment: Experiment, estimates: Estimates) -> list[Block]:
-    """Units, outcomes, noise and expected error of every arm."""
-    closed = experiment.closed_arms
+def arm_blocks(estimates: Estimates, *, closed: Collection[str] = (), aside: int = 0) -> list[Block]:
+    """Units, outcomes, noise and expected error of every arm; ``aside`` units only chose features."""
     rows = [
         [
             f"{arm.arm} (closed)" if arm.arm in closed else arm.arm,
             str(arm.count),
             str(arm.observed),
+            str(arm.pending),
             f"{arm.noise_variance:.4g}" if math.isfinite(arm.noise_variance) else "–",
             interval(*arm.noise_interval),
             f"{arm.expected_error:.4g}" if math.isfinite(arm.expected_error) else "–",
             f"{arm.error_bound:.4g}" if math.isfinite(arm.error_bound) else "–",
+            f"{arm.root_error:.3g}" if math.isfinite(arm.root_error) else "–",
+            f"{arm.adjusted_r_squared:.2f}" if math.isfinite(arm.adjusted_r_squared) else "–",
         ]
-        for arm in estimates[:_MOST_ARMS]
+        for arm in estimates[:MOST_ARMS]
     ]
-    columns = ["arm", "units", "outcomes", "noise variance", "interval", "expected error", "at most"]
+    columns = ["arm", "units", "outcomes", "pending", "noise variance", "interval", "expected error"]
+    columns += ["at most", "root error", "adj. R²"]
     text = (
         "Units are those assigned and neither lost nor withdrawn. The expected error is the mean squared "
-        "error of predictions for people like those that the models must serve."
+        "error of predictions for people like those that the models must serve; its root is in the "
+        f"outcome's unit{f', {estimates[0].unit}' if estimates[0].unit else ''}."
     )
-    aside = sum(experiment.counts.values()) - sum(arm.count for arm in estimates)
     if aside > 0:
         text += f" Not counted: {counted(aside, 'unit', 'units')} that only chose features."
-    return [Text(text + _further(len(estimates) - len(rows), "arm")), Table(columns, rows)]
+    return [Text(text + further(len(estimates) - len(rows), "arm")), Table(columns, rows)]
 
 
-def model_blocks(estimates: Estimates) -> list[Block]:
-    """Every arm's coefficients with their intervals."""
-    arms, shown = estimates[:_MOST_ARMS], _features_shown(estimates)
-    level = f"{100 * estimates[0].confidence:g} % intervals"
-    if not shown:
-        return [Text("No model has a feature yet.")]
-    bounded = any(np.isfinite(arm.intervals[shown]).any() for arm in estimates)
-    if bounded:
-        text = (
-            "Coefficients are shrunk as far as the data justify; intervals surround least squares, which is "
-            "what keeps them honest, and promise their coverage where outcomes are linear in the features"
-        )
-        text += ", if the outcomes chose the right ones." if any(arm.chosen for arm in estimates) else "."
-    elif all(arm.estimator == LASSO for arm in estimates):
-        text = "Coefficients are a lasso's, which has no intervals."
-    else:
-        text = "No interval is determined yet."
-    text += _further(len(estimates) - len(arms), "arm")
-    text += _further(estimates.problem.dim - len(shown), "feature")
-    blocks: list[Block] = [Text(text)]
-    if bounded and is_installed("matplotlib"):
-        from equipoise.report.experiment_figures import FIGURE_ARMS, FIGURE_FEATURES, models_figure
-
-        if len(estimates) <= FIGURE_ARMS and len(shown) <= FIGURE_FEATURES:
-            blocks.append(models_figure(estimates, shown))
-    return [*blocks, _coefficients(arms, shown, f"Coefficients with {level}.")]
-
-
-def _coefficients(
-    arms: Sequence[ArmEstimate] | Sequence[WeightedEstimate], features: Sequence[int], caption: str
-) -> Table:
-    """Coefficients above their intervals; whatever is more, arms or features, stands in rows."""
-    cells = {
-        (arm.arm, j): f"{arm.coef[j]:.4g}\n{interval(*ends[j])}" if math.isfinite(arm.coef[j]) else "–"
-        for arm in arms
-        for ends in [arm.intervals]
-        for j in features
-    }
-    names = [arm.arm for arm in arms]
-    if len(names) > len(features):
-        rows = [[name, *(cells[name, j] for j in features)] for name in names]
-        return Table(["", *(f"feature {j}" for j in features)], rows, caption=caption)
-    rows = [[f"feature {j}", *(cells[name, j] for name in names)] for j in features]
-    return Table(["", *map(shortened, names)], rows, caption=caption)
-
-
-def _features_shown(estimates: Estimates) -> list[int]:
-    used: set[int] = set()
-    for arm in estimates:
-        used |= set(range(len(arm.coef)) if arm.columns is None else arm.columns.tolist())
-    return sorted(used)[:_MOST_FEATURES]
-
-
-def balance_blocks(balance: Balance) -> list[Block]:
+def balance_blocks(balance: Balance, names: Sequence[str]) -> list[Block]:
     """Every arm's contexts against those of all units."""
     text = (
         f"{_evenness(balance)} r = xᵀΣ⁻¹x tells how long a context is. Differences are those of an arm's "
@@ -225,7 +178,7 @@ def balance_blocks(balance: Balance) -> list[Block]:
         "negligible. The p value is the chance of so much imbalance if arms were dealt without a look at "
         "contexts."
     )
-    arms = sorted(balance, key=_distance, reverse=True)[:_MOST_ARMS]
+    arms = sorted(balance, key=_distance, reverse=True)[:MOST_ARMS]
     arms = [arm for arm in balance if arm in arms]
     rows = [
         [
@@ -235,27 +188,27 @@ def balance_blocks(balance: Balance) -> list[Block]:
             f"{arm.length_of_all:.3g}" if math.isfinite(arm.length_of_all) else "–",
             f"{arm.length_difference:+.2f}",
             f"{arm.largest_difference:+.2f}",
-            str(int(np.argmax(np.abs(arm.differences)))) if arm.largest_difference else "–",
+            names[int(np.argmax(np.abs(arm.differences)))] if arm.largest_difference else "–",
             p_value(arm.p_value),
         ]
         for arm in arms
     ]
     columns = ["arm", "units", "mean r", "of all", "r, standardised", "largest difference", "of feature", "p"]
-    text += _further(len(balance) - len(arms), "arm")
+    text += further(len(balance) - len(arms), "arm")
     blocks: list[Block] = [Text(text), Table(columns, rows)]
     if is_installed("matplotlib") and any(arm.units for arm in arms):
         from equipoise.report.experiment_figures import balance_figure
 
         blocks.append(balance_figure(arms))
-    return [*blocks, _differences(balance, arms)]
+    return [*blocks, _differences(balance, arms, names)]
 
 
-def _differences(balance: Balance, arms: Sequence[ArmBalance]) -> Table:
+def _differences(balance: Balance, arms: Sequence[ArmBalance], names: Sequence[str]) -> Table:
     """Standardised differences of every feature that varies, those that are farthest out first."""
     sizes = np.max(np.abs([arm.differences for arm in balance]), axis=0)
-    order = [j for j in np.argsort(-sizes, kind="stable").tolist() if sizes[j] > 0.0][:_MOST_FEATURES]
+    order = [j for j in np.argsort(-sizes, kind="stable").tolist() if sizes[j] > 0.0][:MOST_FEATURES]
     few = arms[:12]
-    rows = [[f"feature {j}", *(f"{arm.differences[j]:+.2f}" for arm in few)] for j in order]
+    rows = [[names[j], *(f"{arm.differences[j]:+.2f}" for arm in few)] for j in order]
     left = "" if len(few) == len(balance) and len(order) == np.count_nonzero(sizes) else " The largest ones."
     caption = f"Standardised differences of the features' means, by arm.{left}"
     return Table(["", *(shortened(arm.arm) for arm in few)], rows, caption=caption)
@@ -265,13 +218,13 @@ def _distance(arm: ArmBalance) -> float:
     return max(abs(arm.length_difference), abs(arm.largest_difference))
 
 
-def fit_blocks(fit: LackOfFit) -> list[Block]:
+def fit_blocks(fit: LackOfFit, names: Sequence[str]) -> list[Block]:
     """Tests of the straight line."""
     verdict = _straightness(fit)
     if fit.p_value < 0.05:
         if fit.clearest is not None:
             i, j = fit.clearest
-            term = f"the square of feature {i}" if i == j else f"the product of features {i} and {j}"
+            term = f"the square of {names[i]}" if i == j else f"the product of {names[i]} and {names[j]}"
             verdict += f" What is missing most clearly is {term}."
         verdict += (
             " Intervals of the usual kind promise nothing then: read robust ones, and where lots were drawn "
@@ -283,7 +236,7 @@ def fit_blocks(fit: LackOfFit) -> list[Block]:
         "Curves without these, such as an S, can pass."
     )
     lines = fit.records()
-    shown = [*lines[:-1][:_MOST_ARMS], lines[-1]]
+    shown = [*lines[:-1][:MOST_ARMS], lines[-1]]
     rows = [
         [
             line["arm"] or "all arms",
@@ -293,7 +246,7 @@ def fit_blocks(fit: LackOfFit) -> list[Block]:
         for line in shown
     ]
     columns = ["arm", "outcomes", "p of r", "p of squares", "p of products", "p, corrected"]
-    return [Text(text + _further(len(lines) - len(shown), "arm")), Table(columns, rows)]
+    return [Text(text + further(len(lines) - len(shown), "arm")), Table(columns, rows)]
 
 
 def _weighted(experiment: Experiment) -> WeightedEstimates | None:
@@ -310,14 +263,14 @@ def weighted_blocks(fits: WeightedEstimates) -> list[Block]:
         "weighted by the probabilities of their arms: right whatever the truth, and wider. Little is "
         "promised of an arm whose outcomes weigh as much as few units."
     )
-    arms = fits[:_MOST_ARMS]
+    arms = fits[:MOST_ARMS]
     weights = [[arm.arm, str(arm.observed), f"{arm.effective:.0f}"] for arm in arms]
-    shown = range(min(len(fits[0].coef), _MOST_FEATURES))
+    shown = range(min(len(fits[0].coef), MOST_FEATURES))
     level = f"{100 * fits[0].confidence:g} % intervals"
     return [
-        Text(text + _further(len(fits) - len(arms), "arm")),
+        Text(text + further(len(fits) - len(arms), "arm")),
         Table(["arm", "outcomes", "weigh as much as"], weights),
-        _coefficients(arms, shown, f"Best linear fits with {level}."),
+        coefficient_cells(arms, shown, fits[0].features, f"Best linear fits with {level}."),
     ]
 
 
@@ -347,20 +300,5 @@ def chance_blocks(experiment: Experiment) -> list[Block]:
     return [*blocks, Text(text)]
 
 
-def _further(number: int, noun: str) -> str:
-    return (
-        f" {counted(number, f'further {noun} is', f'further {noun}s are')} not shown." if number > 0 else ""
-    )
-
-
 def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
-
-
-def _plain(value: Any) -> Any:
-    """The same without numbers that JSON does not have."""
-    if isinstance(value, dict):
-        return {name: _plain(each) for name, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

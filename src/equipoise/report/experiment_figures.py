@@ -10,8 +10,9 @@ import numpy as np
 from equipoise.core.diagnosis.balance import ArmBalance
 from equipoise.core.estimates.estimates import Estimates
 from equipoise.report.document import Figure
-from equipoise.report.figures import GRID, INK, MARKERS, QUIET, SERIES, legend_above, name_rows, new_figure
+from equipoise.report.figures import legend_above, name_rows, new_figure
 from equipoise.report.numbers import shortened
+from equipoise.studies.colours import GRID, INK, MARKERS, QUIET, SERIES
 
 FIGURE_ARMS, FIGURE_FEATURES = 7, 24
 _BALANCE_ARMS = 16
@@ -42,11 +43,11 @@ def models_figure(estimates: Estimates, features: Sequence[int]) -> Figure:
                 label=shortened(arm.arm),
             )
         axes.set_ylim(len(features) - 0.4, -0.6)
-        axes.set_yticks(rows, [str(j) for j in features])
+        axes.set_yticks(rows, [shortened(estimates.problem.feature_names[j]) for j in features])
         axes.set_ylabel("feature")
         axes.set_xlabel("coefficient")
         axes.grid(axis="y", visible=False)
-        legend_above(axes, 3)
+        legend_above(axes)
 
     return new_figure(
         draw,
@@ -89,7 +90,7 @@ def balance_figure(arms: Sequence[ArmBalance]) -> Figure:
         axes.set_xlim(-limit, limit)
         axes.set_xlabel("difference to all units, in standard deviations")
         axes.tick_params(axis="x", color=INK)
-        legend_above(axes, 2)
+        legend_above(axes)
 
     spoken = "; ".join(
         f"{arm.arm}: r {arm.length_difference:+.2f}, largest of a feature {arm.largest_difference:+.2f}"

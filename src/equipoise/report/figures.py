@@ -1,4 +1,4 @@
-"""Drawings for reports: matplotlib in, an SVG that takes the page's colours and fonts out."""
+"""Drawings for reports: matplotlib in, an SVG that takes the page's fonts out; html.py adds dark colours."""
 
 from __future__ import annotations
 
@@ -7,25 +7,12 @@ import re
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Any
 
 from equipoise.extras import need
 from equipoise.report.document import Figure
-
-# Drawn in these colours, which the page's own take the place of: light and dark, screen and paper.
-INK, QUIET, GRID, PAPER = "#010203", "#010204", "#010205", "#010206"
-SERIES = tuple(f"#0102{10 + place:02d}" for place in range(7))
-# Differ in shape as well as in colour, for print and for the colour-blind.
-MARKERS = ("o", "s", "D", "^", "v", "P", "X")
-DASHES = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)), (0, (3, 1)), (0, (8, 3)), (0, (2, 2)))
-
-_COLOURS = {
-    INK: "var(--ink)",
-    QUIET: "var(--quiet)",
-    GRID: "var(--grid)",
-    PAPER: "var(--paper)",
-    **{colour: f"var(--series-{place + 1})" for place, colour in enumerate(SERIES)},
-}
+from equipoise.studies.colours import GRID, INK, PAPER, QUIET
 
 _STYLE: dict[str, Any] = {
     "font.family": "sans-serif",
@@ -95,15 +82,26 @@ def name_rows(axes: Any, names: Sequence[str]) -> None:
     axes.spines["left"].set_visible(False)
     axes.grid(axis="y", visible=False)
     for row, name in enumerate(names):
-        axes.text(0.0, row + 0.05, name, transform=axes.get_yaxis_transform(), va="center", fontweight="bold")
+        axes.text(
+            0.0, row + 0.05, name, transform=axes.get_yaxis_transform(), va="center", fontweight="bold",
+            bbox={"facecolor": PAPER, "edgecolor": "none", "pad": 1.0},
+        )  # fmt: skip
 
 
-def legend_above(axes: Any, columns: int) -> None:
-    """Where it hides nothing."""
+def legend_above(axes: Any) -> None:
+    """Where it hides nothing, in as many columns as its names leave room for."""
+    names = axes.get_legend_handles_labels()[1]
+    width = 0.075 * max(map(len, names), default=1) + 0.45  # inches a name takes, with its marker
+    columns = max(1, int((axes.figure.get_figwidth() - 0.6) / width))
     axes.legend(
         loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=columns, borderaxespad=0.2, handletextpad=0.4,
         columnspacing=1.4,
     )  # fmt: skip
+
+
+def figure_of_file(path: Path, *, caption: str, description: str, wide: bool = False) -> Figure:
+    """A drawing that was saved as SVG."""
+    return Figure(_inline(path.read_text(encoding="utf-8")), caption, description, wide)
 
 
 def figure_from(canvas: Any, *, caption: str, description: str, wide: bool = False) -> Figure:
@@ -122,13 +120,12 @@ def isolated(svg: str, name: str, description: str) -> str:
 
 
 def _inline(svg: str) -> str:
-    """Without what only a file of its own needs, and with the page's fonts and colours."""
+    """Without what only a file of its own needs, and with the page's fonts."""
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>\s*", "", svg, flags=re.DOTALL)
     svg = re.sub(r'\s+xmlns(:\w+)?="[^"]*"', "", svg)
     svg = svg.replace("xlink:href=", "href=")
     # The fonts that matplotlib measured with are wider than most, so the page's own fit.
     svg = re.sub(r"(font: [^;\"]*?px) [^;\"]*", r"\1 system-ui, 'Segoe UI', Roboto, Arial, sans-serif", svg)
-    for drawn, shown in _COLOURS.items():
-        svg = svg.replace(drawn, shown)
+    svg = re.sub(r"<style>\s*@media.*?</style>\s*", "", svg, flags=re.DOTALL)  # the page has its own
     return svg.strip()

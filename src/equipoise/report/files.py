@@ -4,55 +4,78 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 from functools import singledispatch
 from pathlib import Path
 
+from equipoise.core.estimates.estimates import Estimates
 from equipoise.core.experiment.experiment import Experiment
+from equipoise.core.tables.tidy import TidyTable
+from equipoise.core.theory.plan import Plan
 from equipoise.errors import InvalidArgument
 from equipoise.extras import is_installed
-from equipoise.files import make_folder, write_whole
+from equipoise.files import check_new, make_folder, write_whole
 from equipoise.lab.replay import ReplayResult, ReplayResults
 from equipoise.lab.results.simulation import SimulationResult
-from equipoise.lab.results.table import TidyTable
 from equipoise.report.document import Report
+from equipoise.report.estimates import estimates_report
 from equipoise.report.experiment import experiment_report
-from equipoise.report.html import render
+from equipoise.report.page.html import render
+from equipoise.report.plan import plan_report
 from equipoise.report.replay import replay_report
-from equipoise.report.simulation import simulation_report
+from equipoise.report.simulation import SCENARIO_FILE, simulation_report
 
 _ELSEWHERE = "choose another folder"
 
 
 def write_report(
     path: str | Path,
-    content: Report | SimulationResult | ReplayResults | Experiment,
+    content: Report | SimulationResult | ReplayResults | Experiment | Estimates | Plan,
     *,
     title: str | None = None,
     again: str | None = None,
+    overwrite: bool = False,
 ) -> Path:
     """Write one HTML file that needs no network.
 
     Parameters
     ----------
     content
-        Result of a simulation or of replays, an experiment as it is now, or a
+        Result of a simulation or of replays, an experiment as it is now, its estimates, a plan, or a
         :class:`~equipoise.report.Report` of your own.
     title, again
         Heading and command line of what is not a report yet; a report of your own has them inside.
+    overwrite
+        Whether a file that is there already is replaced; else it is refused.
     """
-    path = Path(path)
-    page = render(report_of(content, title, again))
+    path = _checked_path(path)
+    report = report_of(content, title, again)
+    if not overwrite:
+        check_new([path])
+    page = render(report)
     make_folder(path.parent, hint=_ELSEWHERE)
     write_whole(path, page, hint=_ELSEWHERE)
     return path
+
+
+def _checked_path(path: object) -> Path:
+    if isinstance(path, str | os.PathLike):
+        return Path(path)
+    hint = "the file comes first: write_report('report.html', result)"
+    raise InvalidArgument(f"a report cannot be written to {_described(path)}", hint=hint)
+
+
+def _described(thing: object) -> str:
+    name = type(thing).__name__
+    return f"{'an' if name[:1] in 'AEIOUaeiou' else 'a'} {name}"
 
 
 @singledispatch
 def report_of(content: object, title: str | None, again: str | None) -> Report:
     """The report of anything that has one; every kind registers what makes it."""
     raise InvalidArgument(
-        f"there is no report of {type(content).__name__!r} objects",
-        hint="give an experiment, the result of simulate or replay, or a Report",
+        f"there is no report of {_described(content)}",
+        hint="give an experiment, its estimates, a plan, the result of simulate or replay, or a Report",
     )
 
 
@@ -81,37 +104,58 @@ def _(content: Experiment, title: str | None, again: str | None) -> Report:
     return experiment_report(content, title=title or "Experiment report", again=again)
 
 
-def write_results(folder: str | Path, result: SimulationResult, *, again: str | None = None) -> list[Path]:
-    """The report, the table of losses and every trial's numbers; returns the files."""
+@report_of.register
+def _(content: Estimates, title: str | None, again: str | None) -> Report:
+    return estimates_report(content, title=title or "Estimates", again=again)
+
+
+@report_of.register
+def _(content: Plan, title: str | None, again: str | None) -> Report:
+    return plan_report(content, title=title or "Plan", again=again)
+
+
+def write_results(
+    folder: str | Path, result: SimulationResult, *, again: str | None = None, overwrite: bool = False
+) -> list[Path]:
+    """The report, the table of losses, the scenario and every trial's numbers; returns the files."""
     folder = Path(folder)
-    report = write_report(folder / "report.html", result, again=again)
-    archive = folder / "result.npz"
-    table = _write_table(folder / "losses", result.losses())
+    files = [folder / name for name in ("report.html", _table_name("losses"), SCENARIO_FILE, "result.npz")]
+    if not overwrite:
+        check_new(files)
+    page, table, scenario, archive = files
+    write_report(page, simulation_report(result, again=again, beside=True), overwrite=True)
+    _write_table(table, result.losses())
+    write_whole(scenario, result.scenario.to_toml(), hint=_ELSEWHERE)
     result.save(archive)
-    return [report, table, archive]
+    return files
 
 
-def write_replays(folder: str | Path, results: ReplayResults, *, again: str | None = None) -> list[Path]:
+def write_replays(
+    folder: str | Path, results: ReplayResults, *, again: str | None = None, overwrite: bool = False
+) -> list[Path]:
     """The report, the table of losses by budget and every trial's numbers; returns the files."""
     folder = Path(folder)
-    report = write_report(folder / "report.html", replay_report(results, again=again))
-    table = _write_table(folder / "losses", results.losses())
-    archives = []
-    for result in results:
-        archives.append(folder / f"result-{result.table.budget}.npz")
-        result.save(archives[-1])
-    return [report, table, *archives]
+    archives = [folder / f"result-{result.table.budget}.npz" for result in results]
+    page, table = folder / "report.html", folder / _table_name("losses")
+    if not overwrite:
+        check_new([page, table, *archives])
+    write_report(page, replay_report(results, again=again), overwrite=True)
+    _write_table(table, results.losses())
+    for archive, result in zip(archives, results, strict=True):
+        result.save(archive)
+    return [page, table, *archives]
 
 
-def _write_table(path: Path, table: TidyTable) -> Path:
-    if is_installed("pyarrow"):
-        path = path.with_suffix(".parquet")
+def _table_name(stem: str) -> str:
+    return f"{stem}.{'parquet' if is_installed('pyarrow') else 'csv'}"
+
+
+def _write_table(path: Path, table: TidyTable) -> None:
+    if path.suffix == ".parquet":
         table.write_parquet(path)
-        return path
-    path = path.with_suffix(".csv")
+        return
     text = io.StringIO(newline="")
     writer = csv.DictWriter(text, table.columns)
     writer.writeheader()
     writer.writerows(table.records())
     write_whole(path, text.getvalue(), hint=_ELSEWHERE)
-    return path

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from equipoise.lab.results.estimate import Estimate
@@ -55,6 +55,24 @@ def interval(low: float, high: float) -> str:
     return f"{low:.3g} – {high:.3g}"
 
 
+def with_interval(value: float, low: float, high: float) -> tuple[str, str]:
+    """A value and its interval: two digits of the interval's half, and no more of the value.
+
+    >>> with_interval(1.23456, 1.0246, 1.4446), with_interval(1.5, -math.inf, math.inf)
+    (('1.23', '1.02 – 1.44'), ('1.5', 'not determined'))
+    >>> with_interval(5123.4, 4100.0, 6150.0), with_interval(2.0, 2.0, 2.0)
+    (('5123', '4100 – 6150'), ('2', '2 – 2'))
+    """
+    half = 0.5 * (high - low)
+    if not math.isfinite(half) or half <= 0.0 or max(abs(low), abs(high)) >= 1e6:
+        return f"{value:.4g}", interval(low, high)
+    digits = max(1 - math.floor(math.log10(half)), 0)
+    if digits > 8:
+        return f"{value:.4g}", interval(low, high)
+    shown, first, last = (f"{number:.{digits}f}".replace("-", "−") for number in (value, low, high))
+    return shown, f"{first} – {last}"
+
+
 def p_value(value: float) -> str:
     """A p value, as far as it means anything.
 
@@ -92,3 +110,16 @@ def change(value: float, reference: float) -> str:
     if reference <= 0.0 or abs(value / reference - 1.0) < 0.005:
         return "as much as"
     return f"{100 * abs(value / reference - 1.0):.0f} % {'below' if value < reference else 'above'}"
+
+
+def plain_numbers(value: Any) -> Any:
+    """The same without numbers that JSON does not have.
+
+    >>> plain_numbers({"low": math.nan, "high": (1.0, math.inf)})
+    {'low': None, 'high': [1.0, None]}
+    """
+    if isinstance(value, dict):
+        return {name: plain_numbers(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain_numbers(each) for each in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -10,10 +10,14 @@ from equipoise.extras import is_installed
 from equipoise.lab.replay import ReplayResult
 from equipoise.lab.replay.result import NOT_ASKED
 from equipoise.lab.replay.scale import NOTABLE, ratio_words, spread_ratio
+from equipoise.lab.results.words import loss_words
 from equipoise.report.document import Block, Code, Report, Section, Table, Text
 from equipoise.report.numbers import change, counted, with_error
 from equipoise.report.simulation import (
+    FEW_TRIALS,
     difference_blocks,
+    headline,
+    is_told,
     loss_blocks,
     objective_words,
     pull_blocks,
@@ -50,6 +54,7 @@ def replay_report(
         subtitle=f"{table.table} · {counted(table.rows, 'row', 'rows')} · "
         f"{counted(len(table.targets), 'arm', 'arms')} · {counted(table.dim, 'feature', 'features')} · "
         f"{budgets} units · {counted(first.trials, 'trial', 'trials')}",
+        headline=replay_headline(results),
         summary=" ".join(replay_summary(result) for result in results),
         sections=sections,
         settings={
@@ -72,12 +77,28 @@ def replay_report(
     )
 
 
+def replay_headline(results: Sequence[ReplayResult]) -> str:
+    """The number that matters: units saved at the largest budget, or what was gained there."""
+    last = max(results, key=lambda result: result.table.budget)
+    known = {name: saved for name, saved in last.saved.items() if saved.limit is None and not is_told(name)}
+    if known and last.trials >= FEW_TRIALS:
+        best = max(known, key=lambda name: known[name].saved.value)
+        saved = known[best]
+        if saved.saved.value > 2.0 * saved.saved.stderr:
+            return (
+                f"{best} reaches with {last.table.budget:,} units what uniform sampling needs "
+                f"{with_error(saved.uniform_budget)} for: it saves {with_error(saved.saved)} units."
+            )
+    return headline(last)
+
+
 def replay_summary(result: ReplayResult) -> str:
     """What was reached with how many units, in words."""
     first, *others = result.policies
     base = result[first].median_max()
     share = " of a target's variance" if result.table.scale == "targets" else ""
-    text = f"With {result.table.budget:,} units, {first} reached a worst error of {with_error(base)}{share}"
+    loss = f"a {loss_words('median_max')} of {with_error(base)}{share}"
+    text = f"With {result.table.budget:,} units, {first} reached {loss}"
     parts = []
     for name in others:
         own = result[name].median_max()
@@ -91,7 +112,7 @@ def replay_summary(result: ReplayResult) -> str:
 
 def saved_text(result: ReplayResult) -> str:
     """What "units saved" means here."""
-    loss = "median max" if next(iter(result.saved.values())).loss == "median_max" else "mean"
+    loss = loss_words(next(iter(result.saved.values())).loss)
     return (
         f"The budget with which uniform sampling reaches a policy's {loss}, minus the policy's budget. "
         "Uniform sampling was replayed at further budgets; between two of them the loss is taken to follow a "
@@ -172,7 +193,7 @@ def _by_budget(results: Sequence[ReplayResult]) -> list[Block]:
         ]
         for result in results
     ]
-    text = f"Median over trials of the worst arm's error, in {results[0].unit}."
+    text = f"The {loss_words('median_max')}, in {results[0].unit}."
     for result in results:
         if saving and result.unsaved is not None:
             text += f" Units saved with {result.table.budget:,} units cannot be said: {result.unsaved}."

@@ -8,8 +8,12 @@ from typing import Any
 import numpy as np
 
 from equipoise.lab.replay import ReplayResult
+from equipoise.lab.results.words import loss_words
 from equipoise.report.document import Figure
-from equipoise.report.figures import DASHES, MARKERS, SERIES, new_figure
+from equipoise.report.figures import new_figure
+from equipoise.studies.colours import policy_looks
+from equipoise.studies.drawing import plain_log_ticks
+from equipoise.studies.labels import LineEnd, label_lines
 
 
 def budgets_figure(results: Sequence[ReplayResult]) -> Figure:
@@ -18,41 +22,35 @@ def budgets_figure(results: Sequence[ReplayResult]) -> Figure:
     ordered = sorted(results, key=lambda result: result.table.budget)
     budgets = [result.table.budget for result in ordered]
 
+    looks = policy_looks(policy.spec for policy in results[0].policies.values())
+
     def draw(axes: Any) -> None:
-        for place, name in enumerate(names):
+        ends = []
+        for name, look in zip(names, looks, strict=True):
             estimates = [result[name].median_max() for result in ordered]
             axes.errorbar(
                 budgets,
                 [estimate.value for estimate in estimates],
                 yerr=np.nan_to_num([2.0 * estimate.stderr for estimate in estimates]),
-                color=SERIES[place % len(SERIES)],
-                linestyle=DASHES[place % len(DASHES)],
-                marker=MARKERS[place % len(MARKERS)],
                 markersize=5,
                 capsize=2.5,
-                label=name,
+                **look.line,
             )
+            ends.append(LineEnd(name, budgets[-1], estimates[-1].value, look.text))
         axes.set_xscale("log")
         axes.set_yscale("log")
-        _plain_ticks(axes, budgets)
+        plain_log_ticks(axes.yaxis)
+        axes.set_xticks(budgets, [f"{budget:,}" for budget in budgets])
+        axes.minorticks_off()
         axes.set_xlabel("units (log scale)")
-        axes.set_ylabel("worst arm's error, median (log scale)")
-        axes.legend(loc="upper right")
+        axes.set_ylabel(f"{loss_words('median_max')} (log scale)")
+        label_lines(axes, ends)
 
     return new_figure(
         draw,
-        caption="Median of the worst arm's held-out error by budget; bars reach two standard errors.",
+        caption=f"{loss_words('median_max').capitalize()} on held-out rows by budget; "
+        "bars reach two standard errors.",
         description="Worst error of every policy by budget; the table above has the numbers.",
         wide=True,
         height=4.2,
     )
-
-
-def _plain_ticks(axes: Any, budgets: Sequence[int]) -> None:
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
-
-    axes.set_xticks(budgets, [f"{budget:,}" for budget in budgets])
-    axes.xaxis.set_minor_locator(NullLocator())
-    axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    axes.yaxis.set_minor_formatter(NullFormatter())

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from equipoise.report.document import Block, Code, Figure, Report, Section, Table, Text
+from equipoise.report.document import Block, Code, Report, Section, Table, Text
+from equipoise.report.figures import figure_of_file
+from equipoise.report.numbers import counted
 from equipoise.studies.reproduce import Finding, Reproduction, SparseResult
+from equipoise.studies.verdicts import Verdict
 
 _CAPTIONS = {
     "figure1": "Figure 1 of the paper, redrawn. Bands are two standard errors.",
     "figure2": "Figure 2 of the paper, redrawn from the ratings at hand. Bands are two standard errors.",
     "sparse-support": "How often the features that matter are found, by outcomes an arm. Bands are two "
     "standard errors.",
-    "sparse-budget": "Worst error against the budget where few features matter. Bands are two standard "
-    "errors of the logarithm.",
+    "sparse-budget": "Largest mean error against the budget where few features matter. Bands are two "
+    "standard errors of the logarithm.",
     "sparse-screen": "What choosing features from too few or too many outcomes costs. Bands are two standard "
     "errors.",
     "rate": "How regret and pulls of trace-ucb behave as the budget grows.",
@@ -30,7 +33,6 @@ _SPARSE_TITLES = {
 def reproduction_report(found: Reproduction, *, again: str) -> Report:
     """Tables, figures and settings of a reproduction; ``again`` is the command line it came from."""
     verdicts = [str(finding.verdict) for finding in (*found.findings, *found.sparse_findings)]
-    counts = ", ".join(f"{verdicts.count(word)} {word}" for word in dict.fromkeys(verdicts))
     sections = [Section("Figures", _figures(found))]
     if found.findings:
         sections.append(Section("Claims", _claims("the paper", found.findings)))
@@ -45,7 +47,7 @@ def reproduction_report(found: Reproduction, *, again: str) -> Report:
     return Report(
         title="The paper's figures and claims",
         subtitle=found.settings,
-        summary=f"Of the claims: {counts}." if counts else "",
+        headline=_headline(verdicts),
         sections=sections,
         settings={
             "equipoise": found.version,
@@ -58,16 +60,26 @@ def reproduction_report(found: Reproduction, *, again: str) -> Report:
     )
 
 
+def _headline(verdicts: Sequence[str]) -> str:
+    """How many claims hold."""
+    if not verdicts:
+        return ""
+    words = {str(Verdict.PARTLY): "in part", str(Verdict.FAILS): "not"}
+    others = [kind for kind in dict.fromkeys(verdicts) if kind != Verdict.HOLDS]
+    rest = "".join(f", {verdicts.count(kind)} {words.get(kind, kind)}" for kind in others)
+    return f"{verdicts.count(Verdict.HOLDS)} of {counted(len(verdicts), 'claim holds', 'claims hold')}{rest}."
+
+
 def _figures(found: Reproduction) -> list[Block]:
     return [
-        Figure(
-            path.read_bytes(),
+        figure_of_file(
+            path,
             caption=_CAPTIONS.get(path.stem, path.stem),
             description=_CAPTIONS.get(path.stem, path.stem),
             wide=True,
         )
         for path in found.figures
-        if path.suffix == ".png"
+        if path.suffix == ".svg"
     ]
 
 

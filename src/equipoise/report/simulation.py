@@ -7,22 +7,35 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from equipoise.core.policies import BestAllocation, Oracle
+from equipoise.core.policies.base.policy import Policy, registered_policies
 from equipoise.extras import is_installed
 from equipoise.lab.arena import Setting
 from equipoise.lab.results.estimate import Estimate, mean_estimate
 from equipoise.lab.results.simulation import SimulationResult
+from equipoise.lab.results.words import LOSSES, explained_losses, loss_words
+from equipoise.report.course import course_table
 from equipoise.report.document import Block, Code, Report, Section, Table, Text
 from equipoise.report.numbers import change, counted, percent, with_error
 
+# Below it, standard errors are no measure of chance.
+FEW_TRIALS = 30
+SCENARIO_FILE = "scenario.toml"
 _LEVELS = (0.1, 0.5, 0.9, 0.99)
 # Longer tables are for the files beside the report.
 _MOST_ARMS = 60
 
 
 def simulation_report(
-    result: SimulationResult, *, title: str = "Simulation report", again: str | None = None
+    result: SimulationResult,
+    *,
+    title: str = "Simulation report",
+    again: str | None = None,
+    beside: bool = False,
 ) -> Report:
-    """Tables, figures and settings of ``result``; ``again`` is the command line it came from."""
+    """Tables, figures and settings of ``result``; ``again`` is the command line it came from.
+
+    ``beside`` says that the scenario lies in a file beside the page.
+    """
     scenario = result.scenario
     size = (
         f"{counted(len(result.policies), 'policy', 'policies')} · "
@@ -35,11 +48,16 @@ def simulation_report(
         Section("Units an arm", pull_blocks(result)),
         Section("Spread over trials", spread_blocks(result)),
     ]
+    course = course_table(result)
+    if course is not None:
+        words, headings, rows = course
+        sections.insert(2, Section("Course of a trial", [Text(f"{words}."), Table(headings, rows)]))
     if len(result.policies) > 1:
         sections.insert(1, Section("Paired differences", difference_blocks(result)))
     return Report(
         title=title,
         subtitle=size,
+        headline=headline(result),
         summary=summary(result),
         sections=sections,
         settings={
@@ -50,7 +68,7 @@ def simulation_report(
             "errors after ±": "one standard error over trials",
             "unit of losses": "squared units of the outcome",
         },
-        again=_again(result, again),
+        again=_again(result, again, beside=beside),
         metadata=result.metadata,
     )
 
@@ -81,8 +99,43 @@ def _budget(scenario: Setting) -> str:
     return f"a budget of {scenario.budget:.10g}"
 
 
+def headline(result: SimulationResult) -> str:
+    """The number that matters: how much better the best policy is, if that is more than chance.
+
+    The best of those that are not told the noise, against uniform sampling, or against the first.
+    """
+    loss = "mean" if result.scenario.objective == "mean" else "expected_max"
+    words = loss_words(loss)
+    first = next(iter(result.policies))
+    base = next((name for name, policy in result.policies.items() if policy.spec == "uniform"), first)
+    values = {name: getattr(policy, loss)() for name, policy in result.policies.items()}
+    rivals = [name for name in values if name != base and not is_told(result[name].spec)]
+    if not rivals:
+        return f"The {words} is {with_error(values[base])} with {base}."
+    best = min(rivals, key=lambda name: values[name].value)
+    gain = result.difference(best, base, loss)
+    if result.trials < FEW_TRIALS:
+        return (
+            f"{counted(result.trials, 'trial is', 'trials are')} too few for a verdict: the {words} is "
+            f"{with_error(values[best])} with {best} and {with_error(values[base])} with {base}."
+        )
+    if not gain.value < -2.0 * gain.stderr:
+        return f"No policy has a {words} clearly below that of {base}, which is {with_error(values[base])}."
+    share = 100.0 * (1.0 - values[best].value / values[base].value)
+    return (
+        f"{best} makes the {words} {share:.0f} % smaller than {base}: {with_error(values[best])} instead of "
+        f"{with_error(values[base])}."
+    )
+
+
+def is_told(spec: str) -> bool:
+    """Whether a policy knows the noise: a mark to reach, not a rival."""
+    policy = registered_policies().get(spec.partition(":")[0])
+    return policy is not None and policy.informed is not Policy.informed
+
+
 def summary(result: SimulationResult) -> str:
-    """The answer, in two sentences."""
+    """All policies, in two sentences."""
     first, *others = result.policies
     base = result[first].expected_max()
     text = f"The largest mean error of an arm is {with_error(base)} with {first}"
@@ -99,17 +152,14 @@ def loss_blocks(result: SimulationResult) -> list[Block]:
     losses = {name: result.losses_of(name) for name in result.policies}
     shown = list(dict.fromkeys(loss for own in losses.values() for loss in own))
     rows = [[name, *(_written(own, loss) for loss in shown)] for name, own in losses.items()]
-    text = (
-        "Expected max is the largest mean error of an arm, median max the median over trials of the worst "
-        "arm's error, mean the average over arms and trials."
-    )
+    text = explained_losses()
     if "regret" in shown:
-        text += " Regret is the expected max above that of the optimal static allocation."
+        text += f" Regret is the {loss_words('expected_max')} above that of the optimal static allocation."
     if "coverage" in shown:
         text += f" Coverage is the share of true coefficients inside their {result.intervals} 95 % intervals."
     if "recovery" in shown:
         text += " Recovery is the share of trials that chose exactly the features that matter."
-    blocks: list[Block] = [Text(text), Table(["policy", *(loss.replace("_", " ") for loss in shown)], rows)]
+    blocks: list[Block] = [Text(text), Table(["policy", *map(loss_words, shown)], rows)]
     if is_installed("matplotlib"):
         from equipoise.report.simulation_figures import losses_figure, worst_figure
 
@@ -128,13 +178,12 @@ def _written(losses: Mapping[str, Estimate], loss: str) -> str:
 def difference_blocks(result: SimulationResult) -> list[Block]:
     """Paired differences to the first policy."""
     first, *others = result.policies
-    losses = ("expected_max", "median_max", "mean")
-    rows = [[name, *(with_error(result.difference(name, first, loss)) for loss in losses)] for name in others]
+    rows = [[name, *(with_error(result.difference(name, first, loss)) for loss in LOSSES)] for name in others]
     text = (
         f"Every policy minus {first}, trial by trial: all met the same units. "
         "The errors are those of the differences. Below zero is better."
     )
-    blocks: list[Block] = [Text(text), Table(["policy", "expected max", "median max", "mean"], rows)]
+    blocks: list[Block] = [Text(text), Table(["policy", *map(loss_words, LOSSES)], rows)]
     if is_installed("matplotlib"):
         from equipoise.report.simulation_figures import differences_figure
 
@@ -185,16 +234,20 @@ def spread_blocks(result: SimulationResult) -> list[Block]:
     return [Text(text), Table(columns, rows)]
 
 
-def _again(result: SimulationResult, command: str | None) -> list[Code]:
-    toml = result.scenario.to_toml()
-    names = list(result.policies.values())
-    python = (
-        "from pathlib import Path\n\nimport equipoise as eq\n\n"
-        'scenario = eq.Scenario.from_toml(Path("scenario.toml").read_text())\n'
-        f"result = eq.simulate(scenario, {[policy.spec for policy in names]!r}, "
-        f"trials={result.trials}, seed={result.seed})\n"
-    )
-    blocks = [Code(toml.strip(), "The scenario, scenario.toml:"), Code(python.strip(), "In Python:")]
+def _again(result: SimulationResult, command: str | None, *, beside: bool) -> list[Code]:
+    toml = result.scenario.to_toml().strip()
+    specs = [policy.spec for policy in result.policies.values()]
+    run = f"result = eq.simulate(scenario, {specs!r}, trials={result.trials}, seed={result.seed})"
+    if beside:
+        read = f'scenario = eq.Scenario.from_toml(Path("{SCENARIO_FILE}").read_text())'
+        python = f"from pathlib import Path\n\nimport equipoise as eq\n\n{read}\n{run}"
+        caption = f"The scenario, which is in {SCENARIO_FILE} beside this page:"
+        blocks = [Code(toml, caption), Code(python, "In Python, in the folder of this page:")]
+    else:
+        # Nothing is beside this page, so it needs nothing there.
+        quoted = toml.replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
+        python = f'import equipoise as eq\n\nscenario = eq.Scenario.from_toml("""\n{quoted}\n""")\n{run}'
+        blocks = [Code(python, "In Python:")]
     if command is not None:
         blocks.insert(0, Code(command, "In a terminal:"))
     return blocks

@@ -11,6 +11,8 @@
 ``store``        finished points in a folder
 ``losses``       what is kept of a point: losses of all policies and their joint error
 ``verdicts``     measured numbers against the limits that a claim sets them
+``colours``      one colour a policy, in every figure and report
+``labels``       names beside the lines of a picture
 ``drawing``      how pictures look and how they are saved
 ===============  ================================================================================
 """

@@ -2,32 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import io
+import math
+import textwrap
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from equipoise.files import write_whole
-
-INK = "#222222"
-QUIET = "#6E6E6E"
-GRID = "#E6E6E6"
-
-# Okabe and Ito's colours (2008), with the red of Tol's vibrant set, which is darker than their
-# vermilion, stay apart in every common form of colour blindness; markers and dashes differ as well.
-LOOKS: dict[str, dict[str, Any]] = {
-    "uniform": {"color": "#E69F00", "marker": "s", "linestyle": (0, (5, 2))},
-    "oracle": {"color": "#222222", "marker": "D", "linestyle": (0, (1, 1.5))},
-    "var-ucb": {"color": "#CC3311", "marker": "^", "linestyle": (0, (6, 2, 1.5, 2))},
-    "trace-ucb": {"color": "#0072B2", "marker": "o", "linestyle": "-"},
-    "trace-gain": {"color": "#009E73", "marker": "v", "linestyle": "-"},
-}
+from equipoise.files import Content, write_whole
+from equipoise.studies.colours import GRID, INK, PAPER, QUIET, dark_rules
 
 _STYLE = {
     "font.family": "sans-serif",
     "font.size": 9.5,
     "text.color": INK,
+    "text.parse_math": False,  # a name may contain dollar signs
+    "figure.facecolor": PAPER,
+    "axes.facecolor": PAPER,
     "axes.labelcolor": INK,
     "axes.edgecolor": QUIET,
     "axes.spines.top": False,
@@ -46,6 +39,8 @@ _STYLE = {
 }
 
 
+# Largest over smallest, from which on an axis is logarithmic.
+_DWARFED = 12.0
 _DPI = 120  # sharp on a page, and below 300 kB
 
 
@@ -59,17 +54,44 @@ def house_style() -> Iterator[None]:
 
 
 def save(figure: Any, folder: Path, name: str, *, title: str, settings: str) -> list[Path]:
-    """SVG and PNG, both with title and settings as metadata; returns the files."""
+    """SVG, light or dark as its reader likes, and PNG, both with their settings inside; returns the files."""
     metadata = {"Title": title, "Description": settings}
-    looks: dict[str, dict[str, Any]] = {
-        "svg": {"metadata": {**metadata, "Date": None}},
-        "png": {"metadata": metadata, "dpi": _DPI, "pil_kwargs": {"optimize": True}},
-    }
-    files = []
-    for kind, look in looks.items():
-        files.append(folder / f"{name}.{kind}")
-        write_whole(files[-1], partial(figure.savefig, format=kind, **look), hint="choose another directory")
-    return files
+    drawn = io.StringIO()
+    figure.savefig(drawn, format="svg", metadata={**metadata, "Date": None})
+    png = partial(figure.savefig, format="png", metadata=metadata, dpi=_DPI, pil_kwargs={"optimize": True})
+    files: dict[str, Content] = {"svg": _themed(drawn.getvalue()), "png": png}
+    for kind, content in files.items():
+        write_whole(folder / f"{name}.{kind}", content, hint="choose another directory")
+    return [folder / f"{name}.{kind}" for kind in files]
+
+
+def _themed(svg: str) -> str:
+    start = svg.index("<svg")
+    end = svg.index(">", start) + 1
+    return f"{svg[:end]}\n <style>\n{dark_rules(svg)}\n </style>{svg[end:]}"
+
+
+def wants_log(values: Iterable[float]) -> bool:
+    """Whether some values dwarf others, so that a straight axis would show nothing but the largest.
+
+    >>> wants_log([0.2, 0.3, 4.0]), wants_log([0.2, 0.3, 0.4]), wants_log([0.0, 1.0])
+    (True, False, False)
+    """
+    known = [value for value in values if math.isfinite(value)]
+    return bool(known) and min(known) > 0.0 and max(known) > _DWARFED * min(known)
+
+
+def add_caption(figure: Any, text: str) -> None:
+    """Lines below everything that say where the numbers come from; the figure grows by what they need."""
+    width, height = figure.get_size_inches()
+    broken = [line for part in text.split("\n") for line in textwrap.wrap(part, int(17.5 * width))]
+    room = 0.14 * len(broken) + 0.2
+    figure.set_figheight(height + room)
+    share = room / (height + room)
+    figure.get_layout_engine().set(rect=(0.0, share, 1.0, 1.0 - share), w_pad=0.1, h_pad=0.08, wspace=0.02)
+    figure.text(
+        0.12 / width, 0.1 / (height + room), "\n".join(broken), fontsize=7.5, color=QUIET, linespacing=1.4
+    )
 
 
 def plain_log_ticks(axis: Any, *, steps: tuple[float, ...] = (1.0, 2.0, 5.0)) -> None:

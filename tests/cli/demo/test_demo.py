@@ -16,7 +16,7 @@ from equipoise.cli.demo.trial import DIM, NOISE, World
 
 # Not the defaults, so that an option that is ignored shows.
 BUDGET, SEED = 120, 11
-SMALL = ("demo", "--budget", BUDGET, "--seed", SEED)
+SMALL = ("demo", "--budget", BUDGET, "--seed", SEED, "--overwrite")
 
 
 @pytest.fixture

@@ -6,9 +6,15 @@ import pytest
 import equipoise as eq
 from equipoise.lab.running import budget_curve
 from equipoise.lab.running import simulate as running
-from equipoise.lab.running.budget_curve import simulated_budget
 
 BASE = ("plan", "--noise", "0.1,1,3", "--dim", 3, "--target", 0.2, "--trials", 60, "--seed", 11)
+
+
+def simulated_budget(policy, **asked):
+    (found,) = eq.plan(policies=[policy], **asked).simulated
+    return found
+
+
 ASKED = {"noise": [0.1, 1.0, 3.0], "dim": 3, "target": 0.2, "trials": 60, "seed": 11}
 
 

@@ -165,7 +165,8 @@ def test_many_arms_are_counted(run):
 def test_output_holds_report_losses_and_trials(run, tmp_path):
     result = run(*BASE, "--output", "deep/results")
     folder = tmp_path / "deep" / "results"
-    assert sorted(file.name for file in folder.iterdir()) == ["losses.parquet", "report.html", "result.npz"]
+    written = sorted(file.name for file in folder.iterdir())
+    assert written == ["losses.parquet", "report.html", "result.npz", "scenario.toml"]
     assert f"Written: {Path('deep/results/report.html')}" in result.stdout
     assert "equipoise simulate --noise 0.1,1,3" in (folder / "report.html").read_text()
     assert plain(eq.SimulationResult.load(folder / "result.npz")) == expected(list(POLICIES))

@@ -24,6 +24,19 @@ NOISE, DIM, BUDGET = [0.1, 1.0, 3.0], 3, 50
             ["--intercept", "--outcomes", "counts:effect=0.3"],
             {"intercept": True, "outcomes": eq.CountOutcomes(effect=0.3)},
         ),
+        (
+            ["--accrual", 4, "--delay", 2.5, "--lost", "0.1,0.2,0"],
+            {"accrual": eq.Accrual(rate=4), "delay": eq.Delay(mean=2.5), "lost": (0.1, 0.2, 0.0)},
+        ),
+        (
+            ["--arms", "a,b,c=d", "--close", "c=d=30", "--close", "a=40", "--features", "1,age,sex"],
+            {
+                "arms": ("a", "b", "c=d"),
+                "features": ("1", "age", "sex"),
+                "closures": (eq.Closure("c=d", after=30), eq.Closure("a", after=40)),
+            },
+        ),
+        (["--stop", 0.5], {"stop": eq.StopRule(target=0.5)}),
     ],
 )
 def test_other_worlds(run, tmp_path, options, pieces):
@@ -41,9 +54,26 @@ def test_other_worlds(run, tmp_path, options, pieces):
         (["--contexts", "one-hot", "--covariance", "ar1:0.5"], "does not go with contexts of kind 'one-hot'"),
         (["--outcomes", "yes-no:size=1"], "no 'size'"),
         (["--curvature", "much"], "--curvature much is not a number"),
+        (["--close", "arm-1"], "--close arm-1 is not ARM=UNITS"),
+        (["--close", "arm-9=5"], "no arm 'arm-9' that could be closed"),
+        (["--close", "arm-1=soon"], "--close soon is not a whole number"),
+        (["--lost", "0.1,0.2"], "2 lost for 3 arms"),
+        (["--arms", "a,b"], "2 names for 3 arms"),
+        (["--accrual", 0], "--accrual 0 is not a positive number"),
     ],
 )
 def test_other_worlds_that_make_no_sense(run, options, message):
     result = run(*BASE, *options)
     assert result.exit_code != 0
     assert message in " ".join(result.output.split())
+
+
+def test_the_course_of_a_trial_is_printed(run):
+    line = ("--policy", "uniform", "--trials", 3, "--arms", "mild,middle,wild", "--stop", 0.001)
+    text = run(*BASE, "--accrual", 5, "--delay", 4, *line).stdout
+    course = text.split("Mean course of a trial, times in weeks")[1]
+    assert "last outcome" in course
+    assert "stopped at the target" in course
+    assert " 0 %" in course.split("uniform")[1]
+    assert "wild" in text
+    assert "Mean course" not in run(*BASE, "--policy", "uniform", "--trials", 2).stdout

@@ -21,6 +21,8 @@ LAB = (
 )
 # Files whose numbers people read and nothing goes on from.
 PRINTED = {
+    "core/problem/features/proposal.py": "fields that are proposed once, to one digit, and plain data then",
+    "core/problem/features/undoing.py": "coefficients of a finished fit in other units",
     "core/estimates/ellipsoid.py": "confidence sets",
     **{
         f"core/diagnosis/{name}.py": "tests and weighted fits of a finished experiment"
@@ -31,6 +33,11 @@ PRINTED = {
     },
     "core/estimates/arm_estimate.py": "intervals and predictions of a finished fit",
     "core/estimates/robust.py": "intervals of a finished fit",
+    **{
+        f"core/estimates/inference/{name}.py": "tables of a finished fit"
+        for name in ("combinations", "families", "simultaneous")
+    },
+    "core/tables/digits.py": "digits",
     "lab/trial/robust.py": "what intervals of a finished trial cover",
     **{
         f"core/theory/{name}.py": "bounds of the theory"

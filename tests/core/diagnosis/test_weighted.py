@@ -39,14 +39,14 @@ def test_intervals_cover_the_best_linear_fit_of_a_curve():
         fits = run(eq.TraceGain(chance=0.3), curve=0.6, noise=(0.05, 2.0), seed=seed).weighted_estimates()
         for fit in fits:
             inside += np.count_nonzero((fit.intervals[:, 0] <= 1.0) & (fit.intervals[:, 1] >= 1.0))
-        effects += fits.difference("arm 0", "arm 1").p_values[0] < 0.05
+        effects += fits.contrast("arm 0", "arm 1").p_values[0] < 0.05
     assert 320 <= inside <= 356
     assert effects <= 10
 
 
 def test_an_effect_is_found():
     experiment = run(eq.TraceGain(chance=0.5), effect=1.0)
-    difference = experiment.weighted_estimates().difference("arm 1", "arm 0")
+    difference = experiment.weighted_estimates().contrast("arm 1", "arm 0")
     low, high = difference.intervals[0]
     assert low < 1.0 < high
     assert difference.p_values[0] < 1e-3

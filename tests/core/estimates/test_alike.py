@@ -139,7 +139,7 @@ def test_weighted_estimates_say_nothing_of_such_an_arm_either():
     np.testing.assert_allclose(weighted["a"].coef, 0.0, atol=1e-9)
     assert np.all(np.isinf(weighted["a"].intervals))
     assert np.all(np.isfinite(weighted["b"].intervals))
-    difference = weighted.difference("b", "a")
+    difference = weighted.contrast("b", "a")
     assert np.all(np.isinf(difference.intervals))
     assert np.all(np.isnan(difference.p_values))
 

@@ -180,7 +180,10 @@ def test_estimates_before_anything_is_determined(units):
             assert np.isinf(arm.predict_interval([1.0, 2.0, 3.0])).all()
     if units < 8:
         assert math.isnan(estimates.regret)
-    assert ("nan" in str(estimates)) == (units < 8)
+    assert ("unknown" in str(estimates)) == (units < 8)
+    for text in (str(estimates), estimates._repr_html_(), str(estimates[0]), estimates[0]._repr_html_()):
+        assert "nan" not in text
+        assert "inf" not in text
 
 
 def test_regressor_of_scikit_learn_style():

@@ -92,6 +92,14 @@ def test_record():
         ({"target": 1e-15}, "more than 10¹²"),
         ({"objective": "min"}, "objective"),
         ({"weights": [0.0, 1.0]}, "positive"),
+        ({"target": None}, "neither a target nor a budget .*budget=300"),
+        ({"budget": 100}, "both a target and a budget .*target=0.1"),
+        ({"target": None, "budget": 100.5}, "budget=100.5 is not a positive whole number"),
+        ({"target": None, "budget": 0}, "budget=0"),
+        ({"target": None, "budget": 7}, "below m\\(d\\+1\\) = 8"),
+        ({"noise": None}, "does not say noise and dim"),
+        ({"lost": 1.0}, "lost=1.0 is not a share"),
+        ({"lost": [0.1, 0.2, 0.3]}, "3 share"),
     ],
 )
 def test_refuses(change, message):
@@ -128,3 +136,59 @@ def test_costs_of_one_plan_units():
         eq.plan(**terms, costs=[1.0, 2.0])
     with pytest.raises(InvalidArgument, match="not positive"):
         eq.plan(**terms, costs=0.0)
+
+
+# The error of a budget
+
+
+@pytest.mark.parametrize("objective", ["max", "mean", 2.0])
+def test_the_error_of_a_budget_is_what_its_target_asked_for(objective):
+    terms = {"noise": [0.5, 1.0, (1.0, 4.0)], "dim": 5, "objective": objective}
+    asked = eq.plan(**terms, target=0.1)
+    given_back = eq.plan(**terms, budget=asked["oracle"].budget)
+    assert given_back["oracle"].expected_error == asked["oracle"].expected_error <= 0.1
+    assert given_back["oracle"].counts == asked["oracle"].counts
+    # The uniform allocation needs as much as before for the error that the optimal one has.
+    assert given_back.saving == pytest.approx(asked.saving, abs=3)
+    low, high = given_back["oracle"].error_range
+    assert low < given_back["oracle"].expected_error < high
+    assert (
+        high
+        == eq.plan(noise=[0.5, 1.0, 4.0], dim=5, objective=objective, budget=asked["oracle"].budget)[
+            "oracle"
+        ].expected_error
+    )
+    assert given_back.target is None
+    assert "if noise is low – high" in str(given_back)
+    assert "To err as little" in str(given_back)
+
+
+def test_a_budget_that_just_starts_every_arm_promises_nothing():
+    plan = eq.plan(noise=[1.0, 2.0], dim=3, budget=8)
+    assert math.isnan(plan.saving)
+    assert plan.record()["saving"] is None
+    assert "no error can be promised" in str(plan)
+
+
+def test_money_buys_an_error():
+    terms = {"noise": [0.5, 1.0, 4.0], "dim": 4, "costs": [1.0, 2.0, 0.5], "objective": "mean"}
+    plan = eq.plan(**terms, budget=200.5)
+    assert np.dot(plan["oracle"].counts, [1.0, 2.0, 0.5]) <= 200.5
+    assert plan["oracle"].expected_error < plan["uniform"].expected_error
+    assert eq.plan(**terms, target=plan["oracle"].expected_error)["oracle"].budget <= 200.5
+
+
+def test_lost_outcomes_are_paid_for():
+    terms = {"noise": [1.0, 1.0, 3.0], "dim": 4}
+    plain, lossy = eq.plan(**terms, target=0.2), eq.plan(**terms, target=0.2, lost=0.2)
+    for policy in ("oracle", "uniform"):
+        # Four of five come: a quarter more units.
+        assert lossy[policy].budget == pytest.approx(1.25 * plain[policy].budget, abs=4)
+        assert sum(lossy[policy].counts) == lossy[policy].budget
+    by_arm = eq.plan(**terms, budget=300, lost=[0.0, 0.5, 0.0])
+    one, other, _ = by_arm["oracle"].counts
+    assert other == pytest.approx(2 * one, abs=3)
+    errors = theory.static_losses(terms["noise"], np.array(by_arm["oracle"].counts) * by_arm.outcomes, dim=4)
+    assert errors.max() == by_arm["oracle"].expected_error
+    assert errors.min() > 0.9 * errors.max()
+    assert "50 % of arm-2" in str(by_arm)

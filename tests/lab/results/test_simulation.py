@@ -94,6 +94,7 @@ def test_json_object(result):
             "difference",
             "errors",
             "pulls",
+            "units",
             "coverage",
             "decisions_per_second",
         }

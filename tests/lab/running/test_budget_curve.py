@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import equipoise as eq
-from equipoise.lab.running.budget_curve import objective_estimate, simulated_budget
+from equipoise.lab.results.policy import objective_estimate
 
 NOISE, DIM, TARGET = [0.1, 1.0, 3.0], 3, 0.15
 TRIALS, SEED = 400, 5
@@ -10,7 +10,8 @@ TRIALS, SEED = 400, 5
 
 def find(policy, **changes):
     asked = {"noise": NOISE, "dim": DIM, "target": TARGET, "trials": TRIALS, "seed": SEED, **changes}
-    return simulated_budget(policy, **asked)
+    (found,) = eq.plan(policies=[policy], **asked).simulated
+    return found
 
 
 @pytest.fixture(scope="module")

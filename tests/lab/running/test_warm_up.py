@@ -9,11 +9,15 @@ import pytest
 
 import equipoise as eq
 from equipoise.lab import (
+    Accrual,
+    Closure,
     CountOutcomes,
     Delay,
+    DropOut,
     OneHotContexts,
     SkewedNoise,
     SparseTruth,
+    StopRule,
     StudentContexts,
     StudentNoise,
 )
@@ -41,6 +45,12 @@ OTHERS = {
     "moment": "learned",
     "delay": Delay(mean=3.0),
     "lost": 0.1,
+    "arms": ("low", "high"),
+    "features": ("1", "age", "sex", "dose"),
+    "accrual": Accrual(rate=3.0),
+    "drop_out": DropOut(rate=0.1),
+    "closures": (Closure("arm-1", after=30),),
+    "stop": StopRule(target=0.5),
     "estimator": "pooled",
     "intervals": "robust",
     "ridge": 0.1,
@@ -67,6 +77,7 @@ def test_every_field_is_tried():
 @pytest.mark.parametrize("field", [name for name, value in OTHERS.items() if value is not None])
 def test_every_field_of_a_scenario_counts(field):
     needed = SCENARIO.replace(intercept=True) if field == "outcomes" else SCENARIO
+    needed = needed.replace(delay=Delay(mean=3.0)) if field == "drop_out" else needed
     changed = needed.replace(**{field: OTHERS[field]})
     assert outline(changed.to_dict()) != outline(needed.to_dict())
 

@@ -9,7 +9,7 @@ from single_trials import SimulatedTrials
 import equipoise as eq
 from equipoise.core.estimates.estimates import estimate_arms
 from equipoise.lab.results.estimate import ratio_estimate
-from equipoise.lab.trial.promises import keep_promises, stop_on_target
+from equipoise.lab.trial.promises import keep_promises
 
 EQUAL, UNEQUAL = (1.0,) * 7, (0.01, 0.02, 0.75, 1.0, 2.0, 2.0, 3.0)
 WILD = (20.0,) + (1.0,) * 19
@@ -93,16 +93,19 @@ def test_stopping_on_a_target_keeps_it(policy):
     # Looked at every 25 units, the worst arm's mean error is 0.85–0.95 of the target; 250 trials have a
     # standard error of 0.07 of it.
     scenario = eq.GaussianScenario(noise=UNEQUAL, dim=10, budget=400)
-    kept = stop_on_target(scenario, eq.parse_policy(policy), trials=250, seed=5, target=1.5, every=25)
-    assert np.all(kept.units < 400)
-    assert np.all(kept.expected.max(axis=1) <= 1.5)
-    assert 0.5 < kept.realised.mean(axis=0).max() / 1.5 < 1.2
+    stopping = scenario.replace(stop=eq.StopRule(target=1.5, every=25))
+    found = eq.simulate(stopping, [policy], trials=250, seed=5)[policy]
+    assert np.all(found.ledger.course[:, 0] < 400)
+    assert found.stopped().value == 1.0
+    assert 0.5 < found.expected_max().value / 1.5 < 1.2
 
 
 def test_a_target_out_of_reach_ends_with_the_budget():
     scenario = eq.GaussianScenario(noise=EQUAL, dim=3, budget=50)
-    kept = stop_on_target(scenario, eq.TraceUCB(), trials=4, seed=5, target=1e-9, every=10)
-    assert kept.units.tolist() == [50] * 4
+    stopping = scenario.replace(stop=eq.StopRule(target=1e-9, every=10))
+    found = eq.simulate(stopping, ["trace-ucb"], trials=4, seed=5)["trace-ucb"]
+    assert found.ledger.course[:, 0].tolist() == [50] * 4
+    assert found.stopped().value == 0.0
 
 
 @pytest.mark.slow

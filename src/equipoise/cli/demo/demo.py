@@ -11,6 +11,7 @@ import click
 
 from equipoise.cli import completion
 from equipoise.cli.options import folder_option, import_option, seed_option, value_option
+from equipoise.cli.overwriting import check_earlier, overwrite_option
 from equipoise.cli.terminal import progress_output
 from equipoise.cli.values import whole_number
 from equipoise.extras import is_installed
@@ -21,6 +22,7 @@ BUDGET = "350"
 SEED = "3"
 POLICY = "trace-gain"
 OUTPUT = "equipoise-demo"
+_PLOT = "demo.png"
 _LARGEST_BUDGET = 100_000  # some ten seconds, as long as a demo should take
 
 
@@ -44,7 +46,8 @@ _LARGEST_BUDGET = 100_000  # some ten seconds, as long as a demo should take
 )
 @seed_option(SEED, "Draws contexts, true models and noise.")
 @folder_option(OUTPUT, "the plot is saved")
-def command(policy: str, budget: int, seed: int, folder: Path) -> None:
+@overwrite_option
+def command(policy: str, budget: int, seed: int, folder: Path, overwrite: bool) -> None:
     """Run one simulated trial twice, with a policy and with equal shares, and compare.
 
     Seven arms with unequal noise, ten features. Both runs see the same contexts, and the same
@@ -58,6 +61,7 @@ def command(policy: str, budget: int, seed: int, folder: Path) -> None:
     # Everything that can be wrong is found before the first unit.
     world = World(budget=budget, seed=seed)
     chosen, uniform = world.experiment(eq.parse_policy(policy)), world.experiment(eq.Uniform())
+    check_earlier(folder, (_PLOT,), overwrite=overwrite)
     plot = _plot_path(folder)
     with _progress(2 * budget) as advance:
         comparison = world.compare(chosen, uniform, advance)
@@ -76,7 +80,7 @@ def _plot_path(folder: Path) -> Path | None:
     """Where the plot goes, tried out; None where none can be drawn."""
     if not is_installed("matplotlib"):
         return None
-    return make_folder(folder, hint="choose another directory with --output DIR") / "demo.png"
+    return make_folder(folder, hint="choose another directory with --output DIR") / _PLOT
 
 
 @contextmanager
@@ -99,4 +103,4 @@ def _command_line(policy: str, budget: int, seed: int, folder: Path) -> str:
     given = ["equipoise", "demo", *imports, "--policy", policy, "--budget", str(budget), "--seed", str(seed)]
     if str(folder) != OUTPUT:
         given += ["--output", str(folder)]
-    return shlex.join(given)
+    return shlex.join([*given, "--overwrite"])  # the plot of this run

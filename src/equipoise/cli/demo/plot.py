@@ -9,30 +9,12 @@ from typing import Any
 
 from equipoise.cli.demo.trial import Comparison
 from equipoise.files import write_whole
-
-# Blue and orange of Okabe and Ito (2008) stay apart in every common form of colour blindness;
-# the markers differ in shape as well.
-_CHOSEN = "#0072B2"
-_UNIFORM = "#E69F00"
-_INK = "#222222"
-_QUIET = "#6E6E6E"
-_LINK = "#BDBDBD"
-_GRID = "#E6E6E6"
-
-_STYLE = {
-    "font.family": "sans-serif",
-    "font.size": 10,
-    "text.color": _INK,
-    "axes.labelcolor": _INK,
-    "axes.edgecolor": _QUIET,
-    "xtick.color": _INK,
-    "ytick.color": _INK,
-}
+from equipoise.studies.colours import GRID, INK, PAPER, QUIET, policy_looks
+from equipoise.studies.drawing import house_style
 
 
 def save_plot(comparison: Comparison, path: Path, *, version: str) -> None:
     """Draw ``comparison`` into a PNG file that also carries its settings."""
-    import matplotlib.style
     from matplotlib.figure import Figure
 
     chosen = comparison.chosen
@@ -41,8 +23,7 @@ def save_plot(comparison: Comparison, path: Path, *, version: str) -> None:
         f"{comparison.budget} units · {len(chosen.arms)} arms · {comparison.dim} features · "
         "standard normal contexts, one simulated trial"
     )
-    # A user's own style, or their TeX, must not change what the demo shows.
-    with matplotlib.style.context(["default", _STYLE], after_reset=True):
+    with house_style():
         figure = Figure(figsize=(10.5, 5.4), dpi=150)
         units, errors = figure.subplots(1, 2, sharey=True)
         figure.subplots_adjust(left=0.12, right=0.975, top=0.79, bottom=0.165, wspace=0.08)
@@ -59,7 +40,7 @@ def save_plot(comparison: Comparison, path: Path, *, version: str) -> None:
             handletextpad=0.3,
             columnspacing=1.8,
         )
-        figure.text(0.02, 0.022, settings, fontsize=7.5, color=_QUIET)
+        figure.text(0.02, 0.022, settings, fontsize=7.5, color=QUIET)
         metadata = {"Title": title(comparison), "Description": settings}
         write_whole(path, lambda file: figure.savefig(file, format="png", metadata=metadata))
 
@@ -89,7 +70,7 @@ def _draw_units(axes: Any, comparison: Comparison) -> None:
         marker="|",
         s=260,
         linewidths=2,
-        color=_INK,
+        color=INK,
         label="optimal for known noise",
         zorder=2,
     )
@@ -112,7 +93,7 @@ def _draw_errors(axes: Any, comparison: Comparison) -> None:
         [arm.expected_error for arm in uniform.arms],
     )
     if math.isfinite(comparison.optimal_loss):
-        axes.axvline(comparison.optimal_loss, color=_INK, linewidth=1.2, linestyle=(0, (4, 3)), zorder=1)
+        axes.axvline(comparison.optimal_loss, color=INK, linewidth=1.2, linestyle=(0, (4, 3)), zorder=1)
         axes.annotate(
             f"optimal for known noise: {comparison.optimal_loss:.2g}",
             (comparison.optimal_loss, -0.35),
@@ -121,7 +102,7 @@ def _draw_errors(axes: Any, comparison: Comparison) -> None:
             ha="right",
             va="center",
             fontsize=9,
-            bbox={"facecolor": "white", "edgecolor": "none", "pad": 2},
+            bbox={"facecolor": PAPER, "edgecolor": "none", "pad": 2},
         )
     axes.xaxis.set_major_locator(LogLocator(numticks=8))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
@@ -132,11 +113,11 @@ def _draw_errors(axes: Any, comparison: Comparison) -> None:
 
 def _draw_pairs(axes: Any, comparison: Comparison, chosen: Sequence[float], uniform: Sequence[float]) -> None:
     rows = range(len(chosen))
-    axes.hlines(rows, uniform, chosen, color=_LINK, linewidth=1.5, zorder=1)
-    axes.scatter(chosen, rows, marker="o", s=64, color=_CHOSEN, label=comparison.chosen.policy, zorder=4)
-    axes.scatter(uniform, rows, marker="s", s=50, color=_UNIFORM, label="uniform", zorder=3)
+    axes.hlines(rows, uniform, chosen, color=GRID, linewidth=3.0, zorder=1)
+    mine, even = policy_looks([comparison.chosen.policy, "uniform"])
+    axes.scatter(chosen, rows, s=64, label=comparison.chosen.policy, zorder=4, **mine.point)
+    axes.scatter(uniform, rows, s=50, label="uniform", zorder=3, **even.point)
     for side in ("top", "right", "left"):
         axes.spines[side].set_visible(False)
-    axes.grid(axis="x", color=_GRID, linewidth=0.8)
-    axes.set_axisbelow(True)
+    axes.grid(axis="y", visible=False)
     axes.tick_params(axis="y", length=0)

@@ -1,8 +1,8 @@
-"""``equipoise plan``: the budget that a target error needs.
+"""``equipoise plan``: the budget that a target error needs, or the error that a budget gives.
 
 =============  ====================================
 ``plan``       the command
-``simulated``  what is printed of simulated budgets
+``simulated``  what is printed of simulations
 =============  ====================================
 """
 

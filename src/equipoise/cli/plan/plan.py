@@ -1,8 +1,11 @@
-"""``equipoise plan``: the budget that a target error needs."""
+"""``equipoise plan``: the budget that a target error needs, or the error that a budget gives."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,6 +15,7 @@ from equipoise.cli.options import (
     ESTIMATOR_HELP,
     import_option,
     json_option,
+    path_option,
     policies_option,
     seed_option,
     trials_option,
@@ -21,9 +25,11 @@ from equipoise.cli.plan.simulated import print_simulated
 from equipoise.cli.progress import progress_bar
 from equipoise.cli.terminal import counted, new_table, output, print_json, print_table, say
 from equipoise.cli.values import (
+    number_between,
     parse_costs,
     parse_noise,
     parse_objective,
+    parse_shares,
     parse_weights,
     positive_number,
     whole_number,
@@ -36,37 +42,44 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from equipoise.core.problem.objective import Objective
-    from equipoise.core.theory.planning import Guess, Plan
-    from equipoise.lab.running.budget_curve import SimulatedBudget
+    from equipoise.core.theory.plan import Plan, Simulated
+    from equipoise.core.theory.planning import Guess
+    from equipoise.lab.scenario import Scenario
 
 TRIALS, SEED = "2000", "0"
 
 
-@click.command("plan", short_help="The budget that a target error needs.")
+@click.command("plan", short_help="The budget of a target error, or the error of a budget.")
 @value_option(
     "--noise",
     parse_noise,
     "V,V,…",
     "Noise variance of every arm, separated by commas; low-high is a guess, e.g. 0.5,1,1-4.",
-    required=True,
 )
 @value_option(
-    "--dim", whole_number("--dim", "10", least=1), "D", "Number of features in a context.", required=True
+    "--dim",
+    whole_number("--dim", "10", least=1),
+    "D",
+    "Number of features in a context; an intercept counts as one of them.",
 )
 @value_option(
     "--target",
     positive_number("--target", "0.1"),
     "E",
     "Expected squared error that is good enough, in squared units of the outcome.",
-    required=True,
+)
+@value_option("--budget", str, "N", "Number of units, to see which error they give; with --costs, money.")
+@path_option(
+    "--scenario",
+    "FILE.toml",
+    "The world as it will be, with delays, losses, closures; its budget counts unless --target or --budget "
+    "is typed. Other options take precedence.",
 )
 @value_option(
     "--objective",
     parse_objective,
     "max|mean|P",
-    "What must reach the target: the worst arm, the mean, or the P-norm of the arms' errors.",
-    default="max",
-    show_default=True,
+    "What must reach the target: the worst arm, the mean, or the P-norm of the arms' errors.  [default: max]",
 )
 @value_option(
     "--weights",
@@ -77,7 +90,14 @@ TRIALS, SEED = "2000", "0"
 @value_option(
     "--costs", parse_costs, "C,C,…", "Cost of a unit of every arm; budgets are then money.  [default: 1 each]"
 )
-@policies_option("Also find this policy's budget, by simulation; see 'equipoise policies'. May be repeated.")
+@value_option(
+    "--lost", parse_shares, "P|P,P,…", "Share of outcomes that never arrive, of all arms or of each."
+)
+@value_option(
+    "--delay", number_between("--delay", "20", least=0.0, below=math.inf), "MEAN",
+    "Mean number of units after which an outcome arrives, in simulations.",
+)  # fmt: skip
+@policies_option("Also answer for this policy, by simulation; see 'equipoise policies'. May be repeated.")
 @import_option
 @trials_option(TRIALS, "Simulated trials at every budget that is tried.")
 @seed_option(SEED, "Draws everything random in the simulation.")
@@ -85,12 +105,16 @@ TRIALS, SEED = "2000", "0"
 @cluster_option
 @json_option
 def command(
-    noise: list[Guess],
-    dim: int,
-    target: float,
-    objective: Objective,
+    noise: list[Guess] | None,
+    dim: int | None,
+    target: float | None,
+    budget: str | None,
+    scenario: Path | None,
+    objective: Objective | None,
     weights: list[float] | None,
     costs: list[float] | None,
+    lost: float | list[float] | None,
+    delay: float | None,
     policies: tuple[str, ...],
     trials: int,
     seed: int,
@@ -98,105 +122,143 @@ def command(
     cluster: str | None,
     as_json: bool,
 ) -> None:
-    """How many units a target error needs, with the optimal allocation and with a uniform one.
+    """How many units a target error needs, or which error a budget gives.
 
-    Those two by closed form; any --policy by simulation.
+    For the optimal and a uniform allocation by closed form; for any --policy by simulation.
 
     \b
-    Example:
+    Examples:
       equipoise plan --noise 0.5,1,1-4 --dim 5 --target 0.1 --policy trace-ucb
+      equipoise plan --noise 0.5,1,1-4 --dim 5 --budget 300 --policy trace-ucb
+      equipoise plan --scenario trial.toml --policy trace-gain
     """
     import equipoise as eq
 
-    for option, values in (("weight", weights), ("cost", costs)):
-        if values is not None and len(values) != len(noise):
+    world = None if scenario is None else _world(scenario, lost, delay)
+    if world is None:
+        _check_given(noise, dim)
+    arms = len(noise) if noise is not None else len(world.noise) if world is not None else 0
+    where = "in --noise" if noise is not None else "in the scenario"
+    for option, values in (("weight", weights), ("cost", costs), ("share", lost)):
+        if isinstance(values, list) and len(values) != arms:
+            name = "lost" if option == "share" else f"{option}s"
             raise InvalidArgument(
-                f"--{option}s has {len(values)} numbers for {len(noise)} arms in --noise",
+                f"--{name} has {len(values)} numbers for {arms} arms {where}",
                 hint=f"type one {option} an arm",
             )
     if cluster is not None and not policies:
         raise InvalidArgument(
             "--cluster has nothing to simulate without --policy", hint="e.g. --policy trace-ucb"
         )
+    _check_question(target, budget, world)
+    waiting = eq.Delay(mean=delay) if delay and world is None else None
     plan = eq.plan(
+        world,
         noise=noise,
         dim=dim,
         target=target,
+        budget=_budget(budget, money=costs is not None or (world is not None and world.costs is not None)),
         objective=objective,
-        weights=1.0 if weights is None else weights,
-        costs=1.0 if costs is None else costs,
+        weights=weights,
+        costs=costs,
+        lost=lost if world is None else None,
+        delay=waiting,
     )
-    settings: dict[str, Any] = {"trials": trials, "seed": seed}
-    if estimator is not None:
-        settings["estimator"] = estimator
-    simulated = _simulate(plan, policies, settings, cluster, quiet=as_json)
+    settings: dict[str, Any] = {"scenario": world, "delay": waiting, "estimator": estimator}
+    settings |= {"trials": trials, "seed": seed}
+    plan = replace(plan, simulated=_simulate(plan, policies, settings, cluster, quiet=as_json))
     if as_json:
-        record = plan.record()
-        if simulated:
-            record["simulated"] = {found.policy: found.record() for found in simulated}
-        print_json(record)
+        print_json(plan.record())
         return
     print_table(_table(plan), title=_title(plan))
-    output().print(_saving(plan))
-    if _guessed(plan):
+    output().print(_saving(plan) if plan.budget is None else plan.conclusion)
+    if plan.guessed:
         output().print("A guessed variance is planned for at the geometric middle of its range.")
-    if simulated:
+    for remark in plan.remarks:
+        output().print(remark)
+    if plan.simulated:
         output().print()
-        print_simulated(simulated)
+        print_simulated(plan)
+
+
+def _world(file: Path, lost: float | list[float] | None, delay: float | None) -> Scenario:
+    """The scenario of a file, with what was typed in place of what it says."""
+    import equipoise as eq
+    from equipoise.cli.world.scenario import read_scenario
+
+    changes: dict[str, Any] = {} if lost is None else {"lost": lost}
+    if delay is not None:
+        changes["delay"] = eq.Delay(mean=delay) if delay > 0.0 else None
+    return read_scenario(file).replace(**changes)
+
+
+def _check_given(noise: object, dim: object) -> None:
+    missing = [option for option, value in (("--noise", noise), ("--dim", dim)) if value is None]
+    if missing:
+        raise InvalidArgument(
+            f"the plan lacks {' and '.join(missing)}",
+            hint="e.g. --noise 0.5,1,4 --dim 5, or --scenario FILE.toml",
+        )
+
+
+def _check_question(target: float | None, budget: str | None, world: Scenario | None) -> None:
+    """Refuse both, and neither where no scenario has a budget."""
+    hint = "--target 0.1 asks for the budget that reaches it, --budget 300 for the error that it gives"
+    if target is not None and budget is not None:
+        raise InvalidArgument("--target and --budget are two questions", hint=hint)
+    if target is None and budget is None and world is None:
+        raise InvalidArgument("neither --target nor --budget is typed", hint=hint)
+
+
+def _budget(text: str | None, *, money: bool) -> float | None:
+    if text is None:
+        return None
+    if money and not text.strip().isdecimal():
+        return positive_number("--budget", "99.5")(text)
+    return whole_number("--budget", "300", least=1)(text)
 
 
 def _simulate(
     plan: Plan, policies: tuple[str, ...], settings: Mapping[str, Any], cluster: str | None, *, quiet: bool
-) -> list[SimulatedBudget]:
+) -> tuple[Simulated, ...]:
     if not policies:
-        return []
+        return ()
     from equipoise.core.policies.base.policy import parse_policy
 
     for policy in policies:
         parse_policy(policy)  # a wrong name is found before the first of them is simulated
-    found: list[SimulatedBudget] = []
+    found: list[Simulated] = []
     try:
         with executor_on(cluster) as executor:
             for policy in dict.fromkeys(policies):
                 found.append(_simulate_one(plan, policy, settings, executor, quiet=quiet))
     except KeyboardInterrupt:
-        _say_goodbye(plan, found, quiet=quiet)
+        _say_goodbye(replace(plan, simulated=tuple(found)), quiet=quiet)
         raise click.Abort from None
-    return found
+    return tuple(found)
 
 
-def _say_goodbye(plan: Plan, found: list[SimulatedBudget], *, quiet: bool) -> None:
+def _say_goodbye(plan: Plan, *, quiet: bool) -> None:
     """After Ctrl-C: what is known by then, and that the rest has to be simulated anew."""
     if not quiet:
         print_table(_table(plan), title=_title(plan))
-        if found:
-            print_simulated(found)
-    done = f"{', '.join(each.policy for each in found)} " if found else "no policy "
+        if plan.simulated:
+            print_simulated(plan)
+    done = ", ".join(found.policy for found in plan.simulated) or "no policy"
     say(
-        f"Stopped. Finished: the closed form, and {done}by simulation. Nothing is kept on disk: typed again, "
-        "the line starts anew; fewer --trials are quicker.",
+        f"Stopped. Finished: the closed form, and {done} by simulation. Nothing is kept on disk: typed "
+        "again, the line starts anew; fewer --trials are quicker.",
         err=True,
     )
 
 
 def _simulate_one(
     plan: Plan, policy: str, settings: Mapping[str, Any], executor: Executor | None, *, quiet: bool
-) -> SimulatedBudget:
-    from equipoise.lab.running.budget_curve import simulated_budget
+) -> Simulated:
+    from equipoise.lab.running.planning import simulated
 
     with progress_bar(f"Simulating {policy}", quiet=quiet) as show:
-        return simulated_budget(
-            policy,
-            noise=plan.noise,
-            dim=plan.dim,
-            target=plan.target,
-            objective=plan.objective,
-            weights=plan.weights,
-            costs=plan.costs,
-            executor=executor,
-            progress=show,
-            **settings,
-        )
+        return simulated(plan, policy, executor=executor, progress=show, **settings)
 
 
 def _title(plan: Plan) -> str:
@@ -205,30 +267,22 @@ def _title(plan: Plan) -> str:
     else:
         goal = f"the {plan.objective:g}-norm of the arms"
     what = "Budget" if plan.has_costs else "Units"
-    return (
-        f"{what} for an expected squared error of {plan.target:g} ({goal}): "
-        f"{counted(len(plan.noise), 'arm')}, {counted(plan.dim, 'feature')}"
-    )
+    if plan.target is not None:
+        asked = f"{what} for an expected squared error of {plan.target:g} ({goal})"
+    else:
+        given = (
+            f"a budget of {plan.budget:.10g}" if plan.has_costs else counted(int(plan.budget or 0), "unit")
+        )
+        asked = f"Expected squared error of {given} ({goal})"
+    return f"{asked}: {counted(len(plan.noise), 'arm')}, {counted(plan.dim, 'feature')}"
 
 
 def _table(plan: Plan) -> Table:
-    guessed = _guessed(plan)
-    table = new_table(
-        "allocation",
-        "budget" if plan.has_costs else "units",
-        *(["if noise is low – high"] if guessed else []),
-        "expected error",
-        "units an arm",
-    )
-    for planned in plan.budgets:
-        low, high = planned.budget_range
-        table.add_row(
-            planned.policy,
-            f"{planned.budget:.10g}",
-            *([f"{low:.10g} – {high:.10g}"] if guessed else []),
-            f"{planned.expected_error:.4g}",
-            " ".join(map(str, planned.counts)),
-        )
+    header, rows = plan.table()
+    words = {"error": "expected error", "root": "root, in units\nof the outcome"}
+    table = new_table(*(words.get(heading, heading) for heading in header))
+    for row in rows:
+        table.add_row(*row)
     return table
 
 
@@ -241,7 +295,3 @@ def _saving(plan: Plan) -> str:
         f"The optimal allocation (oracle) needs {optimal:.10g}{unit}, a uniform one {uniform:.10g}: "
         f"it saves {plan.saving:.10g}{unit} ({100 * plan.saving / uniform:.0f} %)."
     )
-
-
-def _guessed(plan: Plan) -> bool:
-    return any(low != high for low, high in (planned.budget_range for planned in plan.budgets))

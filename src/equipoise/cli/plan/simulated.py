@@ -1,4 +1,4 @@
-"""What ``equipoise plan --policy`` prints: simulated budgets and the curves behind them."""
+"""What ``equipoise plan --policy`` prints: simulated budgets with their curves, or simulated errors."""
 
 from __future__ import annotations
 
@@ -7,24 +7,25 @@ from typing import TYPE_CHECKING
 from equipoise.cli.terminal import counted, new_table, output, print_table
 
 if TYPE_CHECKING:
+    from equipoise.core.theory.plan import Plan
     from equipoise.lab.running.budget_curve import SimulatedBudget
 
 
-def print_simulated(budgets: list[SimulatedBudget]) -> None:
-    """The budgets, then every policy's curve."""
-    trials, seed = budgets[0].trials, budgets[0].seed
-    table = new_table("policy", "budget", "± 2 standard errors", "saved against uniform")
-    for found in budgets:
-        low, high = found.budget_range
-        share = 100 * found.saving / found.uniform_budget
-        table.add_row(
-            found.policy,
-            f"{found.budget:.10g}",
-            f"{low:.10g} – {high:.10g}",
-            f"{found.saving:.10g} ({share:.0f} %)",
-        )
-    print_table(table, title=f"By simulation, {counted(trials, 'trial')} a budget, seed {seed}")
-    for found in budgets:
+def print_simulated(plan: Plan) -> None:
+    """A row a policy, then every policy's curve, if there are curves."""
+    from equipoise.lab.running.budget_curve import SimulatedBudget
+    from equipoise.lab.running.planned_error import SimulatedError
+
+    curves = [found for found in plan.simulated if isinstance(found, SimulatedBudget)]
+    errors = [found for found in plan.simulated if isinstance(found, SimulatedError)]
+    headings = plan.simulated[0].headings()
+    table = new_table("policy", *headings[1:])
+    for found in plan.simulated:
+        table.add_row(*found.cells())
+    first = (curves or errors)[0]
+    trials = counted(first.trials, "trial") + (" a budget" if curves else "")
+    print_table(table, title=f"By simulation, {trials}, seed {first.seed}")
+    for found in curves:
         _print_curve(found)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from equipoise.cli.losses import LOSSES, MOST_ARMS, folded, print_differences, print_end, print_units
+from equipoise.cli.losses import MOST_ARMS, folded, print_differences, print_end, print_units
 from equipoise.cli.terminal import counted, new_table, output, print_table, say
 
 if TYPE_CHECKING:
@@ -69,10 +69,11 @@ def _listed(names: Sequence[str]) -> str:
 
 def _print_losses(result: ReplayResult) -> None:
     from equipoise.lab.replay.result import NOT_ASKED
+    from equipoise.lab.results.words import LOSSES, loss_heading, loss_words
     from equipoise.report.numbers import with_error
 
     asked = result.saved or result.unsaved != NOT_ASKED
-    table = new_table("policy", "expected\nmax", "median\nmax", "mean", *(["units\nsaved"] if asked else []))
+    table = new_table("policy", *map(loss_heading, LOSSES), *(["units\nsaved"] if asked else []))
     notes = []
     for name, policy in result.policies.items():
         cells = [with_error(getattr(policy, loss)()) for loss in LOSSES]
@@ -91,7 +92,7 @@ def _print_losses(result: ReplayResult) -> None:
     if result.saved:
         console.print(
             "Units saved: the budget with which uniform reaches the same "
-            f"{'median max' if result.table.objective == 'max' else 'mean'}, minus {result.table.budget}."
+            f"{loss_words(next(iter(result.saved.values())).loss)}, minus {result.table.budget}."
         )
         for note in notes:
             console.print(note)

@@ -27,6 +27,7 @@ from equipoise.cli.options import (
     value_option,
     workers_option,
 )
+from equipoise.cli.overwriting import check_earlier, overwrite_option
 from equipoise.cli.progress import trials_bar
 from equipoise.cli.terminal import print_json
 from equipoise.cli.values import parse_names, parse_objective, parse_weights, whole_number
@@ -111,6 +112,7 @@ class _Table(click.Argument):
 @value_option("--objective", parse_objective, "max|mean|P", "What policies make small.  [default: max]")
 @value_option("--weights", parse_weights, "W,W,…", "Importance of every target.  [default: 1 each]")
 @path_option("--output", "DIR", "Write report.html, a table of losses and every trial's numbers there.")
+@overwrite_option
 @path_option("--checkpoint", "DIR", "Keep finished trials there; the same command goes on where it stopped.")
 @cluster_option
 @json_option
@@ -125,6 +127,7 @@ def command(
     policies: tuple[str, ...],
     weights: list[float] | None,
     output: Path | None,
+    overwrite: bool,
     as_json: bool,
     **settings: Any,
 ) -> None:
@@ -154,6 +157,7 @@ def command(
         from equipoise.report import check_writable
 
         check_writable(output)
+        check_earlier(output, ("report.html", "losses.*", "result-*.npz"), overwrite=overwrite)
     rows = eq.as_table(_opened(table), **reading)
     named = _weights(rows, weights)
     chosen = list(policies) or _default_policies(rows, budgets, settings)
@@ -163,7 +167,7 @@ def command(
     if output is not None:
         from equipoise.report import write_replays
 
-        files = write_replays(output, results, again=again)
+        files = write_replays(output, results, again=again, overwrite=True)
     if as_json:
         print_json(results[0].record() if len(results) == 1 else results.record())
         return

@@ -2,7 +2,6 @@
 
 ============  ===========================================
 ``simulate``  the command
-``scenario``  its scenario: a file, options, or both
 ``duration``  how long it will take, said if that is long
 ``output``    what is printed
 ============  ===========================================

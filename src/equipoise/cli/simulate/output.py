@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from equipoise.cli.losses import LOSSES, folded, print_differences, print_end, print_units
+from equipoise.cli.losses import folded, print_course, print_differences, print_end, print_units
 from equipoise.cli.terminal import counted, new_table, print_table
 
 if TYPE_CHECKING:
@@ -19,17 +19,19 @@ def print_result(result: SimulationResult, *, files: Sequence[Path], again: str)
     if len(result.policies) > 1:
         print_differences(result)
     print_units(result)
+    print_course(result)
     library = f"equipoise {result.version}, NUMERICS {result.numerics}"
     settings = f"{library}, seed {result.seed}, {counted(result.trials, 'trial')}"
     print_end(files, settings, again=again)
 
 
 def _print_losses(result: SimulationResult) -> None:
+    from equipoise.lab.results.words import LOSSES, loss_heading
     from equipoise.report.numbers import percent
 
     chosen = ["features\nexact"] if any(p.chooses_features for p in result.policies.values()) else []
     heading = "coverage" if result.intervals == "classical" else f"{result.intervals}\ncoverage"
-    table = new_table("policy", "expected\nmax", "median\nmax", "mean", heading, *chosen)
+    table = new_table("policy", *map(loss_heading, LOSSES), heading, *chosen)
     for name, policy in result.policies.items():
         losses = [str(getattr(policy, loss)()) for loss in LOSSES]
         shares = [policy.coverage(), *([policy.recovery()] if chosen else [])]

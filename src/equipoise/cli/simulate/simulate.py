@@ -27,6 +27,7 @@ from equipoise.cli.options import (
     value_option,
     workers_option,
 )
+from equipoise.cli.overwriting import check_earlier, overwrite_option
 from equipoise.cli.progress import trials_bar
 from equipoise.cli.simulate.duration import announce
 from equipoise.cli.terminal import print_json
@@ -36,7 +37,9 @@ from equipoise.cli.values import (
     parse_caps,
     parse_costs,
     parse_floors,
+    parse_names,
     parse_objective,
+    parse_shares,
     parse_variances,
     parse_weights,
     positive_number,
@@ -57,7 +60,7 @@ _MOST_FEATURES = 10_000
     "--dim",
     whole_number("--dim", "10", least=1, most=_MOST_FEATURES),
     "D",
-    "Number of features in a context.",
+    "Number of features in a context; an intercept counts as one of them.",
 )
 @value_option("--budget", str, "N", "Number of units; with --costs, money: any positive number.")
 @click.option(
@@ -102,10 +105,23 @@ _MOST_FEATURES = 10_000
     "Mean number of units after which an outcome arrives (geometric).",
 )  # fmt: skip
 @value_option(
-    "--lost",
-    number_between("--lost", "0.1", least=0.0, below=1.0),
-    "P",
-    "Share of outcomes that never arrive.",
+    "--lost", parse_shares, "P|P,P,…", "Share of outcomes that never arrive, of all arms or of each."
+)
+@value_option(
+    "--accrual", positive_number("--accrual", "4"), "RATE",
+    "Units a week (Poisson): the trial has a calendar, and --delay is in weeks.",
+)  # fmt: skip
+@click.option(
+    "--close", "closures", multiple=True, metavar="ARM=UNITS",
+    help="Close an arm after so many units of the trial; may be repeated.",
+)  # fmt: skip
+@value_option(
+    "--stop", positive_number("--stop", "0.1"), "E",
+    "End trials when the objective of their estimates, looked at every 10 units, is at most E.",
+)  # fmt: skip
+@value_option("--arms", parse_names("--arms"), "A,B,…", "Names of the arms.  [default: arm-1, arm-2, …]")
+@value_option(
+    "--features", parse_names("--features"), "A,B,…", "Names of the features.  [default: x[0], x[1], …]"
 )
 @value_option("--objective", parse_objective, "max|mean|P", "What policies make small.  [default: max]")
 @value_option("--weights", parse_weights, "W,W,…", "Importance of every arm.  [default: 1 each]")
@@ -131,7 +147,8 @@ _MOST_FEATURES = 10_000
 )
 @value_option("--floors", parse_floors, "K,K,…", "Units that every arm must get.")
 @value_option("--caps", parse_caps, "K,K,…", "Units that every arm may get, or none.")
-@path_option("--output", "DIR", "Write report.html, a table of losses and every trial's numbers there.")
+@path_option("--output", "DIR", "Write report.html, scenario.toml, losses and every trial's numbers there.")
+@overwrite_option
 @path_option("--checkpoint", "DIR", "Keep finished trials there; the same command goes on where it stopped.")
 @cluster_option
 @json_option
@@ -147,6 +164,7 @@ def command(
     scenario: Path | None,
     save_scenario: Path | None,
     output: Path | None,
+    overwrite: bool,
     checkpoint: Path | None,
     cluster: str | None,
     as_json: bool,
@@ -158,7 +176,7 @@ def command(
     Example:
       equipoise simulate --noise 0.01,1,3 --dim 5 --budget 100 --policy uniform --policy trace-ucb
     """
-    from equipoise.cli.simulate import scenario as scenarios
+    from equipoise.cli.world import scenario as scenarios
 
     # Everything that can be wrong is found before the first trial.
     check_cluster(cluster, workers)
@@ -168,6 +186,7 @@ def command(
         from equipoise.report import check_writable
 
         check_writable(output)
+        check_earlier(output, ("report.html", "losses.*", "scenario.toml", "result.npz"), overwrite=overwrite)
     if save_scenario is not None:
         scenarios.save_scenario(save_scenario, world)
     if cluster is None:
@@ -178,7 +197,7 @@ def command(
     if output is not None:
         from equipoise.report import write_results
 
-        files = write_results(output, result, again=again)
+        files = write_results(output, result, again=again, overwrite=True)
     if as_json:
         print_json(result.record())
         return

@@ -21,6 +21,8 @@ class Evidence:
 
     names: tuple[str, ...]
     """The arms."""
+    features: tuple[str, ...]
+    """Names of the columns of ``contexts``."""
     contexts: Matrix
     columns: npt.NDArray[np.int64]
     """Features that the columns of ``contexts`` are, counted from 0."""
@@ -75,6 +77,7 @@ def evidence_of(stage: Stage) -> Evidence:
     rows = state.rows[:step][kept]
     return Evidence(
         names=stage.problem.arms,
+        features=stage.problem.feature_names,
         contexts=np.array(state.contexts[:step][kept]),
         columns=stage.columns,
         outcomes=state.outcomes[:step][kept],

@@ -26,19 +26,25 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
+from equipoise.core.arithmetic.numerics import NUMERICS
 from equipoise.core.arrays import Matrix, Vector
 from equipoise.core.diagnosis.evidence import Evidence, Flags
 from equipoise.core.diagnosis.terms import SPANNED, beside
 from equipoise.core.estimates.alike import are_alike
 from equipoise.core.estimates.by_arm import ByArm
+from equipoise.core.estimates.inference.combinations import Combined
+from equipoise.core.estimates.inference.quantities import Inference
+from equipoise.core.estimates.inference.simultaneous import Spread
 from equipoise.core.estimates.intervals import check_confidence, t_quantile
-from equipoise.core.text_tables import Shown, coefficient_table
+from equipoise.core.tables.digits import between, by_error
+from equipoise.core.text_tables import Shown
 from equipoise.errors import FitWarning, NoPropensities
+from equipoise.version import __version__
 
 # Units a parameter that an arm needs before its squares are used for augmentation.
 _ENOUGH = 3
@@ -64,6 +70,8 @@ class WeightedEstimate(Shown):
     confidence: float
     influence: Matrix = field(repr=False)
     """[units, d] what every unit contributes to the coefficients."""
+    features: tuple[str, ...] = field(default=(), repr=False)
+    """Names of the features."""
 
     @property
     def intervals(self) -> Matrix:
@@ -77,6 +85,7 @@ class WeightedEstimate(Shown):
             "observed": self.observed,
             "effective": self.effective,
             "confidence": self.confidence,
+            "features": list(self.features),
             "coef": self.coef.tolist(),
             "intervals": self.intervals.tolist(),
         }
@@ -86,17 +95,14 @@ class WeightedEstimate(Shown):
         return f"{title}\n{super().__str__()}"
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
-        return coefficient_table(self.coef, self.intervals, self.confidence)
-
-
-@dataclass(frozen=True, eq=False)
-class Difference:
-    """One arm's coefficients less another's."""
-
-    coef: Vector
-    intervals: Matrix
-    p_values: Vector
-    """Of every coefficient being the same in both arms."""
+        errors = np.sqrt(np.diag(self.covariance))
+        rows = [
+            [name, by_error(value, error), by_error(error, error), between(ends, error)]
+            for name, value, error, ends in zip(
+                self.features, self.coef, errors, self.intervals.tolist(), strict=True
+            )
+        ]
+        return ["feature", "coefficient", "s.e.", f"{100 * self.confidence:g} % interval"], rows
 
 
 class WeightedEstimates(ByArm[WeightedEstimate]):
@@ -109,20 +115,28 @@ class WeightedEstimates(ByArm[WeightedEstimate]):
         self.units = units
         """Units at which every arm was possible: the population that the fits are for."""
 
-    def difference(self, arm: str, other: str) -> Difference:
-        """Coefficients of ``arm`` less those of ``other``, with intervals and p values."""
-        from scipy.special import stdtr
-
+    def contrast(self, arm: str, other: str) -> Inference:
+        """Coefficients of ``arm`` less those of ``other``."""
         one, two = self[arm], self[other]
         gap = one.influence - two.influence
         variance = np.sum(gap**2, axis=0)
         shares = np.diag(one.covariance), np.diag(two.covariance)
-        coef = one.coef - two.coef
         with np.errstate(divide="ignore", invalid="ignore"):
             # Welch (1947): the arms' variances have their own degrees of freedom.
             dof = (shares[0] + shares[1]) ** 2 / (shares[0] ** 2 / one.dof + shares[1] ** 2 / two.dof)
-            p_values = 2.0 * stdtr(dof, -np.abs(coef) / np.sqrt(variance))
-        return Difference(coef, _intervals(coef, variance, dof, one.confidence), p_values)
+        some = np.isfinite(dof) & np.isfinite(variance)
+        spread = Spread(variance[None], np.where(some, dof, 0.0)[None], np.ones((1, len(dof))))
+        return Inference(
+            {"arm": [arm] * len(dof), "against": [other] * len(dof), "feature": one.features},
+            Combined(one.coef - two.coef, spread),
+            value="difference",
+            confidence=one.confidence,
+            metadata={"version": __version__, "numerics": NUMERICS, "intervals": "by propensities"},
+            for_readers={"contrast": [f"{arm} − {other}"] * len(dof), "feature": one.features},
+            notes=[
+                f"Best linear fits by propensities, for {self.units} units at which every arm was possible."
+            ],
+        )
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
         rows = [
@@ -152,7 +166,10 @@ def weighted_fits(evidence: Evidence, confidence: float) -> WeightedEstimates:
     size, contexts, outcomes = evidence.sizes(), evidence.scaled()[usable], evidence.outcomes[usable]
     arms, weights = evidence.arms[usable], 1.0 / evidence.rows["propensity"][usable]
     fits = [
-        _fit(name, contexts, outcomes, np.where(arms == i, weights, 0.0), size, confidence)
+        replace(
+            _fit(name, contexts, outcomes, np.where(arms == i, weights, 0.0), size, confidence),
+            features=evidence.features,
+        )
         for i, name in enumerate(evidence.names)
     ]
     return WeightedEstimates(fits, len(contexts), complaint)

@@ -37,7 +37,7 @@ Stream = npt.NDArray[np.uint64]  # [11]: 4 words, place, 4 of counter, 2 of key
 Address = tuple[int, int, int, int, int]
 """Seed, trial, purpose and two more numbers."""
 
-CONTEXT, NOISE, TRUTH, DELAY, LOSS, LOT, TIE, SHAPE = range(8)
+CONTEXT, NOISE, TRUTH, DELAY, LOSS, LOT, TIE, SHAPE, ARRIVAL, LEAVING = range(10)
 """What a draw is for."""
 
 BLOCK = 4

@@ -11,6 +11,7 @@
 ``ellipsoid``     the self-normalised confidence ellipsoid
 ``ridge``         ridge fits and their traces, compiled
 ``ridge_fit``     one arm's ridge fit, and what it is expected to cost
+``inference``     what is written up: coefficients, means and contrasts, each and all at once
 ``estimators``    from a trial's state to coefficients, one way a file
 ``omitted``       how much error the features left out may cause
 ``support``       the features that were chosen, and what speaks for those left out

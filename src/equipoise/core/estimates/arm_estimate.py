@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from html import escape
+from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -12,10 +14,15 @@ import numpy.typing as npt
 from equipoise.core.arrays import Matrix, Vector
 from equipoise.core.estimates.ellipsoid import Ellipsoid, self_normalised_ellipsoid
 from equipoise.core.estimates.estimators import RIDGE
+from equipoise.core.estimates.inference.arm_table import heading, shrinkage
+from equipoise.core.estimates.inference.combinations import Combined, combined, combined_coefficients
+from equipoise.core.estimates.inference.places import encoded
 from equipoise.core.estimates.intervals import f_quantile, t_quantile, variance_interval, variance_upper_bound
 from equipoise.core.estimates.robust import Sandwich
-from equipoise.core.text_tables import Shown, coefficient_table
-from equipoise.errors import InvalidArgument, InvalidContext
+from equipoise.core.problem.features.contexts import Contexts
+from equipoise.core.tables.digits import between, by_error
+from equipoise.core.text_tables import Shown
+from equipoise.errors import InvalidArgument
 
 LASSO = "lasso"
 """The estimator of policies that bring lasso fits, which tell little of their errors."""
@@ -76,6 +83,12 @@ class ArmEstimate(Shown):
     """Ridge coefficients with ``fixed_ridge``; ellipsoids surround them."""
     fixed_ridge: float = field(repr=False)
     """The λ that was given, or 1/n: one that does not depend on outcomes."""
+    features: Contexts = field(repr=False)
+    """What a context is: names of the features, and how records become vectors."""
+    outcome_variance: float = field(repr=False)
+    """Sample variance of the outcomes that the estimate uses; not a number with less than two."""
+    unit: str | None = field(default=None, repr=False)
+    """What outcomes are measured in, if the problem says."""
     columns: npt.NDArray[np.int64] | None = field(default=None, repr=False)
     """Features that least squares has, where they were chosen; ``gram`` is theirs. Others have coefficient 0,
     unless the estimator is ``"lasso"``."""
@@ -94,6 +107,37 @@ class ArmEstimate(Shown):
     """Whether all outcomes were the same number: then they say nothing of the noise, and no interval is
     bounded, see :mod:`equipoise.core.estimates.alike`."""
 
+    # In the outcome's unit, and as a share
+
+    @property
+    def pending(self) -> int:
+        """Units whose outcome is awaited."""
+        return self.count - self.observed
+
+    @property
+    def noise_deviation(self) -> float:
+        """σ, in the outcome's unit; not a number where σ² is none."""
+        return math.sqrt(self.noise_variance)
+
+    @property
+    def root_error(self) -> float:
+        """Root of the expected error: how far predictions are from the truth, in the outcome's unit."""
+        return math.sqrt(self.expected_error)
+
+    @property
+    def r_squared(self) -> float:
+        """R² of least squares: the share of the outcomes' variance that it fits, noise included."""
+        if not self.noise_known or not self.outcome_variance > 0.0:
+            return math.nan
+        return 1.0 - self.residual_variance * self.dof / (self.outcome_variance * (self.observed - 1))
+
+    @property
+    def adjusted_r_squared(self) -> float:
+        """1 − σ²/variance of the outcomes: what is explained of it beyond chance. May be below 0."""
+        if not self.noise_known or not self.outcome_variance > 0.0:
+            return math.nan
+        return 1.0 - self.noise_variance / self.outcome_variance
+
     # Intervals
 
     @property
@@ -102,16 +146,19 @@ class ArmEstimate(Shown):
         return self.sandwich is not None
 
     @property
+    def noise_known(self) -> bool:
+        """Whether outcomes say anything of the noise, and so of errors."""
+        return self.dof >= 1 and not self.alike
+
+    @property
     def intervals(self) -> Matrix:
         """(low, high) of every coefficient; infinite where the data do not determine it, or its error."""
-        if self.least_squares is None or self.inverse_root is None or self._noise_unknown:
-            return np.column_stack([np.full(len(self.coef), -math.inf), np.full(len(self.coef), math.inf)])
-        half = self._half(self.inverse_root)
-        if self.columns is not None:
-            left_out = np.ones(len(half), bool)
-            left_out[self.columns] = False
-            half[left_out] = math.inf
-        return np.column_stack([self.least_squares - half, self.least_squares + half])
+        return self._around(combined_coefficients(self, np.eye(len(self.coef))))
+
+    @property
+    def stderr(self) -> Vector:
+        """Standard errors of least squares, corrected for adaptive allocation; infinite where not known."""
+        return combined_coefficients(self, np.eye(len(self.coef))).spread.stderr
 
     @property
     def noise_interval(self) -> tuple[float, float]:
@@ -134,7 +181,7 @@ class ArmEstimate(Shown):
         Where outcomes have chosen the features it is a bound of the error itself, of which the model has its
         part by an F quantile, and features left out as much as they may hide.
         """
-        if self._noise_unknown or not math.isfinite(self.expected_error):
+        if not self.noise_known or not math.isfinite(self.expected_error):
             return math.inf
         if self.residual_variance == 0.0:
             return self.expected_error
@@ -187,12 +234,15 @@ class ArmEstimate(Shown):
         """d."""
         return len(self.coef)
 
-    def predict(self, X: npt.ArrayLike) -> Vector:
-        """Expected outcomes for the rows of ``X``, or for one context."""
-        predictions: Vector = self._contexts(X) @ self.coef
+    def predict(self, X: Any) -> Vector:
+        """Expected outcomes for the rows of ``X``, or for one context.
+
+        Rows are records or vectors, or a data frame of the problem's fields.
+        """
+        predictions: Vector = encoded(self.features, X) @ self.coef
         return predictions
 
-    def predict_interval(self, X: npt.ArrayLike, *, of: str = "outcome") -> Matrix:
+    def predict_interval(self, X: Any, *, of: str = "outcome") -> Matrix:
         """(low, high) for every row: of a new ``"outcome"``, or of the ``"mean"`` outcome.
 
         Where features were chosen, given that the others have no effect. That of an outcome assumes constant
@@ -200,13 +250,16 @@ class ArmEstimate(Shown):
         """
         if of not in ("outcome", "mean"):
             raise InvalidArgument(f"no interval of {of!r}", hint="use 'outcome' or 'mean'")
-        contexts = np.atleast_2d(self._contexts(X))
-        if self.least_squares is None or self.inverse_root is None or self._noise_unknown:
-            return np.column_stack([np.full(len(contexts), -math.inf), np.full(len(contexts), math.inf)])
+        contexts = np.atleast_2d(encoded(self.features, X))
+        found = combined(self, contexts)
+        if of == "mean" or self.inverse_root is None or not self.noise_known:
+            return self._around(found)
+        variance = self.residual_variance * self.inflation
         along = contexts @ self.inverse_root
-        half = self._half(along) if of == "mean" else self._reach() * np.sqrt(np.sum(along**2, axis=1) + 1.0)
-        center = contexts @ self.least_squares
-        return np.column_stack([center - half, center + half])
+        half = t_quantile(self.confidence, self.dof) * np.sqrt(
+            variance * (np.sum(along * along, axis=1) + 1.0)
+        )
+        return np.column_stack([found.values - half, found.values + half])
 
     # Showing it
 
@@ -216,6 +269,7 @@ class ArmEstimate(Shown):
             "arm": self.arm,
             "count": self.count,
             "observed": self.observed,
+            "pending": self.pending,
             "dof": self.dof,
             "noise_variance": self.noise_variance,
             "residual_variance": self.residual_variance,
@@ -223,48 +277,54 @@ class ArmEstimate(Shown):
             "expected_error": self.expected_error,
             "error_bound": self.error_bound,
             "error_factor": self.error_factor,
+            "noise_deviation": self.noise_deviation,
+            "root_error": self.root_error,
+            "r_squared": self.r_squared,
+            "adjusted_r_squared": self.adjusted_r_squared,
             "estimator": self.estimator,
             "ridge": self.ridge,
             "center": self.center.tolist(),
             "confidence": self.confidence,
             "robust": self.robust,
             "alike": self.alike,
+            "features": list(self.features.names),
             "coef": self.coef.tolist(),
+            "least_squares": None if self.least_squares is None else self.least_squares.tolist(),
+            "stderr": self.stderr.tolist(),
             "intervals": self.intervals.tolist(),
             "columns": None if self.columns is None else self.columns.tolist(),
         }
 
     def __str__(self) -> str:
-        outcomes = "outcome" if self.observed == 1 else "outcomes"
-        title = f"{self.arm}: {self.observed} {outcomes}, noise variance {self.noise_variance:.4g}"
-        text = f"{title}, expected error {self.expected_error:.4g}\n{super().__str__()}"
+        text = f"{fill(heading(self), 100)}\n{super().__str__()}\n{shrinkage(self)}"
         further = 0 if self.columns is None else np.count_nonzero(np.delete(self.coef, self.columns))
         return f"{text}\nand {further} further features by the lasso" if further else text
 
+    def _repr_html_(self) -> str:
+        return f"<p>{escape(heading(self))}</p>{super()._repr_html_()}<p>{escape(shrinkage(self))}</p>"
+
     def _table(self) -> tuple[list[str], list[list[str]]]:
-        return coefficient_table(self.coef, self.intervals, self.confidence, self.columns)
+        header = ["feature", "estimate", "least squares", "s.e.", f"{100 * self.confidence:g} % interval"]
+        errors, ends = self.stderr, self.intervals
+        unshrunk = np.full(len(self.coef), math.nan) if self.least_squares is None else self.least_squares
+        shown = range(len(self.coef)) if self.columns is None else self.columns.tolist()
+        rows = [
+            [
+                self.features.names[j],
+                by_error(self.coef[j], errors[j]),
+                by_error(unshrunk[j], errors[j]),
+                by_error(errors[j], errors[j]),
+                between(ends[j].tolist(), errors[j]),
+            ]
+            for j in shown
+        ]
+        return header, rows
 
-    def _half(self, combinations: Matrix) -> Vector:
-        """Half the widths of intervals of cᵀβ, by the rows Vᵀc."""
-        if self.sandwich is None:
-            return np.asarray(self._reach() * np.sqrt(np.sum(combinations**2, axis=1)))
-        variances, freedom = self.sandwich.variances(combinations)
-        return np.asarray(t_quantile(self.confidence, freedom) * np.sqrt(variances * self.inflation))
-
-    @property
-    def _noise_unknown(self) -> bool:
-        return self.dof < 1 or self.alike
+    def _around(self, found: Combined) -> Matrix:
+        """Intervals of combinations, each by itself."""
+        half = found.spread.half(self.confidence)
+        center = np.where(np.isfinite(half), found.values, 0.0)
+        return np.column_stack([center - half, center + half])
 
     def _noise_dof(self) -> float:
         return self.dof if self.sandwich is None else self.sandwich.noise_dof
-
-    def _reach(self) -> float:
-        return float(t_quantile(self.confidence, self.dof)) * math.sqrt(
-            self.residual_variance * self.inflation
-        )
-
-    def _contexts(self, X: npt.ArrayLike) -> Matrix:
-        contexts = np.asarray(X, dtype=float)
-        if contexts.ndim not in (1, 2) or contexts.shape[-1] != len(self.coef):
-            raise InvalidContext(f"contexts have shape {contexts.shape}, expected (rows, {len(self.coef)})")
-        return contexts

@@ -5,25 +5,36 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Sequence
-from html import escape
-from textwrap import fill
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from equipoise.core.arithmetic.sums import exact_sum
+from equipoise.core.arms.state import TOLD
 from equipoise.core.arrays import Matrix, Vector
 from equipoise.core.estimates.alike import alike_arms
 from equipoise.core.estimates.arm_estimate import ArmEstimate
 from equipoise.core.estimates.by_arm import ByArm
 from equipoise.core.estimates.estimators import ESTIMATORS, RIDGE, check_estimator, new_workspace
+from equipoise.core.estimates.inference.arm_table import arm_table
+from equipoise.core.estimates.inference.families import (
+    COLUMNS,
+    coefficient_family,
+    contrast_family,
+    mean_family,
+)
+from equipoise.core.estimates.inference.places import AVERAGE
+from equipoise.core.estimates.inference.quantities import Inference
 from equipoise.core.estimates.intervals import check_confidence
 from equipoise.core.estimates.ridge_fit import RidgeFit
 from equipoise.core.estimates.robust import CLASSICAL, ROBUST, check_intervals, sandwich_of
 from equipoise.core.estimates.selection import measure_selection, moment_optimism
 from equipoise.core.problem.objective import combine
 from equipoise.core.problem.problem import Problem
+from equipoise.core.tables.tidy import TidyTable
 from equipoise.core.theory.static import ideal_allocation, static_loss
+from equipoise.errors import InvalidArgument
 
 if TYPE_CHECKING:
     from equipoise.core.estimates.support import Support
@@ -40,9 +51,13 @@ class Estimates(ByArm[ArmEstimate]):
         support: Support | None = None,
         complaint: str | None = None,
         imbalance: str | None = None,
+        *,
+        average: Vector | None = None,
     ) -> None:
         super().__init__(arms)
         self.problem = problem
+        self.average = average
+        """Mean of the contexts of all units seen, withdrawn ones aside; None before the first."""
         self.complaint = complaint
         """What speaks against the models: contexts out of balance where outcomes are not linear, outcomes
         that were all alike; or None."""
@@ -95,41 +110,90 @@ class Estimates(ByArm[ArmEstimate]):
         """
         return self.objective - self.oracle_objective
 
+    # What is written up
+
+    def table(self) -> TidyTable:
+        """Units, outcomes, noise and errors of every arm, one a row."""
+        return arm_table(self, self._remarks())
+
+    def coefficients(self, *arms: str, units: str = COLUMNS) -> Inference:
+        """Coefficients of all arms, or of some: the estimate, and least squares with its intervals.
+
+        Parameters
+        ----------
+        arms
+            Names of arms; none: all of them. ``simultaneous`` intervals are of these arms together.
+        units
+            ``"columns"``, as the models see the features; ``"fields"``: with centre and scale undone.
+        """
+        return coefficient_family([self[arm] for arm in arms] or list(self), units)
+
+    def means(self, at: Any = AVERAGE) -> Inference:
+        """The expected outcome in every arm at contexts: those given, or the average of all units seen.
+
+        Parameters
+        ----------
+        at
+            ``"average"``; a record or vector; several, as a list, a matrix or a data frame; or
+            contexts by name, ``{"young": {"age": 20}, "old": {"age": 80}}``.
+        """
+        return mean_family(list(self), at, self.average)
+
+    def contrast(self, arm: str, other: str, *, at: Any = None, units: str = COLUMNS) -> Inference:
+        """``arm`` less ``other``: every coefficient, or the expected outcome at contexts.
+
+        Parameters
+        ----------
+        arm, other
+            Names of two arms.
+        at
+            None: coefficients. Else contexts, as :meth:`means` takes them.
+        units
+            Of coefficients, as :meth:`coefficients` takes them.
+        """
+        return self._contrasts([(arm, other)], at, units)
+
+    def contrasts(self, control: str | None = None, *, at: Any = None, units: str = COLUMNS) -> Inference:
+        """Every arm less the ``control``; without one all pairs, the later arm less the earlier one.
+
+        ``at`` and ``units`` are as in :meth:`contrast`. ``simultaneous`` intervals are of all rows together.
+        """
+        names = [arm.arm for arm in self]
+        if control is None:
+            pairs = [(later, earlier) for earlier, later in combinations(names, 2)]
+        else:
+            pairs = [(name, self[control].arm) for name in names if name != control]
+        if not pairs:
+            raise InvalidArgument("one arm has no other to be compared with", hint="ask for coefficients()")
+        return self._contrasts(pairs, at, units)
+
+    def _contrasts(self, pairs: Sequence[tuple[str, str]], at: Any, units: str) -> Inference:
+        both = [(self[arm], self[other]) for arm, other in pairs]
+        for arm, other in both:
+            if arm is other:
+                raise InvalidArgument(f"{arm.arm!r} is compared with itself", hint="name two arms")
+        return contrast_family(both, at, self.average, units)
+
+    # Showing it
+
     def records(self) -> list[dict[str, Any]]:
-        """One plain dictionary an arm; ``pandas.DataFrame(estimates.records())`` makes a table.
+        """One plain dictionary an arm; ``table().to_pandas()`` makes a data frame.
 
         The complaint is that of all arms together.
         """
         return [{**record, "complaint": self.complaint} for record in super().records()]
 
     def __str__(self) -> str:
-        return "\n".join([super().__str__(), *(fill(remark, 100) for remark in self._remarks())])
+        return str(self.table())
 
     def _repr_html_(self) -> str:
-        return super()._repr_html_() + "".join(f"<p>{escape(remark)}</p>" for remark in self._remarks())
+        return self.table()._repr_html_()
 
     def _remarks(self) -> list[str]:
         """What is said below the table."""
         if self.complaint is not None:
             return [f"Warning: {self.complaint}."]
         return [] if self.imbalance is None else [f"Balance: {self.imbalance}; harmless where lines fit."]
-
-    def _table(self) -> tuple[list[str], list[list[str]]]:
-        header = ["arm", "units", "noise variance", "interval", "expected error", "at most"]
-        rows = []
-        for arm in self:
-            low, high = arm.noise_interval
-            rows.append(
-                [
-                    arm.arm,
-                    str(arm.count),
-                    f"{arm.noise_variance:.4g}",
-                    f"{low:.3g} – {high:.3g}",
-                    f"{arm.expected_error:.4g}",
-                    f"{arm.error_bound:.4g}",
-                ]
-            )
-        return header, rows
 
 
 def estimate_arms(
@@ -208,8 +272,28 @@ def _arm_estimate(fitted: Fitted, i: int, *, estimator: str, confidence: float) 
         gram=fit.gram(),
         fixed_coef=fit.coef,
         fixed_ridge=penalty,
+        features=stage.problem.features,
+        outcome_variance=sample_variance(_outcomes(stage, i)),
+        unit=None if stage.problem.outcome is None else stage.problem.outcome.unit,
         alike=alike,
     )
+
+
+def sample_variance(outcomes: Vector) -> float:
+    """Mean square around the mean, by n − 1; not a number with less than two outcomes."""
+    count = len(outcomes)
+    if count < 2:
+        return math.nan
+    gaps = outcomes - exact_sum(outcomes) / count
+    return exact_sum(gaps * gaps) / (count - 1)
+
+
+def _outcomes(stage: Stage, i: int) -> Vector:
+    """The outcomes that arm i's estimate uses."""
+    state, step = stage.state, int(stage.state.trial["step"][0])
+    mine = (state.rows["arm"][:step] == i) & (state.rows["status"][:step] == TOLD)
+    outcomes: Vector = state.outcomes[:step][mine]
+    return outcomes
 
 
 def _with_sandwich(stage: Stage, i: int, arm: ArmEstimate, root: Matrix) -> ArmEstimate:

@@ -10,8 +10,9 @@ from functools import partial
 
 import numpy as np
 
-from equipoise.core.arithmetic.linear import dot, matvec
+from equipoise.core.arithmetic.linear import column_sums, dot, matvec
 from equipoise.core.arms import least_squares as kernel
+from equipoise.core.arms.state import WITHDRAWN
 from equipoise.core.arrays import Matrix, Vector
 from equipoise.core.diagnosis.balance import Balance, balance_of
 from equipoise.core.diagnosis.complaint import complain, complain_of_alike, imbalance
@@ -21,11 +22,12 @@ from equipoise.core.diagnosis.lack_of_fit import LackOfFit, lack_of_fit
 from equipoise.core.diagnosis.weighted import WeightedEstimates, serve_all, weighted_fits
 from equipoise.core.estimates.alike import are_alike
 from equipoise.core.estimates.arm_estimate import LASSO, ArmEstimate
-from equipoise.core.estimates.estimates import Estimates, estimate_arms
+from equipoise.core.estimates.estimates import Estimates, estimate_arms, sample_variance
 from equipoise.core.estimates.selection import measure_selection
 from equipoise.core.estimates.support import examine_support
 from equipoise.core.experiment.record import Record, known_data
 from equipoise.core.policies.base.staged import Columns, StagedPolicy
+from equipoise.core.problem.problem import Problem
 from equipoise.core.stages.own import soft_fit_of, stages_of_arms
 from equipoise.core.stages.stage import Stage, final_stage, own_coefs
 from equipoise.errors import FitWarning, SupportWarning
@@ -44,16 +46,18 @@ def estimate_record(
     fitted = partial(
         estimate_arms, estimator=estimator, ridge=ridge, confidence=confidence, intervals=intervals
     )
+    average = _average(record)
     if stage.whole:
         arms = fitted(stage)
-        return Estimates(problem, arms, None, *_diagnosed(stage, arms))
+        return Estimates(problem, arms, None, *_diagnosed(stage, arms), average=average)
     assert isinstance(policy, StagedPolicy)
     own = own_coefs(stage, contexts, policy)
     if own is not None:
         arms = fitted(stage)
         fits = [known_data(record, arm) for arm in problem.arms]
         lassos = [_with_coef(*all_of) for all_of in zip(arms, own, fits, strict=True)]
-        return Estimates(problem, lassos, complaint=complain_of_alike(lassos))
+        lassos = [dataclasses.replace(arm, features=problem.features) for arm in lassos]
+        return Estimates(problem, lassos, complaint=complain_of_alike(lassos), average=average)
     final = stage.chosen
     stage = final_stage(stage, contexts, problem, policy, record.seed)
     stages = stages_of_arms(stage, contexts, problem, policy, record.seed)
@@ -73,7 +77,7 @@ def estimate_record(
     most = np.maximum(omitted, support.most_omitted)
     embedded = [
         dataclasses.replace(
-            _embedded(arm, stages[i].columns, problem.dim, float(omitted[i])),
+            _embedded(arm, stages[i].columns, problem, float(omitted[i])),
             most_omitted=float(most[i]),
             chosen=not known,
         )
@@ -84,7 +88,14 @@ def estimate_record(
         arm if soft is None else dataclasses.replace(arm, coef=soft.beside(arm.coef), estimator=LASSO)
         for arm, soft in zip(embedded, softer, strict=True)
     ]
-    return Estimates(problem, embedded, support, *_diagnosed(stage, arms))
+    return Estimates(problem, embedded, support, *_diagnosed(stage, arms), average=average)
+
+
+def _average(record: Record) -> Vector | None:
+    """Mean context of the units seen, withdrawn ones aside; None without any."""
+    step = record.step
+    kept = record.contexts[:step][record.state.rows["status"][:step] != WITHDRAWN]
+    return column_sums(kept) / len(kept) if len(kept) else None
 
 
 @_QUIETLY
@@ -178,14 +189,15 @@ def _with_coef(arm: ArmEstimate, coef: Vector, data: tuple[Matrix, Vector]) -> A
         estimator=LASSO,
         ridge=math.nan,
         columns=columns,
+        outcome_variance=sample_variance(outcomes),
     )
 
 
-def _embedded(arm: ArmEstimate, columns: Columns, dim: int, omitted: float) -> ArmEstimate:
+def _embedded(arm: ArmEstimate, columns: Columns, problem: Problem, omitted: float) -> ArmEstimate:
     """An arm's model of some columns as one of all features."""
 
     def spread(values: Vector) -> Vector:
-        whole = np.zeros((dim, *values.shape[1:]))
+        whole = np.zeros((problem.dim, *values.shape[1:]))
         whole[columns] = values
         return whole
 
@@ -199,4 +211,5 @@ def _embedded(arm: ArmEstimate, columns: Columns, dim: int, omitted: float) -> A
         expected_error=arm.expected_error + omitted,
         columns=columns,
         omitted=omitted,
+        features=problem.features,
     )

@@ -9,7 +9,8 @@
 ``recovery``       how many rows it takes to find the features that matter
 ``conditions``     what finding them asks of Σ, coefficients and rows: C1 to C5
 ``support``        what Σ says about features that some arm uses, and the others
-``planning``       how many units a target error needs
+``planning``       how many units a target error needs, and which error a budget gives
+``plan``           what planning ends with
 =================  =============================================================
 """
 

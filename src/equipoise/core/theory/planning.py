@@ -1,24 +1,25 @@
-"""Planning: how many units a target error needs, and what a good allocation saves."""
+"""Planning: how many units a target error needs, which error a budget gives, and what is saved."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from equipoise.core.arithmetic.sums import exact_sum
-from equipoise.core.arrays import Vector
+from equipoise.core.arrays import Counts, Vector
+from equipoise.core.problem.costs import ROUNDING
 from equipoise.core.problem.objective import Objective
 from equipoise.core.problem.real import real_array
-from equipoise.core.text_tables import html_table, text_table
+from equipoise.core.theory.plan import Plan, PlannedBudget
 from equipoise.core.theory.static import (
     best_allocation,
     checked_noise,
     static_loss,
+    static_losses,
     uniform_allocation,
 )
 from equipoise.errors import InvalidArgument
@@ -29,186 +30,173 @@ _LARGEST_BUDGET = 10**12
 _ROUNDING_REACH = 64
 
 
-@dataclass(frozen=True)
-class PlannedBudget:
-    """The smallest budget with which one allocation expects to reach the target."""
-
-    policy: str
-    budget: float
-    """Units; with costs, money, in steps of the cheapest arm's cost."""
-    counts: tuple[int, ...]
-    expected_error: float
-    """The objective's expected value at that budget."""
-    budget_range: tuple[float, float]
-    """Budgets at the lowest and at the highest guessed noise; the same number without guesses."""
-
-
-@dataclass(frozen=True)
-class Plan:
-    """Budgets by closed form, exact for OLS and Gaussian contexts: errors are dσ²/(k−d−1)."""
-
-    target: float
-    noise: tuple[float, ...]
-    """Noise variances planned for; the geometric middle of a guessed range."""
-    noise_range: tuple[tuple[float, float], ...]
-    """Guessed ends of every arm's noise variance; twice the same number where it was given."""
-    weights: tuple[float, ...]
-    costs: tuple[float, ...]
-    dim: int
-    objective: Objective
-    budgets: tuple[PlannedBudget, ...]
-
-    def __getitem__(self, policy: str) -> PlannedBudget:
-        for planned in self.budgets:
-            if planned.policy == policy:
-                return planned
-        raise InvalidArgument(
-            f"no budget was planned for {policy!r}",
-            hint=f"planned: {', '.join(p.policy for p in self.budgets)}",
-        )
-
-    @property
-    def saving(self) -> float:
-        """What the optimal allocation saves against the uniform one."""
-        return self["uniform"].budget - self["oracle"].budget
-
-    def record(self) -> dict[str, Any]:
-        """Plain values."""
-        return {
-            "target": self.target,
-            "noise": list(self.noise),
-            "noise_range": [list(ends) for ends in self.noise_range],
-            "weights": list(self.weights),
-            "costs": list(self.costs),
-            "dim": self.dim,
-            "objective": self.objective,
-            "saving": self.saving,
-            "policies": {
-                planned.policy: {
-                    "budget": planned.budget,
-                    "budget_range": list(planned.budget_range),
-                    "counts": list(planned.counts),
-                    "expected_error": planned.expected_error,
-                }
-                for planned in self.budgets
-            },
-        }
-
-    @property
-    def has_costs(self) -> bool:
-        """Whether budgets are money."""
-        return any(cost != 1.0 for cost in self.costs)
-
-    def __str__(self) -> str:
-        share = 100.0 * self.saving / self["uniform"].budget
-        what, unit = ("Budget", "") if self.has_costs else ("Units", " units")
-        return (
-            f"{what} for an expected error of {self.target:g} ({_objective_text(self.objective)}), "
-            f"{len(self.noise)} arms, {self.dim} features\n"
-            f"{text_table(*self._table())}\n"
-            f"The optimal allocation saves {self.saving:.10g}{unit} ({share:.0f} %)."
-        )
-
-    def _repr_html_(self) -> str:
-        return html_table(*self._table())
-
-    def _table(self) -> tuple[list[str], list[list[str]]]:
-        guessed = any(low != high for low, high in (planned.budget_range for planned in self.budgets))
-        header = [
-            "allocation",
-            "budget" if self.has_costs else "units",
-            *(["if noise is low – high"] if guessed else []),
-            "error",
-            "units an arm",
-        ]
-        rows = []
-        for planned in self.budgets:
-            row = [planned.policy, f"{planned.budget:.10g}"]
-            if guessed:
-                row.append(" – ".join(f"{end:.10g}" for end in planned.budget_range))
-            rows.append([*row, f"{planned.expected_error:.4g}", " ".join(map(str, planned.counts))])
-        return header, rows
-
-
-def plan(
+def static_plan(
     *,
     noise: Sequence[Guess] | npt.NDArray[np.float64],
     dim: int,
-    target: float,
+    target: float | None = None,
+    budget: float | None = None,
     objective: Objective = "max",
     weights: npt.ArrayLike = 1.0,
     costs: npt.ArrayLike = 1.0,
+    outcomes: npt.ArrayLike = 1.0,
+    arms: Sequence[str] | None = None,
 ) -> Plan:
-    """The budget with which the objective is expected to reach ``target``.
+    """The optimal and the uniform allocation by closed form: budgets for a target, or errors of a budget.
 
-    Parameters
-    ----------
-    noise
-        Noise variance of every arm: a number, or a guess as a (low, high) pair.
-    dim
-        Number of features d.
-    target
-        Expected squared prediction error that is good enough, in squared units of the outcome.
-    costs
-        What a unit of every arm costs. Budgets are then money.
-
-    Examples
-    --------
-    >>> result = plan(noise=[0.5, 1.0, (1.0, 4.0)], dim=5, target=0.1)
-    >>> result["oracle"].budget, result["uniform"].budget, result.saving
-    (193, 318, 125)
+    ``outcomes`` are the shares of every arm's outcomes that come. Errors are then taken at the number that
+    is expected, which flatters them a little where it is small.
     """
     lows, middles, highs = _guesses(noise)
-    if not isinstance(dim, int | np.integer) or dim < 1:
+    if not isinstance(dim, int | np.integer) or isinstance(dim, bool) or dim < 1:
         raise InvalidArgument(f"dim={dim!r} is not a positive whole number")
-    if not 0.0 < float(target) < math.inf:
-        raise InvalidArgument(f"target={target!r} is not a positive number", hint="a squared error, e.g. 0.1")
-    importance = _one_an_arm("weight", weights, len(middles))
+    names = tuple(f"arm-{i + 1}" for i in range(len(middles))) if arms is None else tuple(arms)
     prices = _one_an_arm("cost", costs, len(middles))
-    # Budgets are whole numbers of the cheapest arm's cost, so that money has no unit; 1 stays an integer.
-    step = float(prices.min()) if np.any(prices != 1.0) else 1
-
-    def counts(policy: str, variances: Vector, budget: float) -> npt.NDArray[np.int64]:
-        if policy == "uniform":
-            return uniform_allocation(len(variances), budget, prices)
-        return best_allocation(
-            noise=variances, dim=dim, budget=budget, objective=objective, weights=importance, costs=prices
-        )
-
-    def loss(policy: str, variances: Vector, budget: float) -> float:
-        return static_loss(variances, counts(policy, variances, budget), dim, objective, importance)
-
-    def smallest(policy: str, variances: Vector) -> float:
-        least = whole_steps(exact_sum(prices) * (dim + 1), step)
-        return step * _smallest_budget(lambda steps: loss(policy, variances, steps * step) <= target, least)
-
-    budgets = []
-    for policy in ("oracle", "uniform"):
-        budget = smallest(policy, middles)
-        budgets.append(
-            PlannedBudget(
-                policy=policy,
-                budget=budget,
-                counts=tuple(counts(policy, middles, budget).tolist()),
-                expected_error=loss(policy, middles, budget),
-                budget_range=(smallest(policy, lows), smallest(policy, highs)),
-            )
-        )
+    _check_question(target, budget, prices)
+    terms = _Terms(
+        dim=int(dim),
+        objective=objective,
+        weights=_one_an_arm("weight", weights, len(middles)),
+        costs=prices,
+        outcomes=_one_an_arm("share of outcome", outcomes, len(middles)),
+    )
+    planned = [
+        terms.for_target(policy, (lows, middles, highs), float(target))
+        if target is not None
+        else terms.for_budget(policy, (lows, middles, highs), _plain(budget))
+        for policy in ("oracle", "uniform")
+    ]
+    best, even = planned
+    if target is not None:
+        saving = even.budget - best.budget
+    elif math.isfinite(best.expected_error):
+        saving = terms.smallest("uniform", middles, best.expected_error) - best.budget
+    else:
+        saving = math.nan
     return Plan(
-        target=float(target),
+        target=None if target is None else float(target),
+        budget=None if budget is None else _plain(budget),
         noise=tuple(middles.tolist()),
         noise_range=tuple(zip(lows.tolist(), highs.tolist(), strict=True)),
-        weights=tuple(importance.tolist()),
+        weights=tuple(terms.weights.tolist()),
         costs=tuple(prices.tolist()),
         dim=int(dim),
         objective=objective,
-        budgets=tuple(budgets),
+        budgets=tuple(planned),
+        saving=saving,
+        outcomes=tuple(terms.outcomes.tolist()),
+        arms=names,
     )
+
+
+@dataclass(frozen=True)
+class _Terms:
+    """What is asked of every allocation."""
+
+    dim: int
+    objective: Objective
+    weights: Vector
+    costs: Vector
+    outcomes: Vector
+
+    @property
+    def step(self) -> float:
+        """Budgets are whole numbers of the cheapest arm's cost, so that money has no unit; 1 stays whole."""
+        return float(self.costs.min()) if np.any(self.costs != 1.0) else 1
+
+    def for_target(self, policy: str, noises: tuple[Vector, Vector, Vector], target: float) -> PlannedBudget:
+        lows, middles, highs = noises
+        budget = self.smallest(policy, middles, target)
+        error = self.loss(policy, middles, budget)
+        return PlannedBudget(
+            policy=policy,
+            budget=budget,
+            counts=tuple(self.counts(policy, middles, budget).tolist()),
+            expected_error=error,
+            budget_range=(self.smallest(policy, lows, target), self.smallest(policy, highs, target)),
+            error_range=(error, error),
+        )
+
+    def for_budget(self, policy: str, noises: tuple[Vector, Vector, Vector], budget: float) -> PlannedBudget:
+        lows, middles, highs = noises
+        return PlannedBudget(
+            policy=policy,
+            budget=budget,
+            counts=tuple(self.counts(policy, middles, budget).tolist()),
+            expected_error=self.loss(policy, middles, budget),
+            budget_range=(budget, budget),
+            error_range=(self.loss(policy, lows, budget), self.loss(policy, highs, budget)),
+        )
+
+    def counts(self, policy: str, variances: Vector, budget: float) -> Counts:
+        """Units of every arm."""
+        if policy == "uniform":
+            return uniform_allocation(len(variances), budget, self.costs)
+        # An outcome costs as much as the units that it takes to get one.
+        bought = best_allocation(
+            noise=variances,
+            dim=self.dim,
+            budget=budget,
+            objective=self.objective,
+            weights=self.weights,
+            costs=self.costs / self.outcomes,
+        )
+        return bought if np.all(self.outcomes == 1.0) else self._units_for(bought, variances, budget)
+
+    def loss(self, policy: str, variances: Vector, budget: float) -> float:
+        """The objective's value of an allocation."""
+        known = self.counts(policy, variances, budget) * self.outcomes
+        return static_loss(variances, known, self.dim, self.objective, self.weights)
+
+    def smallest(self, policy: str, variances: Vector, target: float) -> float:
+        """The smallest budget that reaches a target."""
+        step = self.step
+        least = whole_steps(exact_sum(self.costs / self.outcomes) * (self.dim + 1), step)
+        return step * _smallest_budget(
+            lambda steps: self.loss(policy, variances, steps * step) <= target, least
+        )
+
+    def _units_for(self, bought: Counts, variances: Vector, budget: float) -> Counts:
+        """Whole units that so many outcomes are expected from; what rounding leaves goes to the worst arm."""
+        counts: Counts = np.floor(bought / self.outcomes + 1e-9).astype(np.int64)
+        while True:
+            left = budget - exact_sum(self.costs * counts)
+            affordable = np.flatnonzero(self.costs * (1.0 - ROUNDING) <= left)
+            if len(affordable) == 0:
+                return counts
+            errors = self.weights * static_losses(variances, counts * self.outcomes, self.dim)
+            counts[affordable[int(np.argmax(errors[affordable]))]] += 1
 
 
 def whole_steps(money: float, step: float) -> int:
     """The smallest number of steps that is not below some money, but for rounding."""
     return math.ceil(money / step - 1e-9)
+
+
+def _check_question(target: float | None, budget: float | None, prices: Vector) -> None:
+    """Refuse anything but a target or a budget."""
+    if (target is None) == (budget is None):
+        both = "both a target and a budget" if target is not None else "neither a target nor a budget"
+        raise InvalidArgument(
+            f"the plan has {both}",
+            hint="target=0.1 asks for the budget that reaches it, budget=300 for the error that it gives",
+        )
+    if target is not None and not 0.0 < float(target) < math.inf:
+        raise InvalidArgument(f"target={target!r} is not a positive number", hint="a squared error, e.g. 0.1")
+    if budget is not None:
+        countable = isinstance(budget, int | np.integer) and not isinstance(budget, bool)
+        money = bool(np.any(prices != 1.0)) and isinstance(budget, float | np.floating)
+        if not (countable or money) or not 0.0 < float(budget) < math.inf:
+            kind = "number" if np.any(prices != 1.0) else "whole number"
+            raise InvalidArgument(
+                f"budget={budget!r} is not a positive {kind}",
+                hint="a number of units, e.g. 300; with costs, money",
+            )
+
+
+def _plain(budget: float | None) -> float:
+    """The budget as a number of Python."""
+    return int(budget) if isinstance(budget, int | np.integer) else float(budget or math.nan)
 
 
 def _one_an_arm(what: str, values: npt.ArrayLike, arms: int) -> Vector:
@@ -257,9 +245,3 @@ def _guesses(noise: Sequence[Guess] | npt.NDArray[np.float64]) -> tuple[Vector, 
     # Squared errors scale with variances, so the middle of a guess is the geometric one.
     middles = np.where(lows == highs, lows, np.sqrt(lows) * np.sqrt(highs))
     return lows, middles, highs
-
-
-def _objective_text(objective: Objective) -> str:
-    if objective == "max":
-        return "worst arm"
-    return "mean of the arms" if objective == "mean" else f"{objective}-norm of the arms"

@@ -82,9 +82,63 @@ class Noise(Piece):
 class Delays(Piece):
     """When outcomes arrive."""
 
+    mean: float
+
+    @abstractmethod
+    def discount(self, rate: float, *, in_time: bool) -> float:
+        """E[exp(−rate·delay)]: the share that is still there when outcomes arrive."""
+
+    @abstractmethod
+    def check_units(self) -> None:
+        """Refuse what cannot be counted in units."""
+
     @abstractmethod
     def fill(self, delays: npt.NDArray[np.int64], seed: int, trial: int) -> None:
         """Write [trials, units]: units that are asked for before the outcome arrives."""
+
+    @abstractmethod
+    def fill_times(self, waits: Block, seed: int, trial: int) -> None:
+        """Write [trials, units]: time that passes before the outcome arrives."""
+
+
+class Accruals(Piece):
+    """When units arrive."""
+
+    time: str
+    """What the unit of time is called."""
+
+    @abstractmethod
+    def fill(self, times: Block, seed: int, trial: int) -> None:
+        """Write [trials, units]: times of arrival, in ascending order."""
+
+    @abstractmethod
+    def expected_time(self, units: float) -> float:
+        """About the time at which so many units have arrived."""
+
+
+class Leaving(Piece):
+    """Who leaves before the outcome arrives."""
+
+    rate: float | tuple[float, ...]
+
+    @abstractmethod
+    def check(self, arms: int) -> None:
+        """Refuse a number of arms that it cannot be for."""
+
+    @abstractmethod
+    def fill(self, leaves: Block, seed: int, trial: int) -> None:
+        """Write [trials, units, arms]: how long a unit of that arm would stay."""
+
+
+class Stops(Piece):
+    """When a trial ends before its budget does."""
+
+    target: float
+    by: str
+
+    @abstractmethod
+    def looks(self, arms: int, dim: int, units: int) -> range:
+        """Numbers of units at which the estimates are looked at."""
 
 
 class Outcomes(Piece):

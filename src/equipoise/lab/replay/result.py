@@ -10,6 +10,7 @@ from typing import Any, overload
 
 import numpy as np
 
+from equipoise.core.tables.tidy import TidyTable
 from equipoise.errors import InvalidArgument
 from equipoise.lab.arena import Setting
 from equipoise.lab.replay.saved import UnitsSaved
@@ -17,7 +18,6 @@ from equipoise.lab.replay.scale import NOTABLE, ratio_words, spread_ratio
 from equipoise.lab.replay.scenario import ReplayScenario
 from equipoise.lab.results.estimate import Estimate, finite, mean_estimate
 from equipoise.lab.results.simulation import SimulationResult
-from equipoise.lab.results.table import TidyTable
 
 NOT_ASKED = "it was not asked for"
 

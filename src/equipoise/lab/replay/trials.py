@@ -87,6 +87,7 @@ class ReplaySeat:
     def _measure(self, place: int, ledger: Ledger, row: int) -> None:
         """Write a row of the ledger; coverage is left unknown."""
         ledger.counts[row] = self.stage.state.arms["count"] + self.stage.state.arms["set_aside"]
+        ledger.course[row, 0] = self.stage.state.trial["step"][0]
         contexts = self._rows.features[place]
         coefs = self._ending.own_coefs(self.stage, contexts)
         if coefs is None:

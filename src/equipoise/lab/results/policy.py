@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from equipoise.core.arrays import Vector
+from equipoise.core.problem.objective import Objective, combine, norm_order
 from equipoise.lab.arena import Setting
 from equipoise.lab.results.estimate import Estimate, mean_estimate, quantile_estimate
 from equipoise.lab.trial.ledger import Ledger
@@ -65,6 +66,26 @@ class PolicyResult:
         """Mean number of units of every arm whose outcome was not lost."""
         return [mean_estimate(column) for column in self.ledger.counts.T.astype(float)]
 
+    def units(self) -> Estimate:
+        """Mean number of units that a trial assigned, lost ones included."""
+        return mean_estimate(self.ledger.course[:, 0])
+
+    def accrual_time(self) -> Estimate:
+        """Mean time at which the last unit arrived; not a number without a calendar."""
+        return mean_estimate(self.ledger.course[:, 1])
+
+    def duration(self, level: float | None = None) -> Estimate:
+        """Mean time until the last outcome came or was given up, or a quantile of it over trials.
+
+        Not a number without a calendar.
+        """
+        times = self.ledger.course[:, 2]
+        return mean_estimate(times) if level is None else quantile_estimate(times, level)
+
+    def stopped(self) -> Estimate:
+        """Share of trials that a target ended before the budget did; not a number if none was set."""
+        return mean_estimate(self.ledger.course[:, 3])
+
     def coverage(self, *, corrected: bool = True) -> Estimate:
         """Share of coefficients inside their 95 % intervals; not a number if it was not computed.
 
@@ -88,6 +109,19 @@ class PolicyResult:
     def decisions_per_second(self) -> float:
         """Decisions over the time spent in trials, compilation excluded."""
         return self.decisions / self.seconds if self.seconds > 0 else math.nan
+
+
+def objective_estimate(result: PolicyResult, objective: Objective) -> Estimate:
+    """The objective's value of the arms' mean errors, its standard error by the delta method."""
+    order, errors = norm_order(objective), result.errors
+    if math.isinf(order):
+        return result.expected_max()
+    means = errors.mean(axis=0)
+    value = combine(means, np.ones(len(means)), objective)
+    # dL/de = (e/L)^(p−1)/m
+    slopes = (means / value) ** (order - 1.0) / len(means) if value > 0.0 else np.zeros(len(means))
+    spread = float((errors @ slopes).std(ddof=1)) if len(errors) > 1 else math.nan
+    return Estimate(value, spread / math.sqrt(len(errors)), len(errors))
 
 
 def result_weights(scenario: Setting) -> Vector:

@@ -14,13 +14,14 @@ import numpy.typing as npt
 
 from equipoise.core.arithmetic.numerics import NUMERICS
 from equipoise.core.estimates.robust import CLASSICAL
+from equipoise.core.tables.tidy import TidyTable
 from equipoise.core.theory.static import optimal_loss
 from equipoise.errors import DataNotFound, EquipoiseError, InvalidArgument, InvalidData
 from equipoise.files import write_whole
 from equipoise.lab.arena import Setting
 from equipoise.lab.results.estimate import Estimate, finite, mean_estimate, plain_estimate, quantile_estimate
 from equipoise.lab.results.policy import PolicyResult, result_weights
-from equipoise.lab.results.table import TidyTable
+from equipoise.lab.results.words import LOSSES
 from equipoise.lab.scenario import Scenario
 from equipoise.lab.trial.ledger import Ledger
 from equipoise.unpacking import Damaged, read_npz
@@ -103,8 +104,8 @@ class SimulationResult:
         """L_n minus the loss L*_n of the optimal static allocation, eq. (9), among features that matter.
 
         Against the simulated oracle, paired, if it was simulated; else against the closed form, which
-        holds for OLS and Gaussian contexts and knows no floors and caps. Always of the largest error,
-        whatever the objective.
+        holds for OLS and Gaussian contexts and knows no floors, caps, closures and losses. Always of the
+        largest error, whatever the objective.
         """
         oracle = self._oracle()
         if oracle is not None:
@@ -154,9 +155,10 @@ class SimulationResult:
             "version": self.version,
             "numerics": self.numerics,
             "scenario": self.scenario.to_dict(),
+            "arms": list(self.scenario.arms),
+            "features": list(self.scenario.problem().feature_names),
             "trials": self.trials,
             "seed": self.seed,
-            "arms": list(self.scenario.arms),
             "policies": {name: self._record_of(name) for name in self.policies},
         }
 
@@ -170,6 +172,8 @@ class SimulationResult:
             "difference": self._difference_record(name),
             "errors": [plain_estimate(estimate) for estimate in policy.arm_errors()],
             "pulls": [estimate.value for estimate in policy.pulls()],
+            "units": plain_estimate(policy.units()),
+            **self._course_of(policy),
             "coverage": plain_estimate(policy.coverage()),
             **({"recovery": plain_estimate(policy.recovery())} if policy.chooses_features else {}),
             "decisions_per_second": finite(policy.decisions_per_second),
@@ -178,8 +182,12 @@ class SimulationResult:
     def _difference_record(self, name: str) -> dict[str, Any]:
         """Paired differences to the first policy, and which that is."""
         first = next(iter(self.policies))
-        losses = ("expected_max", "median_max", "mean")
-        return {"to": first, **{loss: plain_estimate(self.difference(name, first, loss)) for loss in losses}}
+        return {"to": first, **{loss: plain_estimate(self.difference(name, first, loss)) for loss in LOSSES}}
+
+    def _course_of(self, policy: PolicyResult) -> dict[str, Any]:
+        """How long trials took, and how many a target ended, where there is a calendar or a target."""
+        found = {"duration": policy.duration(), "stopped": policy.stopped()}
+        return {name: plain_estimate(each) for name, each in found.items() if not math.isnan(each.value)}
 
     def save(self, path: str | Path) -> None:
         """Every trial's numbers and the metadata, as a NumPy archive."""
@@ -263,6 +271,6 @@ class SimulationResult:
 
 def _check_ledger(ledger: Ledger, trials: int, arms: int) -> None:
     for field, part in ledger._asdict().items():
-        columns = (2,) if field == "support" else (arms,)
+        columns = {"support": (2,), "course": (4,)}.get(field, (arms,))
         if part.shape != (trials, *columns) or part.dtype.kind not in "fi" or not trials:
             raise Damaged(f"the numbers of {field} are not one row a trial")

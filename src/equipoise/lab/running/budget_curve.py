@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable
 from concurrent.futures import Executor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from equipoise.core.estimates.estimators import DEFAULT
 from equipoise.core.policies.base.policy import Policy, parse_policy
-from equipoise.core.problem.objective import Objective, combine, norm_order
-from equipoise.core.theory.planning import Plan, plan, whole_steps
+from equipoise.core.theory.plan import Plan
+from equipoise.core.theory.planning import whole_steps
 from equipoise.errors import InvalidArgument
-from equipoise.lab.pieces import SparseTruth
+from equipoise.lab.pieces import Delays
 from equipoise.lab.results.estimate import Estimate
-from equipoise.lab.results.policy import PolicyResult
+from equipoise.lab.results.policy import objective_estimate
+from equipoise.lab.running.planned_world import planned_world
 from equipoise.lab.running.simulate import Progress, simulate
-from equipoise.lab.scenario import GaussianScenario
+from equipoise.lab.scenario import Scenario
 
 # A policy that looks at contexts can need fewer units than the oracle, and a poor one more than
 # uniform: the first grid of budgets reaches this far beyond both.
@@ -56,6 +55,21 @@ class SimulatedBudget:
         """What is saved against the uniform allocation; below zero if more is needed."""
         return self.uniform_budget - self.budget
 
+    def headings(self) -> list[str]:
+        """Of a table of them."""
+        return ["simulated", "budget", "± 2 standard errors", "saved against uniform"]
+
+    def cells(self) -> list[str]:
+        """Its row."""
+        low, high = self.budget_range
+        share = 100 * self.saving / self.uniform_budget
+        return [
+            self.policy,
+            f"{self.budget:.10g}",
+            f"{low:.10g} – {high:.10g}",
+            f"{self.saving:.10g} ({share:.0f} %)",
+        ]
+
     def record(self) -> dict[str, Any]:
         """Plain values."""
         return {
@@ -76,35 +90,30 @@ class SimulatedBudget:
 
 
 def simulated_budget(
+    closed: Plan,
     policy: Policy | str,
     *,
-    noise: Sequence[float] | npt.NDArray[np.float64],
-    dim: int,
-    target: float,
-    objective: Objective = "max",
-    weights: npt.ArrayLike = 1.0,
-    costs: npt.ArrayLike = 1.0,
-    estimator: str = DEFAULT,
+    scenario: Scenario | None = None,
+    delay: Delays | None = None,
+    estimator: str | None = None,
     trials: int = 2_000,
     seed: int = 0,
     workers: int | None = None,
     executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> SimulatedBudget:
-    """The smallest budget with which ``policy`` is expected to reach ``target``.
+    """The smallest budget with which ``policy`` is expected to reach the target of a plan.
 
     Budgets around those of the closed form are simulated, and a curve through log loss against log
-    budget is solved for the target. Contexts are Gaussian; their covariance does not matter.
+    budget is solved for the target. Contexts are Gaussian, where their covariance does not matter, and arms
+    have nothing in common that could be pooled, unless a scenario says otherwise.
 
     Parameters
     ----------
-    noise
-        Noise variance of every arm.
-    costs
-        What a unit of every arm costs. Budgets are then money, in steps of the cheapest arm's cost.
-    estimator
-        How final models are estimated, as :meth:`equipoise.Experiment.estimates` takes it. Arms are taken to
-        have nothing in common, so ``"pooled"`` gains little here.
+    closed
+        The plan by closed form, with a target.
+    scenario, delay, estimator
+        As for :func:`equipoise.plan`.
     trials
         Trials at every simulated budget.
     progress
@@ -112,32 +121,37 @@ def simulated_budget(
 
     Examples
     --------
-    >>> found = simulated_budget("trace-ucb", noise=[0.5, 4.0], dim=2, target=0.2, trials=200)
+    >>> from equipoise.core.theory.planning import static_plan
+    >>> closed = static_plan(noise=[0.5, 4.0], dim=2, target=0.2)
+    >>> found = simulated_budget(closed, "trace-ucb", trials=200)
     >>> low, high = found.budget_range
     >>> low <= found.budget <= high < found.uniform_budget
     True
     """
-    prices = np.asarray(costs, float)
-    # Costs that make no sense reach plan() as they are, which refuses them.
-    divisible = prices.size and np.all(np.isfinite(prices) & (prices > 0.0)) and np.any(prices != 1.0)
-    step = float(prices.min()) if divisible else 1
-    closed = plan(
-        noise=list(noise), dim=dim, target=target, objective=objective, weights=weights, costs=prices / step
-    )
+    if closed.target is None:
+        raise InvalidArgument("the plan has no target", hint="eq.plan(target=0.1, …)")
+    step = min(closed.costs) if closed.has_costs else 1
+    # Budgets in steps of the cheapest arm's cost are whole numbers.
+    closed = _in_steps(closed, step)
     chosen = parse_policy(policy)
     if closed["uniform"].budget > _LARGEST_BUDGET:
         raise InvalidArgument(
             f"the uniform allocation needs {closed['uniform'].budget:.10g} units: too many to simulate",
             hint="plan by closed form, without a policy, or choose a larger target",
         )
-    curve = _Curve(closed, chosen, estimator, trials, seed, workers, executor, progress)
+    settings = {"trials": trials, "seed": seed, "workers": workers, "executor": executor}
+
+    def world(budget: int) -> Scenario:
+        return planned_world(closed, budget, scenario=scenario, delay=delay, estimator=estimator)
+
+    curve = _Curve(closed, chosen, world, settings, progress)
     curve.bracket()
     curve.refine()
     budget = curve.solve(0.0)
     ends = curve.solve(-_STANDARD_ERRORS), curve.solve(_STANDARD_ERRORS)
     return SimulatedBudget(
         policy=policy if isinstance(policy, str) else chosen.spec,
-        target=closed.target,
+        target=float(closed.target or math.nan),
         budget=step * budget,
         budget_range=(step * min(*ends, budget), step * max(*ends, budget)),
         uniform_budget=step * closed["uniform"].budget,
@@ -147,17 +161,20 @@ def simulated_budget(
     )
 
 
-def objective_estimate(result: PolicyResult, objective: Objective) -> Estimate:
-    """The objective's value of the arms' mean errors, its standard error by the delta method."""
-    order, errors = norm_order(objective), result.errors
-    if math.isinf(order):
-        return result.expected_max()
-    means = errors.mean(axis=0)
-    value = combine(means, np.ones(len(means)), objective)
-    # dL/de = (e/L)^(p−1)/m
-    slopes = (means / value) ** (order - 1.0) / len(means) if value > 0.0 else np.zeros(len(means))
-    spread = float((errors @ slopes).std(ddof=1)) if len(errors) > 1 else math.nan
-    return Estimate(value, spread / math.sqrt(len(errors)), len(errors))
+def _in_steps(closed: Plan, step: float) -> Plan:
+    """The same plan with budgets and costs in steps."""
+    if step == 1:
+        return closed
+
+    def steps(money: float) -> int:
+        return round(money / step)
+
+    budgets = [
+        replace(each, budget=steps(each.budget), budget_range=(steps(low), steps(high)))
+        for each in closed.budgets
+        for low, high in [each.budget_range]
+    ]
+    return replace(closed, costs=tuple(cost / step for cost in closed.costs), budgets=tuple(budgets))
 
 
 @dataclass
@@ -166,47 +183,24 @@ class _Curve:
 
     closed: Plan
     policy: Policy
-    estimator: str
-    trials: int
-    seed: int
-    workers: int | None
-    executor: Executor | None
+    world: Callable[[int], Scenario]
+    settings: dict[str, Any]
     progress: Progress | None
     points: dict[int, Estimate] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.least = whole_steps(sum(self.closed.costs) * (self.closed.dim + 1), 1.0)
+        self.target = self.closed.target or math.nan
 
     def loss(self, budget: int) -> float:
         """Simulated loss at a budget, from memory where it is known."""
         if budget not in self.points:
             if budget > _LARGEST_BUDGET:
                 raise InvalidArgument(
-                    f"{self.policy.spec} does not reach {self.closed.target:g} with {_LARGEST_BUDGET} units",
+                    f"{self.policy.spec} does not reach {self.target:g} with {_LARGEST_BUDGET} units",
                     hint="choose a larger target or another policy",
                 )
-            scenario = GaussianScenario(
-                self.closed.noise,
-                self.closed.dim,
-                budget,
-                # Coefficients the size of the noise: what shrinking does, and so the answer, then do not
-                # depend on the unit of the outcome. Arms have nothing in common that could be pooled.
-                truth=SparseTruth(
-                    features=self.closed.dim, values="normal", scale=math.sqrt(np.mean(self.closed.noise))
-                ),
-                estimator=self.estimator,
-                objective=self.closed.objective,
-                weights=self.closed.weights,
-                costs=self.closed.costs if self.closed.has_costs else None,
-            )
-            result = simulate(
-                scenario,
-                [self.policy],
-                trials=self.trials,
-                seed=self.seed,
-                workers=self.workers,
-                executor=self.executor,
-            )
+            result = simulate(self.world(budget), [self.policy], **self.settings)
             self.points[budget] = objective_estimate(result[self.policy.spec], self.closed.objective)
             if self.progress is not None:
                 self.progress(len(self.points), max(_GRID + len(_NEAR), len(self.points)))
@@ -218,9 +212,9 @@ class _Curve:
         high = max(low + 1, math.ceil(_ABOVE * self.closed["uniform"].budget))
         for budget in sorted({round(n) for n in np.geomspace(low, high, _GRID)}):
             self.loss(budget)
-        while self.loss(low) <= self.closed.target and low > self.least:
+        while self.loss(low) <= self.target and low > self.least:
             low = max(self.least, math.floor(low / _STEP))
-        while self.loss(high) > self.closed.target:
+        while self.loss(high) > self.target:
             high = math.ceil(high * _STEP)
 
     def refine(self) -> None:
@@ -235,11 +229,11 @@ class _Curve:
         near = sorted(n for n in self.points if crossing / _FIT_REACH <= n <= crossing * _FIT_REACH)
         heights = np.array([self._height(n, standard_errors) for n in near])
         # A parabola needs more points than coefficients, and some on each side of the target.
-        if len(near) < 4 or heights[0] <= math.log(self.closed.target):
+        if len(near) < 4 or heights[0] <= math.log(self.target):
             return math.ceil(crossing)
         logs = np.log(np.array(near, float))
         centre = math.log(crossing)
-        curvature, slope, level = np.polyfit(logs - centre, heights - math.log(self.closed.target), 2)
+        curvature, slope, level = np.polyfit(logs - centre, heights - math.log(self.target), 2)
         roots = np.roots([curvature, slope, level])
         falling = [r.real for r in roots if abs(r.imag) < 1e-12 and 2 * curvature * r.real + slope < 0]
         inside = [r for r in falling if abs(r) <= math.log(_FIT_REACH)]
@@ -249,7 +243,7 @@ class _Curve:
     def _crossing(self, standard_errors: float) -> float:
         """Where straight lines between the points, in log-log, last come down to the target."""
         budgets = sorted(self.points)
-        level = math.log(self.closed.target)
+        level = math.log(self.target)
         heights = [self._height(n, standard_errors) for n in budgets]
         above = [place for place, height in enumerate(heights) if height > level]
         if not above:

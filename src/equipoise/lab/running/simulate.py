@@ -13,7 +13,7 @@ from threading import Lock
 import numpy as np
 
 from equipoise.core.policies.base.policy import Policy, parse_policy
-from equipoise.core.problem.problem import Problem
+from equipoise.core.policies.base.staged import StagedPolicy
 from equipoise.errors import InvalidArgument
 from equipoise.lab.arena import Arena, Bench
 from equipoise.lab.results.policy import PolicyResult, result_weights
@@ -131,8 +131,7 @@ def run_policies(
     named = named_policies(policies)
     check_policies(arena, named, trials, seed, workers)
     trials, seed = int(trials), int(seed)
-    problem = arena.problem()
-    chunks = list(cut_trials(len(named), trials, problem.units))
+    chunks = list(cut_trials(len(named), trials, arena.problem().units))
     store = open_checkpoint(checkpoint, arena, named, trials, seed)
     ledgers = [new_ledger(trials, len(arena.noise)) for _ in named]
     seconds = np.zeros(len(named))
@@ -148,7 +147,7 @@ def run_policies(
                 progress(done, trials * len(named))
     weights = result_weights(arena)
     return {
-        name: PolicyResult(name, policy.spec, ledger, weights, float(spent), _decisions(problem, ledger))
+        name: PolicyResult(name, policy.spec, ledger, weights, float(spent), _decisions(ledger))
         for (name, policy), ledger, spent in zip(named.items(), ledgers, seconds, strict=True)
     }
 
@@ -162,10 +161,9 @@ def run_chunk(arena: Arena, policies: Sequence[Policy], seed: int, first: int, t
     return list(zip(ledgers, seconds.tolist(), strict=True))
 
 
-def _decisions(problem: Problem, ledger: Ledger) -> int:
-    """Units that were assigned; where money runs out sooner or later, those whose outcome was not lost."""
-    same_cost = np.all(problem.costs == 1.0)
-    return len(ledger.counts) * problem.units if same_cost else int(ledger.counts.sum())
+def _decisions(ledger: Ledger) -> int:
+    """Units that were assigned in all trials."""
+    return int(ledger.course[:, 0].sum())
 
 
 _WARM: set[Hashable] = set()
@@ -285,8 +283,13 @@ def check_policies(
     """Refuse what cannot be run, before any work."""
     check_counts(trials=trials, seed=seed, workers=workers)
     problem = arena.problem()
-    for policy in policies.values():
+    for name, policy in policies.items():
         policy.informed(arena.noise).check(problem)
+        if getattr(arena, "stop", None) is not None and isinstance(policy, StagedPolicy):
+            raise InvalidArgument(
+                f"{name} chooses features, and trials of such policies cannot be stopped at a target",
+                hint="leave out stop, or that policy",
+            )
 
 
 def check_counts(*, trials: int, seed: int, workers: int | None) -> None:

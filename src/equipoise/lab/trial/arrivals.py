@@ -1,4 +1,4 @@
-"""When outcomes arrive that come late or never."""
+"""When outcomes arrive that come late or never; :mod:`equipoise.lab.trial.course` has drawn it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def receive(world: World, state: State) -> None:
     clock = world.clock[0]
     now = clock.unit - 1
     if now < clock.units:
-        clock.last = max(clock.last, _due(world, now) + 1)
+        clock.end = max(clock.end, _due(world, now) + 1)
     asked = min(now + 1, clock.units)
     oldest = asked
     for row in range(asked - 1, clock.oldest - 1, -1):
@@ -38,11 +38,25 @@ def receive(world: World, state: State) -> None:
                 observe(state, row, state.outcomes[row])
     clock.oldest = oldest
     if clock.unit >= clock.units:
-        soonest = clock.last
+        soonest = clock.end
         for row in range(oldest, clock.units):
             if _due(world, row) >= clock.unit:
                 soonest = min(soonest, _due(world, row))
         clock.unit = soonest
+    clock.last = min(clock.end, clock.pause)
+
+
+def _arms_differ(world: Handle) -> bool:
+    """Whether in worlds of this type a unit's arm decides on whether its outcome comes."""
+    return bool(world.field("fates").ndim == 3)
+
+
+@only_where(_arms_differ)
+@compiled
+def meet_fate(world: World, arm: int) -> None:
+    """The delay of the unit at hand, which got an arm."""
+    clock = world.clock[0]
+    world.delays[clock.place, clock.unit] = world.fates[clock.place, clock.unit, arm]
 
 
 @inlined

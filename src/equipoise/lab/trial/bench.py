@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,8 @@ from equipoise.lab.trial.ledger import Ledger
 from equipoise.lab.trial.robust import judge_robust
 from equipoise.lab.trial.rule import rule_of
 from equipoise.lab.trial.run import run_stage, run_trials, start_trial
-from equipoise.lab.trial.world import Draws, World
+from equipoise.lab.trial.stopping import run_with_looks
+from equipoise.lab.trial.world import Draws
 
 if TYPE_CHECKING:
     from equipoise.lab.scenario import Scenario
@@ -32,7 +34,7 @@ class ScenarioBench:
 
     def __init__(self, scenario: Scenario, policies: Sequence[Policy], seed: int) -> None:
         self.draws = Draws(scenario, seed)
-        self.seats = [ScenarioSeat(scenario, policy, seed, self.draws.world) for policy in policies]
+        self.seats = [ScenarioSeat(scenario, policy, seed, self.draws) for policy in policies]
 
     def __call__(self, first: int, ledgers: Sequence[Ledger]) -> Vector:
         """Run trials ``first``, … of every policy until its ledger is full; seconds of each."""
@@ -43,8 +45,9 @@ class ScenarioBench:
 class ScenarioSeat:
     """One policy in a scenario, ready for any trial."""
 
-    def __init__(self, scenario: Scenario, policy: Policy, seed: int, world: World) -> None:
-        self._problem, self._seed, self._world = scenario.problem(), seed, world
+    def __init__(self, scenario: Scenario, policy: Policy, seed: int, draws: Draws) -> None:
+        self._problem, self._seed, self._world = scenario.problem(), seed, draws.world
+        self._scenario, self._course = scenario, draws.course
         self._policy = policy.informed(scenario.noise)
         self._moment = scenario.true_moment()
         self._ending = Ending(
@@ -54,7 +57,9 @@ class ScenarioSeat:
         self._ties = new_ties(self._problem.arms)
         staged = isinstance(self._policy, StagedPolicy)
         self._robust = scenario.intervals == ROBUST
-        self._in_one_loop = scenario.estimator == RIDGE and not staged and not self._robust
+        calendar = scenario.accrual is not None or scenario.stop is not None
+        self._in_one_loop = scenario.estimator == RIDGE and not (staged or self._robust or calendar)
+        self._stopped = math.nan
         if not staged:
             self.stage = self._first_stage(self._policy)
             """The last one of the last trial."""
@@ -76,6 +81,12 @@ class ScenarioSeat:
             policy = policy.shown(np.flatnonzero(np.any(world.coefs[place] != 0.0, axis=0)))
             self.stage = self._first_stage(policy)
         start_trial(self.stage.state, self._ties, world, place, number)
+        if self._scenario.stop is not None:
+            estimator, ridge = self._scenario.estimator, self._scenario.ridge
+            self._stopped = run_with_looks(
+                self.stage, world, self._scenario.stop, estimator=estimator, ridge=ridge
+            )
+            return
         while run_stage(self.stage.state, rule_of(self.stage), world):
             assert isinstance(policy, StagedPolicy)
             contexts = world.contexts[place]
@@ -97,6 +108,8 @@ class ScenarioSeat:
                 chosen = np.unique(np.concatenate([stage.columns for stage in stages]))
                 _judge_support(chosen, truth, ledger.support[row])
         ledger.counts[row] = counts
+        state = self.stage.state
+        ledger.course[row] = state.trial["step"][0], *self._course.ends(place, state), self._stopped
         judge_coefs(self._judge, coefs, truth, ledger.errors[row])
 
     def _judge_intervals(self, stages: Sequence[Stage], truth: Matrix, ledger: Ledger, row: int) -> None:

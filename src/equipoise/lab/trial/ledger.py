@@ -18,6 +18,7 @@ class Ledger(NamedTuple):
     counts: Counts
     coverage: Matrix  # share of coefficients inside their intervals; nan where not computed
     plain_coverage: Matrix  # the same for t intervals without correction
+    course: Matrix  # units, times of the last arrival and the last outcome, whether a target ended it; or nan
     support: Counts  # features that were missed, and that were too many; −1 where none are chosen
 
 
@@ -29,5 +30,6 @@ def new_ledger(trials: int, arms: int) -> Ledger:
         np.zeros(shape, np.int64),
         np.full(shape, np.nan),
         np.full(shape, np.nan),
+        np.full((trials, 4), np.nan),
         np.full((trials, 2), -1, np.int64),
     )

@@ -7,7 +7,7 @@ estimate of that is flattered.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,6 @@ from equipoise.core.arrays import Counts, Matrix, Vector
 from equipoise.core.choice.ties import new_ties
 from equipoise.core.estimates.estimates import Fitted
 from equipoise.core.policies.base.policy import Policy
-from equipoise.core.problem.objective import combine
 from equipoise.core.stages.stage import Stage, first_stage
 from equipoise.lab.trial.judge import judge_coefs, new_judge
 from equipoise.lab.trial.rule import rule_of
@@ -59,7 +58,7 @@ def new_promises(trials: int, arms: int) -> Promises:
 
 
 class Trials:
-    """Trials of a policy of one stage, whose estimates can be looked at on the way."""
+    """Trials of a policy of one stage, whose estimates can be looked at."""
 
     def __init__(self, scenario: Scenario, policy: Policy, seed: int) -> None:
         self.scenario, self.problem, self._draws = scenario, scenario.problem(), Draws(scenario, seed)
@@ -69,22 +68,15 @@ class Trials:
         )
         self._judge = new_judge(len(scenario.noise), scenario.units, 0.0, scenario.true_moment())
 
-    def run(self, trials: int, times: Sequence[int]) -> Generator[tuple[int, Stage], bool | None]:
-        """The number of every trial and its stage, once for each of the ``times``, counted in units.
-
-        What is sent back as true ends the trial. Outcomes arrive at once in all of it, or only at the end.
-        """
+    def run(self, trials: int) -> Iterator[tuple[int, Stage]]:
+        """The number of every trial, and the stage that it ended with."""
         draws = self._draws
         for start in range(0, trials, draws.block):
             draws.draw(start, min(draws.block, trials - start))
             for place in range(min(draws.block, trials - start)):
                 start_trial(self._stage.state, self._ties, draws.world, place, start + place)
-                clock, end = draws.world.clock, int(draws.world.clock["last"][0])
-                for time in times:
-                    clock["last"] = end if time >= self.problem.units else time
-                    run_stage(self._stage.state, rule_of(self._stage), draws.world)
-                    if (yield start + place, self._stage):
-                        break
+                run_stage(self._stage.state, rule_of(self._stage), draws.world)
+                yield start + place, self._stage
 
     def note(self, fitted: Fitted, kept: Promises, row: int) -> None:
         """Write what the estimates of the trial at hand promise and keep."""
@@ -118,29 +110,7 @@ def keep_promises(
     """Run trials, and estimate after each as an experiment would, by several estimators."""
     kept = {name: new_promises(trials, len(scenario.noise)) for name in estimators}
     runs = Trials(scenario, policy, seed)
-    for row, stage in runs.run(trials, [scenario.units]):
+    for row, stage in runs.run(trials):
         for name, promises in kept.items():
             runs.note(Fitted(stage, name, scenario.ridge), promises, row)
-    return kept
-
-
-def stop_on_target(
-    scenario: Scenario, policy: Policy, *, trials: int, seed: int, target: float, every: int
-) -> Promises:
-    """End every trial when the objective of its estimates, looked at every so many units, passes a target."""
-    kept, runs = new_promises(trials, len(scenario.noise)), Trials(scenario, policy, seed)
-    problem = runs.problem
-    first = len(problem.arms) * (problem.dim + 1)
-    looks = runs.run(trials, [*range(first + every, problem.units, every), problem.units])
-    look: tuple[int, Stage] | None = next(looks)
-    while look is not None:
-        row, stage = look
-        fitted = Fitted(stage, scenario.estimator, scenario.ridge)
-        errors = fitted.expected_errors().tolist()
-        runs.note(fitted, kept, row)
-        stops = combine(errors, problem.weights, problem.objective) <= target
-        try:
-            look = looks.send(stops)
-        except StopIteration:
-            look = None
     return kept

@@ -8,7 +8,8 @@ from equipoise.core.arms.state import State
 from equipoise.core.arrays import Counts, Vector
 from equipoise.core.choice.ties import Ties, order_arms
 from equipoise.core.jit.decorators import compiled, inlined
-from equipoise.lab.trial.arrivals import receive
+from equipoise.lab.trial.arrivals import meet_fate, receive
+from equipoise.lab.trial.closures import close_arms
 from equipoise.lab.trial.judge import Judge, judge_trial
 from equipoise.lab.trial.ledger import Ledger
 from equipoise.lab.trial.rule import Rule, choose_arm, next_is_due
@@ -17,10 +18,11 @@ from equipoise.lab.trial.world import World, draw_outcome, start_clock
 
 @inlined
 def run_stage(state: State, rule: Rule, world: World) -> bool:
-    """Run until the next stage is due, or nothing is left to wait for: then the answer is False."""
+    """Run until the next stage is due; False where nothing is left to wait for, or somebody wants to look."""
     clock = world.clock[0]
     while clock.unit < clock.last:
         if clock.unit < clock.units:
+            close_arms(world, state)
             if next_is_due(state, rule):
                 return True
             _assign_unit(state, rule, world, clock.unit)
@@ -44,6 +46,7 @@ def _assign_unit(state: State, rule: Rule, world: World, t: int) -> None:
         clock.units = t
         return
     state.outcomes[t] = draw_outcome(world, t, arm)
+    meet_fate(world, arm)
     if not world.setting[0].late:
         observe_at_once(state, t, state.outcomes[t])
 
@@ -61,6 +64,7 @@ def run_trials(
         start_trial(state, ties, world, place, numbers.start + place)
         run_stage(state, rule, world)
         judge_trial(state, rule, judge, world.coefs[place], ledger, row + place)
+        ledger.course[row + place, 0] = state.trial[0].step
 
 
 @compiled

@@ -16,25 +16,24 @@ from equipoise.core.arithmetic.sums import exact_sum
 from equipoise.core.arrays import Counts, Matrix, Vector
 from equipoise.core.draws.streams import (
     BLOCK,
-    LOSS,
     NOISE,
     TRUTH,
     Stream,
     fill_normals,
     new_stream,
-    start,
-    uniform,
 )
 from equipoise.core.jit.decorators import compiled, inlined, only_where
 from equipoise.core.jit.handles import Handle, handled
 from equipoise.lab.pieces.outcomes.links import outcome_of, rate_of
 from equipoise.lab.pieces.piece import Block
+from equipoise.lab.trial.course import Course, depends_on_arm, is_late
 
 if TYPE_CHECKING:
     from equipoise.lab.scenario import Scenario
 
 # Contexts of this many bytes stay near the processor while all policies run on them.
 _BLOCK_BYTES = 2**18
+_NEVER = 2**62
 
 SETTING = np.dtype(
     [
@@ -59,7 +58,9 @@ CLOCK = np.dtype(
         ("number", "i8"),  # of the trial
         ("unit", "i8"),  # the next one
         ("units", "i8"),  # that will be asked for
-        ("last", "i8"),  # time at which nothing is left to wait for
+        ("end", "i8"),  # time at which nothing is left to wait for
+        ("pause", "i8"),  # time at which somebody wants to look
+        ("last", "i8"),  # the sooner of the two
         ("oldest", "i8"),  # every unit before it is closed
     ],
     align=True,
@@ -81,7 +82,9 @@ class World(NamedTuple):
     shocks: Block  # [block, m, n] noise of unit variance; empty where it is normal, and drawn when needed
     normals: Matrix  # [m, 4] some of each arm's normal noise
     at_hand: Counts  # [m, 2] of which trial that is, and which block of its pulls
-    delays: Counts  # [block, n] units until an outcome arrives, −1: never; [0] if all arrive at once
+    delays: Counts  # [block, n] units until an outcome arrives, −1 − delay: never; [0] if all arrive at once
+    fates: Counts  # [block, n, m] the same for every arm that a unit may get; [0] if arms make no difference
+    closures: Counts  # [block, closures, 3] arm, first unit that finds it closed, first that does not; [0]
     clock: npt.NDArray[Any]  # CLOCK[1]
     pulls: Counts  # [m] noise values used up
     stream: Stream
@@ -97,6 +100,7 @@ class Draws:
         mixes = scenario.contexts.mixes and not np.array_equal(covariance, np.eye(varying))
         self._root = root_of(covariance) if mixes else None
         self.world = _new_world(scenario, seed, covariance, self._root)
+        self.course = Course(scenario, seed, self.world)
         self._slopes = self.world.squares[2] if np.any(self.world.squares[2]) else None
 
     @property
@@ -126,19 +130,13 @@ class Draws:
             scenario.outcomes.fill(world.shocks[:count], seed, first)
         elif scenario.noise_shape.at_hand:
             scenario.noise_shape.fill(world.shocks[:count], seed, first)
-        if world.setting["late"][0]:
-            delays = world.delays[:count]
-            delays[:] = 0
-            if scenario.delay is not None:
-                scenario.delay.fill(delays, seed, first)
-            if scenario.lost > 0.0:
-                _draw_losses(world.stream, delays, seed, first, scenario.lost)
+        self.course.draw(first, count)
 
 
 def _new_world(scenario: Scenario, seed: int, covariance: Matrix, root: Matrix | None) -> World:
     m, units, dim = len(scenario.noise), scenario.units, scenario.dim
     block = max(1, min(64, _BLOCK_BYTES // (8 * units * dim)))
-    late = scenario.delay is not None or scenario.lost > 0.0
+    late, closures = is_late(scenario), len(scenario.closures)
     linked = scenario.outcomes
     setting = np.zeros(1, SETTING)
     setting["seed"], setting["units"], setting["late"] = seed, units, late
@@ -160,6 +158,8 @@ def _new_world(scenario: Scenario, seed: int, covariance: Matrix, root: Matrix |
         normals=np.zeros((m, BLOCK)),
         at_hand=np.full((m, 2), -1),
         delays=np.zeros((block, units) if late else 0, np.int64),
+        fates=np.zeros((block, units, m) if depends_on_arm(scenario) else 0, np.int64),
+        closures=np.zeros((block, closures, 3) if closures else 0, np.int64),
         clock=np.zeros(1, CLOCK),
         pulls=np.zeros(m, np.int64),
         stream=new_stream(),
@@ -197,9 +197,21 @@ def start_clock(world: World, place: int, number: int) -> None:
     clock, units = world.clock[0], world.setting[0].units
     clock.place, clock.number = place, number
     clock.unit = clock.oldest = 0
-    clock.units = clock.last = units
+    clock.units = clock.end = clock.last = units
+    clock.pause = _NEVER
     for i in range(world.pulls.shape[0]):
         world.pulls[i] = 0
+
+
+def hold_clock(world: World, time: int) -> None:
+    """Let the trial at hand run until so many units have been asked for."""
+    world.clock["pause"] = time
+    world.clock["last"] = np.minimum(world.clock["end"], time)
+
+
+def release_clock(world: World) -> None:
+    """Let it run to its end."""
+    hold_clock(world, _NEVER)
 
 
 @inlined
@@ -324,13 +336,3 @@ def _draw_drifts(drifts: Block, seed: int, trial: int, size: float) -> None:
                 length += drifts[b, i, c] * drifts[b, i, c]
             for c in range(drifts.shape[2]):
                 drifts[b, i, c] *= size / np.sqrt(length)
-
-
-@compiled
-def _draw_losses(stream: Stream, delays: Counts, seed: int, trial: int, lost: float) -> None:
-    """Mark what never arrives: −1 − delay, since it is awaited until then."""
-    for b in range(delays.shape[0]):
-        for t in range(delays.shape[1]):
-            start(stream, seed, trial + b, LOSS, t, 0)
-            if uniform(stream) < lost:
-                delays[b, t] = -1 - delays[b, t]

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from equipoise.core.text_tables import markdown_table
+from equipoise.lab.results.words import loss_words
 from equipoise.studies.leaderboard.bar import ORACLE, POLICY, PUBLISHED, Limit, all_met, check_bar
 from equipoise.studies.leaderboard.record import Leaderboard
 from equipoise.studies.leaderboard.suite import PAPER
 
-_KINDS = ("Expected error", "Median error")
+_KINDS = ("expected_max", "median_max")
 
 
 def leaderboard_tables(board: Leaderboard) -> str:
@@ -21,17 +22,18 @@ def leaderboard_tables(board: Leaderboard) -> str:
         wins = "–" if s.policy in board.told else f"{s.wins} of {s.contests}"
         below = "–" if s.policy == board.reference else f"{s.below_reference} of {s.contests}"
         ranking.append([str(place), f"`{s.policy}`", *means, wins, below])
-    header = ["", "policy", "geometric mean", "expected error", "median error", "best", "below the oracle"]
+    header = ["", "policy", "geometric mean", *map(loss_words, _KINDS), "best", "below the oracle"]
     parts = [markdown_table(header, ranking)]
     rivals = [s.policy for s in standings if s.policy != board.reference]
-    for kind, title in enumerate(_KINDS):
+    for kind, loss in enumerate(_KINDS):
         rows = []
         for row in board.rows:
             oracle = row.losses[row.entry.losses[kind]].estimate(board.reference)
             ratios = [with_error(row.ratio(policy, board.reference, kind)) for policy in rivals]
             rows.append([row.entry.title, with_error(oracle, digits=4), *ratios])
         columns = ["scenario", f"loss of `{board.reference}`", *(f"`{policy}`" for policy in rivals)]
-        parts.append(f"**{title}**, as a multiple of the oracle's\n\n{markdown_table(columns, rows)}")
+        title = f"**{loss_words(loss).capitalize()}**, as a multiple of the oracle's"
+        parts.append(f"{title}\n\n{markdown_table(columns, rows)}")
     return "\n".join([*parts, f"{board.settings}. ± is one standard error.\n"])
 
 
@@ -50,7 +52,7 @@ def bar_table(board: Leaderboard) -> str:
             ]
             lines.append([row.entry.title, *cells, "yes" if all(limit.met for limit in limits) else "**no**"])
         if rows:
-            header = [f"{loss} / `{name}`" for name in references for loss in ("expected", "median")]
+            header = [f"{loss_words(loss)} / `{name}`" for name in references for loss in _KINDS]
             parts.append(markdown_table(["scenario", *header, "met"], lines))
     missed = sum(not limit.met for limits in checked.values() for limit in limits)
     verdict = "All limits are met." if missed == 0 else f"Limits missed: {missed}."

@@ -7,7 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from equipoise.studies.drawing import LOOKS, QUIET, house_style, plain_log_ticks, save
+from equipoise.lab.results.words import loss_words
+from equipoise.studies.colours import policy_looks
+from equipoise.studies.drawing import add_caption, house_style, plain_log_ticks, save
+from equipoise.studies.labels import LineEnd, label_lines
 from equipoise.studies.noise import EQUAL
 from equipoise.studies.paper.figure1 import Panel
 from equipoise.studies.paper.figure2 import TablePanel
@@ -16,10 +19,6 @@ from equipoise.studies.paper.panel_result import PanelResult
 _COLUMNS = 3
 # An axis that spans less than this factor needs more ticks than 1, 2 and 5.
 _NARROW = 4.0
-_LOSSES = {
-    "median_max": "median over trials of the worst error",
-    "expected_max": "largest mean error of an arm",
-}
 _TITLE = "Trace-UCB, Figure 1: synthetic data, seven arms"
 _TABLES_TITLE = "Trace-UCB, Figure 2: replays of real ratings"
 
@@ -41,37 +40,16 @@ def _draw(
 
     columns = min(_COLUMNS, len(results))
     rows = math.ceil(len(results) / columns)
-    caption = _caption(results, settings)
-    below = 0.65 + 0.15 * (caption.count("\n") + 1)
-    width, height = max(4.3 * columns, 6.0), 3.5 * rows + 0.2 + below
+    width, height = max(4.6 * columns, 6.4), 3.4 * rows + 0.2
     with house_style():
-        figure = Figure(figsize=(width, height))
+        figure = Figure(figsize=(width, height), layout="constrained")
+        add_caption(figure, _caption(results, settings))
         axes = figure.subplots(rows, columns, squeeze=False).ravel()
-        figure.subplots_adjust(
-            left=0.75 / width,
-            right=1 - 0.15 / width,
-            top=1 - 0.8 / height,
-            bottom=below / height,
-            wspace=0.24,
-            hspace=0.42,
-        )
-        for ax, result in zip(axes, results.values(), strict=False):
-            _draw_panel(ax, result)
         for ax in axes[len(results) :]:
             ax.set_visible(False)
-        handles, labels = axes[0].get_legend_handles_labels()
-        figure.legend(
-            handles,
-            labels,
-            loc="upper left",
-            bbox_to_anchor=(0.5 / width, 1 - 0.08 / height),
-            ncols=len(labels),
-            frameon=False,
-            fontsize=10.5,
-            handlelength=3.2,
-            columnspacing=2.2,
-        )
-        figure.text(0.6 / width, 0.1 / height, caption, fontsize=7.5, color=QUIET, linespacing=1.4)
+        drawn = [_draw_panel(ax, result) for ax, result in zip(axes, results.values(), strict=False)]
+        for ax, ends in zip(axes, drawn, strict=False):
+            label_lines(ax, ends)
         return save(figure, folder, name, title=title, settings=settings)
 
 
@@ -85,25 +63,28 @@ def _caption(results: Mapping[str, PanelResult], settings: str) -> str:
     return "\n".join([*notes, first, f"bands: ± 2 standard errors · ridge{width}"])
 
 
-def _draw_panel(ax: Any, result: PanelResult) -> None:
+def _draw_panel(ax: Any, result: PanelResult) -> list[LineEnd]:
+    """All curves; returns where they end."""
     panel = result.panel
     ax.set_yscale("log")
-    for policy in result.policies:
+    ends = []
+    for policy, look in zip(result.policies, policy_looks(result.policies), strict=True):
         curve = result.curve(policy)
         at, values = [m.at for m in curve], [m.value for m in curve]
-        look = LOOKS.get(policy, {})
-        ax.plot(at, values, label=policy, linewidth=1.7, markersize=4.5, **look)
+        ax.plot(at, values, linewidth=1.7, markersize=4.5, **look.line)
         # On a log axis a band that reaches zero would run off the page.
         low = [max(m.value - 2.0 * m.stderr, 1e-3 * m.value) for m in curve]
         high = [m.value + 2.0 * m.stderr for m in curve]
-        ax.fill_between(at, low, high, color=look.get("color"), alpha=0.22, linewidth=0)
+        ax.fill_between(at, low, high, color=look.color, alpha=0.22, linewidth=0)
+        ends.append(LineEnd(policy, at[-1], values[-1], look.text))
     values = [m.value for policy in result.policies for m in result.curve(policy)]
     narrow = max(values) < _NARROW * min(values)
     plain_log_ticks(ax.yaxis, steps=(1.0, 1.2, 1.5, 2.0, 3.0, 5.0, 7.0) if narrow else (1.0, 2.0, 5.0))
     ax.set_title(_panel_title(panel), loc="left", fontsize=10.5, fontweight="bold")
     ax.set_xlabel("features d" if panel.axis == "d" else "budget n")
-    ax.set_ylabel(_LOSSES[panel.loss])
+    ax.set_ylabel(loss_words(panel.loss))
     ax.set_xticks(_ticks([m.at for m in result.curve(result.policies[0])]))
+    return ends
 
 
 def _panel_title(panel: Panel | TablePanel) -> str:

@@ -7,12 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from equipoise.studies.drawing import INK, LOOKS, QUIET, house_style, save
+from equipoise.lab.results.words import loss_words
+from equipoise.studies.colours import INK, QUIET, policy_looks
+from equipoise.studies.drawing import add_caption, house_style, plain_log_ticks, save
+from equipoise.studies.labels import LineEnd, label_lines
 from equipoise.studies.rate.measure import POLICY, RateResult
 from equipoise.studies.rate.width_bias import balanced_pulls, balanced_regret
 from equipoise.studies.verdicts import number
 
 _TITLE = "Regret and pulls of Trace-UCB as the budget grows"
+(_LOOK,) = policy_looks([POLICY])
 
 
 def draw_rate(rate: RateResult, folder: Path, *, origin: str) -> list[Path]:
@@ -26,42 +30,39 @@ def draw_rate(rate: RateResult, folder: Path, *, origin: str) -> list[Path]:
         f"trials from left to right: {counts}"
     )
     with house_style():
-        figure = Figure(figsize=(10.5, 4.6))
+        figure = Figure(figsize=(11.0, 4.2), layout="constrained")
+        add_caption(figure, f"{settings} · bars: ± 2 standard errors")
         regret, pulls = figure.subplots(1, 2)
-        figure.subplots_adjust(left=0.075, right=0.985, top=0.91, bottom=0.2, wspace=0.2)
-        _draw_regret(regret, rate)
-        _draw_pulls(pulls, rate)
-        figure.text(0.02, 0.025, f"{settings} · bars: ± 2 standard errors", fontsize=7.2, color=QUIET)
+        for ax, ends in ((regret, _draw_regret(regret, rate)), (pulls, _draw_pulls(pulls, rate))):
+            label_lines(ax, ends, width=20)
         return save(figure, folder, "rate", title=_TITLE, settings=settings)
 
 
-def _draw_regret(ax: Any, rate: RateResult) -> None:
+def _draw_regret(ax: Any, rate: RateResult) -> list[LineEnd]:
     budgets = np.array([point.budget for point in rate.points], float)
     fine = np.geomspace(budgets[0], budgets[-1], 60).round()
     bias = [balanced_regret(rate.noise, rate.dim, n) for n in fine]
     last = rate.points[-1]
-    ax.plot(fine, bias, color=INK, linewidth=1.2, linestyle=(0, (5, 2)), label="bias of the width alone")
-    ax.plot(
-        fine,
-        bias[-1] * (fine / last.budget) ** -1.5,
-        color=QUIET,
-        linewidth=1.2,
-        linestyle=(0, (1, 1.5)),
-        label="n^(−3/2), Theorem 2",
-    )
+    straight = bias[-1] * (fine / last.budget) ** -1.5
+    ax.plot(fine, bias, color=INK, linewidth=1.2, linestyle=(0, (5, 2)))
+    ax.plot(fine, straight, color=QUIET, linewidth=1.2, linestyle=(0, (1, 1.5)))
     _draw_points(
         ax,
         budgets,
         [point.regret for point in rate.points],
         [point.regret_stderr for point in rate.points],
-        f"{POLICY}, slope {number(rate.regret_slope())}",
     )
     ax.set_title("Regret against the oracle", loc="left", fontweight="bold", fontsize=10.5)
-    ax.set_ylabel("regret, expected worst error − L*")
-    _finish(ax)
+    ax.set_ylabel(f"regret, {loss_words('expected_max')} − L*")
+    _finish(ax, budgets)
+    return [
+        LineEnd(f"{POLICY},\nslope {number(rate.regret_slope())}", last.budget, last.regret, _LOOK.text),
+        LineEnd("dashed: bias of\nthe width alone", fine[-1], bias[-1], INK),
+        LineEnd("dotted: n^(−3/2),\nTheorem 2", fine[-1], straight[-1], QUIET),
+    ]
 
 
-def _draw_pulls(ax: Any, rate: RateResult) -> None:
+def _draw_pulls(ax: Any, rate: RateResult) -> list[LineEnd]:
     budgets = np.array([point.budget for point in rate.points], float)
     roots = np.sqrt(budgets)
     fine = np.geomspace(budgets[0], budgets[-1], 60).round()
@@ -69,54 +70,42 @@ def _draw_pulls(ax: Any, rate: RateResult) -> None:
     spare = fine - len(shares) * (rate.dim + 1)
     ideal = spare[:, None] * shares + rate.dim + 1
     balanced = np.array([balanced_pulls(rate.noise, rate.dim, n) for n in fine])
-    ax.plot(
-        fine,
-        (ideal - balanced).max(axis=1) / np.sqrt(fine),
-        color=INK,
-        linewidth=1.2,
-        linestyle=(0, (5, 2)),
-        label="bias of the width alone",
-    )
-    _draw_points(
-        ax,
-        budgets,
-        [point.shortfall for point in rate.points] / roots,
-        [point.shortfall_stderr for point in rate.points] / roots,
-        f"{POLICY}, mean; slope − ½ = {rate.shortfall_slope().value - 0.5:+.3f}",
-    )
-    ax.plot(
-        budgets,
-        [point.shortfall_high for point in rate.points] / roots,
-        color=LOOKS[POLICY]["color"],
-        linewidth=0,
-        marker="_",
-        markersize=12,
-        label=f"{POLICY}, 95 % of trials are below",
-    )
+    bias = (ideal - balanced).max(axis=1) / np.sqrt(fine)
+    means = [point.shortfall for point in rate.points] / roots
+    highest = [point.shortfall_high for point in rate.points] / roots
+    ax.plot(fine, bias, color=INK, linewidth=1.2, linestyle=(0, (5, 2)))
+    _draw_points(ax, budgets, means, [point.shortfall_stderr for point in rate.points] / roots)
+    ax.plot(budgets, highest, color=_LOOK.color, linewidth=0, marker="_", markersize=12)
     ax.set_title("Largest shortfall of an arm, over √n", loc="left", fontweight="bold", fontsize=10.5)
     ax.set_ylabel("max over arms of (k* − k) / √n")
-    _finish(ax)
+    _finish(ax, budgets)
     ax.set_yscale("linear")
     ax.set_ylim(bottom=0.0)
+    slope = f"slope − ½ = {rate.shortfall_slope().value - 0.5:+.3f}"
+    return [
+        LineEnd(f"{POLICY}, mean;\n{slope}", budgets[-1], means[-1], _LOOK.text),
+        LineEnd(f"{POLICY}, 95 % of\ntrials are below", budgets[-1], highest[-1], _LOOK.text),
+        LineEnd("dashed: bias of\nthe width alone", fine[-1], bias[-1], INK),
+    ]
 
 
-def _draw_points(ax: Any, budgets: Any, values: Any, stderrs: Any, label: str) -> None:
+def _draw_points(ax: Any, budgets: Any, values: Any, stderrs: Any) -> None:
     ax.errorbar(
         budgets,
         values,
         yerr=2.0 * np.asarray(stderrs),
-        color=LOOKS[POLICY]["color"],
-        marker="o",
+        **_LOOK.point,
         markersize=5,
         linewidth=0,
         elinewidth=1.4,
         capsize=2.5,
-        label=label,
     )
 
 
-def _finish(ax: Any) -> None:
+def _finish(ax: Any, budgets: Any) -> None:
     ax.set_xscale("log")
     ax.set_yscale("log")
+    plain_log_ticks(ax.yaxis, steps=(1.0,))
+    ax.set_xticks(budgets, [f"{budget:,.0f}" for budget in budgets])
+    ax.minorticks_off()
     ax.set_xlabel("budget n")
-    ax.legend(frameon=False, fontsize=9)

@@ -5,7 +5,7 @@
 ``studies``         the three by name
 ``support``         outcomes an arm that it takes to find the support
 ``exact_recovery``  the trials of that study
-``budget``          worst error against the budget, beside lasso fits
+``budget``          largest mean error against the budget, beside lasso fits
 ``screen``          the price of L, the outcomes an arm that features are chosen from
 ``drawing``         a picture a study
 ==================  =================================================================

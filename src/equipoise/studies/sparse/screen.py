@@ -107,8 +107,8 @@ class ScreenResult:
                 half, twice = (self.relative(n, reuse, factor * best) for factor in (0.5, 2.0))
                 lines.append(
                     f"n = {n:,}, {words}: the best L is {best}, {number(price)} times the sparse oracle's "
-                    f"worst error. Half of it ({half.at:g}) costs {number(half)} times as much, twice of it "
-                    f"({twice.at:g}) {number(twice)}, the default ({self.default[n]}) "
+                    f"largest mean error. Half of it ({half.at:g}) costs {number(half)} times as much, twice "
+                    f"of it ({twice.at:g}) {number(twice)}, the default ({self.default[n]}) "
                     f"{number(self._default(n, reuse))}."
                 )
         return [*lines, "The best is picked from the same trials, so prices over it are a little too high."]

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from equipoise.core.arithmetic.sums import exact_sum
 from equipoise.core.arrays import Matrix, Vector
 from equipoise.core.plain import check_table
 from equipoise.core.problem.features.encoder import Encoder
@@ -117,8 +118,9 @@ class Features:
         contexts = self.encode_many(table)
         if not len(contexts):
             raise InvalidFeatures("the table has no rows")
-        found: Matrix = contexts.T @ contexts / len(contexts)
-        return found
+        return np.array(
+            [[exact_sum(one * other) / len(contexts) for one in contexts.T] for other in contexts.T]
+        )
 
     def unscaled(self) -> tuple[tuple[str, ...], tuple[str | None, ...], Matrix]:
         """Names and units of the columns without centre and scale, and A with encoded = A·raw.

@@ -9,8 +9,8 @@ import sys
 import pytest
 
 import equipoise as eq
+from equipoise.core.tables.tidy import TidyTable
 from equipoise.errors import InvalidArgument, MissingExtra, OutputNotWritable
-from equipoise.lab.results.table import TidyTable
 
 COLUMNS = ["policy", "loss", "value", "stderr"]
 

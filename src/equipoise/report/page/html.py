@@ -1,9 +1,10 @@
-"""A report as one HTML page: style, drawings and data inside, nothing to fetch, no scripts."""
+"""A report as one HTML page: style, drawings and data inside, nothing to fetch."""
 
 from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Iterator, Sequence
 from html import escape
 from importlib.resources import files
@@ -11,7 +12,11 @@ from itertools import groupby
 
 from equipoise.report.document import Block, Code, Figure, Report, Section, Table, Text
 from equipoise.report.figures import isolated
+from equipoise.studies.colours import dark_rules
 from equipoise.version import __version__
+
+# Pixels a point: letters of 10 points are then 9 pixels high.
+_LEAST_SCALE = 0.88
 
 
 def render(report: Report) -> str:
@@ -20,7 +25,7 @@ def render(report: Report) -> str:
 
 
 def _page(report: Report) -> Iterator[str]:
-    style = (files("equipoise.report") / "style.css").read_text(encoding="utf-8")
+    body = list(_body(report))
     yield "<!DOCTYPE html>"
     yield '<html lang="en">'
     yield "<head>"
@@ -31,8 +36,13 @@ def _page(report: Report) -> Iterator[str]:
     # Browsers ask for /favicon.ico unless a page brings its own.
     yield '<link rel="icon" href="data:,">'
     yield f"<title>{escape(report.title)}</title>"
-    yield f"<style>\n{style}</style>"
+    yield f"<style>\n{_part('style.css')}{dark_rules(chr(10).join(body))}\n</style>"
     yield "</head>"
+    yield from body
+    yield "</html>"
+
+
+def _body(report: Report) -> Iterator[str]:
     yield "<body>"
     yield "<main>"
     yield "<header>"
@@ -41,6 +51,8 @@ def _page(report: Report) -> Iterator[str]:
         yield f'<p class="subtitle">{escape(report.subtitle)}</p>'
     for warning in report.warnings:
         yield f'<p class="warning" role="note"><strong>Warning.</strong> {_text(warning)}</p>'
+    if report.headline:
+        yield f'<p class="headline">{_text(report.headline)}</p>'
     if report.summary:
         yield f'<p class="summary">{_text(report.summary)}</p>'
     yield "</header>"
@@ -50,8 +62,12 @@ def _page(report: Report) -> Iterator[str]:
     yield "</main>"
     yield f"<footer>equipoise {escape(__version__)}</footer>"
     yield f'<script type="application/json" id="equipoise-metadata">{_json(report)}</script>'
+    yield f"<script>\n{_part('copy.js')}</script>"
     yield "</body>"
-    yield "</html>"
+
+
+def _part(name: str) -> str:
+    return (files("equipoise.report.page") / name).read_text(encoding="utf-8")
 
 
 def _closing(report: Report) -> Iterator[Section]:
@@ -84,7 +100,10 @@ def _block(block: Block, numbers: Iterator[int]) -> str:
         return _table(block)
     if isinstance(block, Code):
         caption = f"<p>{escape(block.caption)}</p>\n" if block.caption else ""
-        return f'{caption}<pre tabindex="0"><code>{escape(block.text)}</code></pre>'
+        return (
+            f'{caption}<div class="code"><button type="button" class="copy" hidden>Copy</button>'
+            f'<pre tabindex="0"><code>{escape(block.text)}</code></pre></div>'
+        )
     return _figure(block, next(numbers))
 
 
@@ -120,7 +139,7 @@ def _text(text: str) -> str:
 
 def _cell(text: str) -> str:
     # Long policy specs may break at their colons instead of stretching the table.
-    return escape(text).replace(":", ":<wbr>").replace("\n", "<br>")
+    return _text(text).replace(":", ":<wbr>").replace("\n", "<br>")
 
 
 def _figure(figure: Figure, number: int) -> str:
@@ -129,12 +148,20 @@ def _figure(figure: Figure, number: int) -> str:
         source = f"data:image/png;base64,{data}"
         image = f'<img alt="{escape(figure.description)}" src="{source}">'
     else:
-        image = isolated(figure.image, f"figure-{number}", escape(figure.description))
+        drawing = isolated(figure.image, f"figure-{number}", escape(figure.description))
+        image = f'<div class="drawing" tabindex="0">{_held(drawing)}</div>'
     kind = ' class="wide"' if figure.wide else ""
     return (
         f"<figure{kind}>{image}\n"
         f"<figcaption><b>Figure {number}.</b> {escape(figure.caption)}</figcaption></figure>"
     )
+
+
+def _held(svg: str) -> str:
+    """The drawing with the least width at which its letters can be read: narrower screens scroll."""
+    width = re.match(r'<svg [^>]*?\bwidth="([\d.]+)pt"', svg)
+    least = f' style="min-width: {float(width[1]) * _LEAST_SCALE:.0f}px"' if width else ""
+    return svg.replace("<svg ", f"<svg{least} ", 1)
 
 
 def _json(report: Report) -> str:

@@ -1,4 +1,4 @@
-"""The scenario of ``equipoise simulate``: a file, the options, or a file with some options on top."""
+"""The scenario that is typed: a file, the options, or a file with some options on top."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from equipoise.cli.options import MOST_UNITS
-from equipoise.cli.values import positive_number, whole_number
+from equipoise.cli.values import parse_closure, positive_number, whole_number
 from equipoise.errors import EquipoiseError, InvalidArgument, InvalidScenario
 from equipoise.files import write_whole
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _NEEDED = ("noise", "dim", "budget")
 _FIELDS = (
     *("intercept", "curvature", "curved", "moment", "lost", "objective", "weights"),
-    *("costs", "floors", "caps", "estimator", "ridge", "intervals"),
+    *("costs", "floors", "caps", "estimator", "ridge", "intervals", "arms", "features"),
 )
 _COVARIANCE_HINT = "type identity, ar1:RHO, or a file that numpy.save wrote"
 
@@ -31,7 +31,7 @@ def build_scenario(file: Path | None, typed: Mapping[str, Any]) -> Scenario:
     """The scenario; options that were not typed are None."""
     from equipoise.lab.scenario import GaussianScenario
 
-    given = {name: value for name, value in typed.items() if value is not None}
+    given = {name: value for name, value in typed.items() if value is not None and value != ()}
     if file is not None:
         written = read_scenario(file)
         return _checked(_override(written, _with_budget(given, written.costs)), given)
@@ -95,7 +95,7 @@ def _checked(scenario: Scenario, given: Mapping[str, Any]) -> Scenario:
 
 def _override(scenario: Scenario, given: Mapping[str, Any]) -> Scenario:
     """The scenario with what was typed in place of what it says."""
-    from equipoise.lab.pieces import Delay, StudentNoise
+    from equipoise.lab.pieces import Accrual, Closure, Delay, StopRule, StudentNoise
     from equipoise.lab.pieces.contexts.correlated import CorrelatedContexts
 
     changes = {name: given[name] for name in (*_NEEDED, *_FIELDS) if name in given}
@@ -103,7 +103,7 @@ def _override(scenario: Scenario, given: Mapping[str, Any]) -> Scenario:
         changes.setdefault("ridge", None)  # the λ in a file belongs to the estimator in that file
     for name in ("contexts", "outcomes"):
         if name in given:
-            changes[name] = _piece(name, given[name])
+            changes[name] = typed_piece(name, given[name])
     if "covariance" in given:
         contexts = changes.get("contexts", scenario.contexts)
         if not isinstance(contexts, CorrelatedContexts):
@@ -111,17 +111,23 @@ def _override(scenario: Scenario, given: Mapping[str, Any]) -> Scenario:
                 f"--covariance does not go with contexts of kind {contexts.kind!r}",
                 hint="leave it out, or change the contexts",
             )
-        changes["contexts"] = dataclasses.replace(contexts, covariance=_covariance(given["covariance"]))
+        changes["contexts"] = dataclasses.replace(contexts, covariance=typed_covariance(given["covariance"]))
     if "student_noise" in given:
         changes["noise_shape"] = StudentNoise(dof=given["student_noise"])
     if "sparsity" in given or "overlap" in given:
         changes["truth"] = _truth(scenario, given)
     if "delay" in given:
         changes["delay"] = Delay(mean=given["delay"]) if given["delay"] > 0.0 else None
+    if "accrual" in given:
+        changes["accrual"] = Accrual(rate=given["accrual"])
+    if "closures" in given:
+        changes["closures"] = [Closure(arm, after) for arm, after in map(parse_closure, given["closures"])]
+    if "stop" in given:
+        changes["stop"] = StopRule(target=given["stop"])
     return scenario.replace(**changes)
 
 
-def _piece(field: str, text: str) -> Any:
+def typed_piece(field: str, text: str) -> Any:
     """A piece as it is typed: KIND[:key=value[:key=value…]], as policies are."""
     from equipoise.core.policies.base.arguments import parse_argument
     from equipoise.lab.plain import piece_from_dict
@@ -155,7 +161,8 @@ def _truth(scenario: Scenario, given: Mapping[str, Any]) -> Any:
     return SparseTruth(**typed)
 
 
-def _covariance(text: str) -> Any:
+def typed_covariance(text: str) -> Any:
+    """A covariance as it is typed: its name, or a file."""
     from equipoise.lab.pieces.numbers import as_rows
 
     if text == "identity" or text.partition(":")[0] == "ar1":

@@ -1,0 +1,6 @@
+"""The scenario that is typed: of ``equipoise simulate`` and ``equipoise plan``.
+
+============  =======================================
+``scenario``  built from a file, from options, or both
+============  =======================================
+"""
