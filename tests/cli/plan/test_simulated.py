@@ -4,7 +4,7 @@ import sys
 import pytest
 
 import equipoise as eq
-from equipoise.lab.running import budget_curve
+from equipoise.lab.running import planning
 from equipoise.lab.running import simulate as running
 
 BASE = ("plan", "--noise", "0.1,1,3", "--dim", 3, "--target", 0.2, "--trials", 60, "--seed", 11)
@@ -88,14 +88,14 @@ def test_wrong_values_are_found_before_any_work(fail, monkeypatch, options, mess
 
 
 def test_ctrl_c_says_what_is_known(run, monkeypatch):
-    real = budget_curve.simulated_budget
+    real = planning.simulated
 
-    def stopped(policy, **settings):
+    def stopped(plan, policy, **settings):
         if policy == "trace-ucb":
             raise KeyboardInterrupt
-        return real(policy, **settings)
+        return real(plan, policy, **settings)
 
-    monkeypatch.setattr(budget_curve, "simulated_budget", stopped)
+    monkeypatch.setattr(planning, "simulated", stopped)
     result = run(*BASE, "--policy", "uniform", "--policy", "trace-ucb")
     assert result.exit_code == 130
     assert "allocation" in result.stdout
