@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from equipoise.cli.simulate.scenario import save_scenario
 from full_disk import full_disk
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,6 +14,7 @@ from hypothesis import strategies as st
 import equipoise as eq
 from equipoise.cli.demo.plot import save_plot
 from equipoise.cli.demo.trial import World
+from equipoise.cli.world.scenario import save_scenario
 from equipoise.errors import OutputNotWritable
 from equipoise.files import check_file, check_writable, make_folder, write_whole
 from equipoise.lab.data.dense import DenseTable
@@ -157,7 +157,7 @@ WRITERS = {
     "bar": lambda folder, values: write_bar(values("board"), folder),
     "store": lambda folder, values: Store(folder).write({"name": "point"}, {"value": 1.0}),
     "checkpoint": lambda folder, values: open_checkpoint(
-        folder, values("result").scenario, {"uniform": eq.Uniform()}, 4, 1
+        folder, values("result").scenario, {"uniform": eq.Uniform()}, 1
     ),
     "plot": lambda folder, values: save_plot(values("comparison"), folder / "demo.png", version="1"),
 }

@@ -140,7 +140,7 @@ class InvalidTable(EquipoiseError, ValueError):
 
 
 class CheckpointMismatch(EquipoiseError, ValueError):
-    """A checkpoint of another version, scenario, seed or set of policies."""
+    """A checkpoint of another version, scenario or seed."""
 
 
 class OutputNotWritable(EquipoiseError, OSError):

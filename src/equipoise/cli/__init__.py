@@ -7,9 +7,11 @@
 ``demo``         ``equipoise demo``
 ``simulate``     ``equipoise simulate``
 ``replay``       ``equipoise replay``
+``sweep``        ``equipoise sweep``
 ``reproduce``    ``equipoise reproduce``
 ``leaderboard``  ``equipoise leaderboard``
 ``data``         ``equipoise data``
+``world``        the scenario that is typed
 ``options``      options that commands have in common
 ``completion``   what a shell offers after Tab
 ``world``        the scenario that is typed
@@ -26,7 +28,7 @@ from equipoise.cli.group import CommandGroup
 
 main = CommandGroup(
     "equipoise",
-    commands=("plan", "policies", "demo", "simulate", "replay", "reproduce", "leaderboard", "data"),
+    commands=("plan", "policies", "demo", "simulate", "sweep", "replay", "reproduce", "leaderboard", "data"),
     help="Spend a limited experiment budget so that every model comes out accurate.",
 )
 """Entry point of the ``equipoise`` command."""

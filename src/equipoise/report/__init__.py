@@ -15,7 +15,7 @@
 ``course``              units, time and stops of simulated trials
 ``replay``              the report of a replay
 ``replay_figures``      its drawings
-``reproduction``        the report of a reproduction
+``studies``             reports of sweeps and of a reproduction
 ``files``               reports and results in files
 ======================  ===============================================
 """
@@ -25,12 +25,13 @@ from equipoise.report.document import Code, Figure, Report, Section, Table, Text
 from equipoise.report.estimates import estimates_report
 from equipoise.report.experiment import experiment_report
 from equipoise.report.figures import figure_from, new_figure
-from equipoise.report.files import write_replays, write_report, write_results
+from equipoise.report.files import write_replays, write_report, write_results, write_sweep
 from equipoise.report.page.html import render
 from equipoise.report.plan import plan_report
 from equipoise.report.replay import replay_report
-from equipoise.report.reproduction import reproduction_report
 from equipoise.report.simulation import simulation_report
+from equipoise.report.studies.reproduction import reproduction_report
+from equipoise.report.studies.sweep import sweep_report
 
 __all__ = [
     "Code",
@@ -49,7 +50,9 @@ __all__ = [
     "replay_report",
     "reproduction_report",
     "simulation_report",
+    "sweep_report",
     "write_replays",
     "write_report",
     "write_results",
+    "write_sweep",
 ]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from equipoise.core.arithmetic.numerics import NUMERICS
 from equipoise.core.estimates.estimates import Estimates
 from equipoise.report.document import Code, Report, Section
-from equipoise.report.experiment import arm_blocks, error_sentence, model_blocks
+from equipoise.report.experiment import arm_blocks, error_sentence
+from equipoise.report.experiment_models import contrast_blocks, model_blocks
 from equipoise.report.numbers import counted, plain_numbers
 from equipoise.version import __version__
 
@@ -24,6 +25,7 @@ def estimates_report(estimates: Estimates, *, title: str = "Estimates", again: s
         sections=[
             Section("Units and errors", arm_blocks(estimates)),
             Section("Models", model_blocks(estimates)),
+            Section("Contrasts", contrast_blocks(estimates)),
         ],
         settings={
             "equipoise": f"{__version__}, numerics {NUMERICS}",

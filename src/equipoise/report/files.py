@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import os
 from functools import singledispatch
 from pathlib import Path
@@ -24,13 +25,15 @@ from equipoise.report.page.html import render
 from equipoise.report.plan import plan_report
 from equipoise.report.replay import replay_report
 from equipoise.report.simulation import SCENARIO_FILE, simulation_report
+from equipoise.report.studies.sweep import sweep_report
+from equipoise.studies.sweep import SweepResult
 
 _ELSEWHERE = "choose another folder"
 
 
 def write_report(
     path: str | Path,
-    content: Report | SimulationResult | ReplayResults | Experiment | Estimates | Plan,
+    content: Report | SimulationResult | SweepResult | ReplayResults | Experiment | Estimates | Plan,
     *,
     title: str | None = None,
     again: str | None = None,
@@ -41,7 +44,7 @@ def write_report(
     Parameters
     ----------
     content
-        Result of a simulation or of replays, an experiment as it is now, its estimates, a plan, or a
+        Result of a simulation, a sweep or of replays, an experiment as it is now, its estimates, a plan, or a
         :class:`~equipoise.report.Report` of your own.
     title, again
         Heading and command line of what is not a report yet; a report of your own has them inside.
@@ -75,7 +78,7 @@ def report_of(content: object, title: str | None, again: str | None) -> Report:
     """The report of anything that has one; every kind registers what makes it."""
     raise InvalidArgument(
         f"there is no report of {_described(content)}",
-        hint="give an experiment, its estimates, a plan, the result of simulate or replay, or a Report",
+        hint="give an experiment, its estimates, a plan, a Report, or what simulate, sweep or replay found",
     )
 
 
@@ -87,6 +90,11 @@ def _(content: Report, title: str | None, again: str | None) -> Report:
 @report_of.register
 def _(content: SimulationResult, title: str | None, again: str | None) -> Report:
     return simulation_report(content, title=title or "Simulation report", again=again)
+
+
+@report_of.register
+def _(content: SweepResult, title: str | None, again: str | None) -> Report:
+    return sweep_report(content, title=title or "Sweep report", again=again)
 
 
 @report_of.register
@@ -144,6 +152,36 @@ def write_replays(
     for archive, result in zip(archives, results, strict=True):
         result.save(archive)
     return [page, table, *archives]
+
+
+def write_sweep(
+    folder: str | Path,
+    result: SweepResult,
+    *,
+    loss: str | None = None,
+    again: str | None = None,
+    overwrite: bool = False,
+) -> list[Path]:
+    """Report, tables of losses and differences, record, scenario and figure; returns the files."""
+    folder, chosen = Path(folder), result.loss if loss is None else loss
+    tables = {_table_name("losses"): result.losses()}
+    if len(result.policies) > 1:
+        tables[_table_name("differences")] = result.differences()
+    texts = {SCENARIO_FILE: result.scenario.to_toml(), "sweep.json": json.dumps(result.record(), indent=2)}
+    page, files = folder / "report.html", [folder / name for name in (*tables, *texts)]
+    drawn = is_installed("matplotlib")
+    if not overwrite:
+        check_new([page, *files, *([folder / "sweep.svg", folder / "sweep.png"] if drawn else [])])
+    write_report(page, sweep_report(result, loss=chosen, again=again), overwrite=True)
+    for name, table in tables.items():
+        _write_table(folder / name, table)
+    for name, text in texts.items():
+        write_whole(folder / name, text, hint=_ELSEWHERE)
+    if drawn:
+        from equipoise.studies.sweep.drawing import draw_sweep
+
+        files += draw_sweep(result, folder, "sweep", loss=chosen)
+    return [page, *files]
 
 
 def _table_name(stem: str) -> str:

@@ -1,4 +1,8 @@
-"""Running points: a simulation or a replay each, kept as soon as it is finished."""
+"""Running points: a simulation or a replay each, whose trials are kept as soon as they are finished.
+
+Sweeps, the paper's figures and the leaderboard all run on this. Trials that are kept are not run again,
+whoever asks for them: a policy that is there already, a point of another sweep, the first of more trials.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +12,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from equipoise.core.arithmetic.numerics import NUMERICS
+from equipoise.core.policies.base.policy import Policy
 from equipoise.lab.arena import Arena, Setting
 from equipoise.lab.results.simulation import SimulationResult
 from equipoise.lab.running.checkpoint import policy_fingerprint
-from equipoise.lab.running.simulate import run_policies
+from equipoise.lab.running.simulate import pack_trials, run_policies
 from equipoise.studies.losses import Point, summarise
 from equipoise.studies.store import Store
 from equipoise.version import __version__
@@ -48,6 +53,33 @@ class Runner:
     meter: Meter
     executor: Executor | None = None
 
+    def result(
+        self,
+        scenario: Arena,
+        policies: Sequence[Policy | str],
+        trials: int,
+        *,
+        label: str,
+        work: float | None = None,
+    ) -> SimulationResult:
+        """All trials of a point, run unless they are kept; ``work`` where policies have other costs."""
+        work = simulation_work(scenario, len(policies), trials) if work is None else work
+        folder = self.store.trials(scenario, self.seed)
+        self.meter.show(label)
+        found = run_policies(
+            scenario,
+            policies,
+            trials=trials,
+            seed=self.seed,
+            workers=self.workers,
+            executor=self.executor,
+            checkpoint=folder,
+            progress=lambda done, total: self.meter.show(label, work * done / total),
+        )
+        pack_trials(folder, scenario, policies, self.seed, found)
+        self.meter.finish(label, work)
+        return SimulationResult(scenario, self.seed, __version__, found)
+
     def point(
         self,
         scenario: Arena,
@@ -57,25 +89,9 @@ class Runner:
         name: str,
         work: float | None = None,
     ) -> Point:
-        """One point, simulated unless it is in the store; ``work`` where policies have other costs."""
-        work = simulation_work(scenario, len(policies), trials) if work is None else work
+        """What is left of a point without its trials."""
         label = f"{name}: d = {scenario.dim}, n = {scenario.budget}"
-        identity = self.identity(name, scenario, policies, trials)
-
-        def simulate() -> dict[str, Any]:
-            found = run_policies(
-                scenario,
-                policies,
-                trials=trials,
-                seed=self.seed,
-                workers=self.workers,
-                executor=self.executor,
-                checkpoint=self.store.chunks(identity),
-                progress=lambda done, total: self.meter.show(label, work * done / total),
-            )
-            return summarise(SimulationResult(scenario, self.seed, identity["version"], found)).record()
-
-        return Point.from_record(self.kept(identity, simulate, label=label, work=work))
+        return summarise(self.result(scenario, policies, trials, label=label, work=work))
 
     def kept(
         self,

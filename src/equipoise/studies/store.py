@@ -1,24 +1,28 @@
-"""Finished points in a folder, so that an interrupted run goes on where it stopped.
+"""What is finished, in a folder, so that a run goes on where it stopped and can be extended.
 
-A file is named after everything its numbers depend on: other settings never meet it.
+Trials of policies lie in a folder a point, as :mod:`equipoise.lab.running.checkpoint` keeps them: more
+trials, policies or points only add to them. Other measurements are records, a file each. Both are named
+after all that their numbers depend on: other settings never meet them.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from equipoise.core.arithmetic.numerics import NUMERICS
 from equipoise.files import make_folder, write_whole
+from equipoise.lab.arena import Setting
+from equipoise.version import __version__
 
 
 @dataclass(frozen=True)
 class Store:
-    """Records by what they depend on; without a folder nothing is kept."""
+    """Trials and records by what they depend on; without a folder nothing is kept."""
 
     folder: Path | None
 
@@ -35,17 +39,24 @@ class Store:
         return record if whole else None
 
     def write(self, identity: Mapping[str, Any], record: Mapping[str, Any]) -> None:
-        """Keep a finished record and drop the chunks that it was made of."""
+        """Keep a finished record."""
         if self.folder is None:
             return
         path = self._path(self.folder, identity)
         text = json.dumps({"identity": identity, "record": record, "digest": _digest(record)})
         write_whole(path, text)
-        shutil.rmtree(path.with_suffix(""), ignore_errors=True)
 
-    def chunks(self, identity: Mapping[str, Any]) -> Path | None:
-        """Where the chunks of an unfinished record go."""
-        return None if self.folder is None else self._path(self.folder, identity).with_suffix("")
+    def trials(self, scenario: Setting, seed: int) -> Path | None:
+        """Where trials in a scenario are kept, whatever the policies and however many."""
+        if self.folder is None:
+            return None
+        identity = {
+            "numerics": NUMERICS,
+            "version": __version__,
+            "seed": seed,
+            "scenario": scenario.to_dict(),
+        }
+        return self.folder / f"d{scenario.dim}-n{scenario.units}-{_digest(identity)[:16]}"
 
     def _path(self, folder: Path, identity: Mapping[str, Any]) -> Path:
         return folder / f"{identity['name']}-{_digest(identity)[:16]}.json"

@@ -6,6 +6,7 @@ import pytest
 
 import equipoise as eq
 from equipoise.core.policies.base import policy
+from equipoise.lab.running import simulate as running
 from equipoise.studies import runner
 from equipoise.studies.leaderboard import SUITE, run_leaderboard, write_leaderboard
 from equipoise.studies.leaderboard.run import chosen_policies, entry_seed
@@ -91,30 +92,48 @@ def test_wrong_input_is_refused(options, monkeypatch):
         run_leaderboard(["lost"], **{**RUN, **options})
 
 
-def test_an_interrupted_run_goes_on_to_the_same_numbers(board, tmp_path, monkeypatch):
-    calls = []
-    run_policies = runner.run_policies
+@pytest.fixture
+def ran(monkeypatch):
+    """Policies and numbers of trials that were run, not read."""
+    chunks, original = [], running.run_chunk
 
-    def interrupted(scenario, policies, **options):
-        calls.append(scenario)
-        if len(calls) == 2:
+    def run_chunk(scenario, policies, seed, first, trials):
+        chunks.append(([policy.spec for policy in policies], trials))
+        return original(scenario, policies, seed, first, trials)
+
+    monkeypatch.setattr(running, "run_chunk", run_chunk)
+    return chunks
+
+
+def test_an_interrupted_run_goes_on_to_the_same_numbers(board, tmp_path, monkeypatch, ran):
+    def interrupt(label, done, total):
+        if label.startswith("wild-arm"):
             raise KeyboardInterrupt
-        return run_policies(scenario, policies, **options)
 
-    monkeypatch.setattr(runner, "run_policies", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        run_leaderboard(SOME, checkpoint=tmp_path, **RUN)
+        run_leaderboard(SOME, checkpoint=tmp_path, progress=interrupt, **RUN)
+    assert len(ran) == 1
     assert text(run_leaderboard(SOME, checkpoint=tmp_path, **RUN)) == text(board)
-    assert len(calls) == 4  # the first entry was kept
+    assert len(ran) == 3  # the first entry was kept
 
 
-def test_a_policy_that_was_rewritten_is_simulated_again(tmp_path, monkeypatch):
+def test_a_policy_that_was_rewritten_is_simulated_again(tmp_path, monkeypatch, ran):
     run_leaderboard(["lost"], checkpoint=tmp_path, **RUN)
-    monkeypatch.setattr(runner, "run_policies", None)
+    ran.clear()
     run_leaderboard(["lost"], checkpoint=tmp_path, **RUN)
-    monkeypatch.setattr(eq.TraceGain, "score", eq.TraceUCB.score)
-    with pytest.raises(TypeError, match="'NoneType' object is not callable"):  # it would simulate
-        run_leaderboard(["lost"], checkpoint=tmp_path, **RUN)
+    assert ran == []
+    monkeypatch.setattr(eq.TraceGain, "lots", lambda self: 0.0)  # other code, though it does the same
+    run_leaderboard(["lost"], checkpoint=tmp_path, **RUN)
+    assert ran == [(["trace-gain"], 12)]
+
+
+def test_more_trials_and_policies_are_added_to_what_is_kept(tmp_path, ran):
+    run_leaderboard(["lost"], policies=["uniform"], trials=10, seed=3, checkpoint=tmp_path)
+    ran.clear()
+    found = run_leaderboard(["lost"], policies=["uniform", "ch-as"], trials=12, seed=3, checkpoint=tmp_path)
+    assert sorted(ran) == [(["ch-as"], 12), (["oracle", "uniform"], 2)]
+    alone = run_leaderboard(["lost"], policies=["uniform", "ch-as"], trials=12, seed=3)
+    assert text(found) == text(alone)
 
 
 def test_progress_ends_at_the_whole():

@@ -6,6 +6,7 @@ import xml.etree.ElementTree as ET
 import pytest
 
 import equipoise as eq
+from equipoise.lab.running import simulate as running
 from equipoise.studies import runner
 from equipoise.studies.paper.widths import WIDTHS
 from equipoise.studies.reproduce import reproduce, run
@@ -58,7 +59,7 @@ def test_a_second_run_simulates_nothing_and_says_the_same(tmp_path, monkeypatch)
     def refuse(*_, **__):
         raise AssertionError("simulated again")
 
-    monkeypatch.setattr(runner, "run_policies", refuse)
+    monkeypatch.setattr(running, "run_chunk", refuse)
     again = reproduce(["d", "f"], output=tmp_path, trials_scale=1e-4, width_trials=20_000)
     assert text(again) == text(first)
     with pytest.raises(AssertionError, match="simulated again"):
@@ -74,24 +75,26 @@ def test_an_interrupted_run_goes_on_to_the_same_numbers(tmp_path, monkeypatch):
     def interrupted(scenario, policies, **options):
         calls.append(scenario)
         if len(calls) == 4:
-            # In the middle of a point: some chunks are kept, the rest is not.
+            # In the middle of a point: some trials are kept, the rest is not.
             options["progress"] = lambda done, total: (_ for _ in ()).throw(KeyboardInterrupt)
         return simulate(scenario, policies, **options)
 
     monkeypatch.setattr(runner, "run_policies", interrupted)
     with pytest.raises(KeyboardInterrupt):
         reproduce(["d", "rate"], output=tmp_path / "parts", **TINY)
-    assert len(list((tmp_path / "parts" / "checkpoint").glob("*.json"))) == 3
+    assert len(list((tmp_path / "parts" / "checkpoint").iterdir())) == 4
     assert text(reproduce(["d", "rate"], output=tmp_path / "parts", **TINY)) == text(whole)
-    assert len(calls) == 4 + 5 + 8  # five points were left, and the widths
-    leftovers = [path for path in (tmp_path / "parts" / "checkpoint").iterdir() if path.is_dir()]
-    assert leftovers == []
+    for point in (tmp_path / "parts" / "checkpoint").glob("d10-*"):
+        names = [path.name.rsplit("-", 3)[0] for path in point.glob("*.npz")]
+        assert len(names) == len(set(names))  # one file a policy
 
 
 def test_a_damaged_checkpoint_is_simulated_again(tmp_path):
     first = reproduce(["c"], output=tmp_path, trials_scale=1e-4, width_trials=0)
-    for path in (tmp_path / "checkpoint").glob("*.json"):
-        path.write_text(path.read_text()[:50])
+    damaged = list((tmp_path / "checkpoint").glob("*/trace-*.npz"))
+    assert len(damaged) == 2 * 8
+    for path in damaged:
+        path.write_bytes(path.read_bytes()[:50])
     assert text(reproduce(["c"], output=tmp_path, trials_scale=1e-4, width_trials=0)) == text(first)
 
 

@@ -5,5 +5,6 @@
 ``estimate``    a simulated number with its standard error
 ``policy``      all trials of one policy, and its losses
 ``simulation``  policies compared on the same trials, saved and read again
+``words``       what losses are called where people read them
 ==============  ==========================================================
 """

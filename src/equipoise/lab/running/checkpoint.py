@@ -1,18 +1,20 @@
-"""Checkpoints: finished chunks in a folder, so that an interrupted run can go on.
+"""Checkpoints: finished trials in a folder, so that a run can go on, and can be extended.
 
-A chunk that exists is whole, whatever stopped the program; one that is damaged later is run again.
-The manifest says what the chunks belong to; anything else is refused. Every chunk says so, too: one that
-came from elsewhere is run again.
+A file holds consecutive trials of one policy and says what they belong to: whatever it was written for, a
+run with more trials, fewer, or other policies besides reads what it needs and runs the rest. A file that
+exists is whole, whatever stopped the program; one that is damaged later, or came from elsewhere, is run
+again. The manifest says which scenario, seed and version the folder is for; any other is refused.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -27,71 +29,111 @@ from equipoise.unpacking import read_npz
 from equipoise.version import __version__
 
 _MANIFEST = "manifest.json"
-_ELSEWHERE = "choose another folder; chunks that are there already are kept"
+_ELSEWHERE = "choose another folder; trials that are there already are kept"
+_LONGEST_STEM = 40
+
+
+class Part(NamedTuple):
+    """Consecutive trials that are kept, and the seconds that they took."""
+
+    first: int
+    ledger: Ledger
+    seconds: float
+
+    @property
+    def last(self) -> int:
+        """The trial after them."""
+        return self.first + len(self.ledger.errors)
 
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """Chunks of one simulation in one folder."""
+    """Trials of several policies in one folder."""
 
     folder: Path
     arms: int
     identities: Sequence[Mapping[str, Any]]
-    """For every policy, what its chunks belong to."""
+    """For every policy, what its trials belong to."""
 
-    def read(self, policy: int, first: int, trials: int) -> tuple[Ledger, float] | None:
-        """A finished chunk; None if there is none, or none that can be used."""
+    def read(self, policy: int, trials: int) -> Iterator[Part]:
+        """What is kept of a policy's first ``trials`` trials, in their order, every trial once."""
+        reached = 0
+        for first, last, path in self._files(policy):
+            begin, end = max(first, reached), min(last, trials)
+            part = self._read(path, policy, first, last) if begin < end else None
+            if part is not None:
+                chosen = slice(begin - first, end - first)
+                share = (end - begin) / (last - first)
+                ledger = Ledger._make(values[chosen] for values in part.ledger)
+                yield Part(begin, ledger, share * part.seconds)
+                reached = end
+
+    def write(self, policy: int, part: Part) -> None:
+        """Keep finished trials."""
+        self._write(policy, part, np.savez)
+
+    def pack(self, policy: int, part: Part) -> None:
+        """One compressed file in place of those that hold the same trials."""
+        old = {path for first, last, path in self._files(policy) if part.first <= first and last <= part.last}
+        if len(old) > 1:
+            kept = self._write(policy, part, np.savez_compressed)
+            for path in old - {kept}:
+                path.unlink(missing_ok=True)
+
+    def _write(self, policy: int, part: Part, save: Any) -> Path:
+        path = self.folder / f"{self._stem(policy)}-{part.first}-{part.last}.npz"
+        belongs = self._belongs(policy, part.first, part.last)
+
+        def fill(file: BinaryIO) -> None:
+            save(file, belongs=np.array(belongs), seconds=np.array(part.seconds), **part.ledger._asdict())
+
+        write_whole(path, fill, hint=_ELSEWHERE)
+        return path
+
+    def _read(self, path: Path, policy: int, first: int, last: int) -> Part | None:
         try:
-            with self._path(policy, first).open("rb") as file:
+            with path.open("rb") as file:
                 arrays = read_npz(file)
-            if str(arrays["belongs"]) != self._belongs(policy, first, trials):
+            if str(arrays["belongs"]) != self._belongs(policy, first, last):
                 return None
             ledger = Ledger(*(arrays[name] for name in Ledger._fields))
             seconds = float(arrays["seconds"])
         except (OSError, ValueError, KeyError, TypeError):
             return None
-        room = zip(ledger, new_ledger(trials, self.arms), strict=True)
+        room = zip(ledger, new_ledger(last - first, self.arms), strict=True)
         whole = all(part.shape == own.shape and part.dtype == own.dtype for part, own in room)
-        return (ledger, seconds) if whole else None
+        return Part(first, ledger, seconds) if whole else None
 
-    def write(self, policy: int, first: int, outcome: tuple[Ledger, float]) -> None:
-        """Keep a finished chunk."""
-        ledger, seconds = outcome
-        belongs = self._belongs(policy, first, len(ledger.errors))
+    def _files(self, policy: int) -> list[tuple[int, int, Path]]:
+        """First trial, the one after the last, and path of every file; by first trial, long ones first."""
+        name = re.compile(rf"{re.escape(self._stem(policy))}-(\d{{1,15}})-(\d{{1,15}})\.npz")
+        found = [(match, path) for path in self.folder.iterdir() if (match := name.fullmatch(path.name))]
+        spans = [(int(match[1]), int(match[2]), path) for match, path in found]
+        return sorted((s for s in spans if s[0] < s[1]), key=lambda span: (span[0], -span[1]))
 
-        def save(file: BinaryIO) -> None:
-            np.savez(file, belongs=np.array(belongs), seconds=np.array(seconds), **ledger._asdict())
+    def _stem(self, policy: int) -> str:
+        """The policy's name, for people, and a digest of all that its trials belong to."""
+        identity = self.identities[policy]
+        name = re.sub(r"[^\w-]", "_", str(identity["policy"]), flags=re.ASCII)[:_LONGEST_STEM]
+        return f"{name}-{_digest(identity)[:16]}"
 
-        write_whole(self._path(policy, first), save, hint=_ELSEWHERE)
-
-    def _belongs(self, policy: int, first: int, trials: int) -> str:
-        return json.dumps({**self.identities[policy], "first": first, "trials": trials}, sort_keys=True)
-
-    def _path(self, policy: int, first: int) -> Path:
-        return self.folder / f"policy-{policy}-trial-{first}.npz"
+    def _belongs(self, policy: int, first: int, last: int) -> str:
+        return json.dumps({**self.identities[policy], "first": first, "last": last}, sort_keys=True)
 
 
 def open_checkpoint(
-    folder: str | Path | None, scenario: Setting, policies: Mapping[str, Policy], trials: int, seed: int
+    folder: str | Path | None, scenario: Setting, policies: Mapping[str, Policy], seed: int
 ) -> Checkpoint | None:
     """The checkpoint in ``folder``, made if it is new; None without a folder."""
     if folder is None:
         return None
     described = scenario.to_dict()
     shared = {"version": __version__, "numerics": NUMERICS, "seed": int(seed)}
-    codes = {name: policy_fingerprint(policy) for name, policy in policies.items()}
-    manifest: dict[str, Any] = {
-        **shared,
-        "trials": int(trials),
-        "scenario": described,
-        # A list, as chunks are numbered by the order of the policies.
-        "policies": [[name, policy.spec, codes[name]] for name, policy in policies.items()],
-    }
-    digest = hashlib.blake2b(json.dumps(described, sort_keys=True).encode(), digest_size=16).hexdigest()
     identities = [
-        {**shared, "scenario": digest, "policy": policy.spec, "code": codes[name]}
-        for name, policy in policies.items()
+        {**shared, "scenario": _digest(described), "policy": policy.spec, "code": policy_fingerprint(policy)}
+        for policy in policies.values()
     ]
+    manifest: dict[str, Any] = {**shared, "scenario": described}
     folder = make_folder(folder, hint=_ELSEWHERE)
     path = folder / _MANIFEST
     if path.exists():
@@ -120,17 +162,7 @@ def _compare(path: Path, manifest: Mapping[str, Any]) -> None:
 
 def _difference(name: str, kept: Any, expected: Any) -> str:
     """What the manifest says otherwise, for people."""
-    if name == "policies":
-        # Each is its name, its text form and a stamp of its code, which tells people nothing.
-        given = ", ".join(policy for policy, *_ in expected)
-        try:
-            found = ", ".join(policy for policy, *_ in kept)
-        except (TypeError, ValueError):
-            found = _shown(kept)
-        if found == given:
-            return f"other policies: the code of {given} has changed"
-        return f"other policies: {found} instead of {given}"
-    word = {"trials": "another number of trials", "numerics": "other numerics"}.get(name, f"another {name}")
+    word = "other numerics" if name == "numerics" else f"another {name}"
     return f"{word}: {_shown(kept)} instead of {_shown(expected)}"
 
 
@@ -144,3 +176,7 @@ def _shown(value: Any) -> str:
 def policy_fingerprint(policy: Policy | str) -> str:
     """Changes with the code of a policy, which may be the user's own and half done."""
     return code_fingerprint(type(parse_policy(policy)))
+
+
+def _digest(values: Mapping[str, Any]) -> str:
+    return hashlib.blake2b(json.dumps(values, sort_keys=True).encode(), digest_size=16).hexdigest()

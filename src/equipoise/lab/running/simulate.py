@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 
@@ -18,7 +18,7 @@ from equipoise.errors import InvalidArgument
 from equipoise.lab.arena import Arena, Bench
 from equipoise.lab.results.policy import PolicyResult, result_weights
 from equipoise.lab.results.simulation import SimulationResult
-from equipoise.lab.running.checkpoint import Checkpoint, open_checkpoint
+from equipoise.lab.running.checkpoint import Checkpoint, Part, open_checkpoint
 from equipoise.lab.scenario import Scenario
 from equipoise.lab.trial.ledger import Ledger, new_ledger
 from equipoise.version import __version__
@@ -86,7 +86,8 @@ def simulate(
     progress
         Called with the number of trials done and in all, after every chunk.
     checkpoint
-        A folder that keeps finished chunks, so that an interrupted run goes on where it stopped.
+        A folder that keeps finished trials: an interrupted run goes on where it stopped, and one with more
+        trials or other policies runs only what is missing.
 
     Examples
     --------
@@ -132,7 +133,7 @@ def run_policies(
     check_policies(arena, named, trials, seed, workers)
     trials, seed = int(trials), int(seed)
     chunks = list(cut_trials(len(named), trials, arena.problem().units))
-    store = open_checkpoint(checkpoint, arena, named, trials, seed)
+    store = open_checkpoint(checkpoint, arena, named, seed)
     ledgers = [new_ledger(trials, len(arena.noise)) for _ in named]
     seconds = np.zeros(len(named))
     done = 0
@@ -150,6 +151,20 @@ def run_policies(
         name: PolicyResult(name, policy.spec, ledger, weights, float(spent), _decisions(ledger))
         for (name, policy), ledger, spent in zip(named.items(), ledgers, seconds, strict=True)
     }
+
+
+def pack_trials(
+    checkpoint: str | Path | None,
+    arena: Arena,
+    policies: Sequence[Policy | str],
+    seed: int,
+    found: Mapping[str, PolicyResult],
+) -> None:
+    """One file a policy in a checkpoint whose run is finished: sweeps have many points."""
+    store = open_checkpoint(checkpoint, arena, named_policies(policies), seed)
+    if store is not None:
+        for place, result in enumerate(found.values()):
+            store.pack(place, Part(0, result.ledger, result.seconds))
 
 
 def run_chunk(arena: Arena, policies: Sequence[Policy], seed: int, first: int, trials: int) -> list[Outcome]:
@@ -202,15 +217,15 @@ def _run_all(
     chunks: list[Chunk],
     store: Checkpoint | None,
 ) -> Iterator[tuple[Chunk, list[Outcome]]]:
-    """Chunks as they are finished; those of a checkpoint first."""
-    waiting = []
-    for chunk in chunks:
-        kept = {} if store is None else _kept(store, chunk)
-        if kept:
-            yield replace(chunk, policies=tuple(kept)), list(kept.values())
-        lacking = tuple(policy for policy in chunk.policies if policy not in kept)
-        if lacking:
-            waiting.append(replace(chunk, policies=lacking))
+    """Chunks as they are finished; what a checkpoint holds of them first."""
+    gaps = [[(chunk.first, chunk.first + chunk.trials) for chunk in chunks] for _ in policies]
+    if store is not None:
+        trials = chunks[-1].first + chunks[-1].trials
+        for policy in range(len(policies)):
+            for part in store.read(policy, trials):
+                yield Chunk((policy,), part.first, part.last - part.first), [(part.ledger, part.seconds)]
+                gaps[policy] = list(_without(gaps[policy], part.first, part.last))
+    waiting = _lacking(gaps)
     waiting.reverse()
     running: dict[Future[list[Outcome]], Chunk] = {}
     # Executors that reach other machines can send the arena there once, not with every chunk.
@@ -227,17 +242,30 @@ def _run_all(
                 chunk, outcomes = running.pop(future), future.result()
                 if store is not None:
                     for policy, outcome in zip(chunk.policies, outcomes, strict=True):
-                        store.write(policy, chunk.first, outcome)
+                        store.write(policy, Part(chunk.first, *outcome))
                 yield chunk, outcomes
     finally:
         for future in running:
             future.cancel()
 
 
-def _kept(store: Checkpoint, chunk: Chunk) -> dict[int, Outcome]:
-    """What a checkpoint has of a chunk, by policy."""
-    found = {policy: store.read(policy, chunk.first, chunk.trials) for policy in chunk.policies}
-    return {policy: outcome for policy, outcome in found.items() if outcome is not None}
+def _without(spans: list[tuple[int, int]], first: int, last: int) -> Iterator[tuple[int, int]]:
+    """Spans of trials, less those from ``first`` to before ``last``."""
+    for begin, end in spans:
+        for one, other in ((begin, min(end, first)), (max(begin, last), end)):
+            if one < other:
+                yield one, other
+
+
+def _lacking(gaps: list[list[tuple[int, int]]]) -> list[Chunk]:
+    """Chunks of what every policy lacks; policies that lack the same trials run on the same draws."""
+    lacking: dict[tuple[int, int], list[int]] = {}
+    for policy, spans in enumerate(gaps):
+        for span in spans:
+            lacking.setdefault(span, []).append(policy)
+    return [
+        Chunk(tuple(policies), first, last - first) for (first, last), policies in sorted(lacking.items())
+    ]
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from equipoise.core.policies.base.policy import registered_policies
 from equipoise.lab.scenario import GaussianScenario, Scenario
 from equipoise.studies.noise import EQUAL, UNEQUAL
+from equipoise.studies.sweep.points import swept_scenarios
 
 _PAPER = ("uniform", "oracle", "var-ucb", "trace-ucb")
 _OURS = ("trace-gain",)
@@ -31,9 +32,8 @@ class Sweep:
     @property
     def arenas(self) -> list[Scenario]:
         """One scenario a point."""
-        return [
-            GaussianScenario(self.noise, dim, n, estimator="ridge") for n in self.budgets for dim in self.dims
-        ]
+        first = GaussianScenario(self.noise, self.dims[0], self.budgets[0], estimator="ridge")
+        return swept_scenarios(first, {"budget": self.budgets, "dim": self.dims})
 
 
 @dataclass(frozen=True)
