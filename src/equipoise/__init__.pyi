@@ -48,6 +48,7 @@ from equipoise.core.policies.base.policy import Policy as Policy
 from equipoise.core.policies.base.policy import parse_policy as parse_policy
 from equipoise.core.policies.base.policy import register as register
 from equipoise.core.policies.base.policy import registered_policies as registered_policies
+from equipoise.core.policies.base.ucb import BoundedPolicy as BoundedPolicy
 from equipoise.core.problem.features.category import Category as Category
 from equipoise.core.problem.features.features import Features as Features
 from equipoise.core.problem.features.number import Number as Number

@@ -28,6 +28,7 @@ from equipoise.core.arms.state import copied
 from equipoise.core.arrays import Matrix
 from equipoise.core.choice.by_weights import choose
 from equipoise.core.estimates.estimates import Estimates
+from equipoise.core.estimates.intervals import unreadable_arms
 from equipoise.core.experiment.experiment import Experiment
 from equipoise.core.policies.base.policy import Policy, parse_policy, policy_fields
 from equipoise.core.problem.problem import Problem
@@ -154,6 +155,30 @@ def check_signal_invariance(policy: Policy) -> None:
             _Trial(policy, problem, signal=True).finish(),
             "adding a linear function of the context to the outcomes",
         )
+
+
+def check_interval_correction(policy: Policy) -> None:
+    """How the score reacts to σ̂² can be read off it, which is what intervals are corrected by.
+
+    It is positive, rises with ``noise_variance``, and falls as the arm gets units; or it ignores the noise.
+    """
+    if type(policy).staged or type(policy).weighs:
+        return
+    for problem in _problems():
+        trial = _Trial(policy, problem)
+        for _ in range(2 * _BUDGET // 3):
+            trial.step()
+        stage = trial.experiment._stage
+        state = copied(stage.state, len(stage.state.rows))
+        if not is_settled(state):
+            settle(state)
+        if unreadable_arms(state, stage.score, stage.settings):
+            raise _failed(
+                policy,
+                f"its score is not positive, rising with the noise and falling with units on {problem!r}",
+                "intervals are then corrected as if units went in proportion to σ̂²; return exp of the score, "
+                "or measure the coverage",
+            )
 
 
 def check_picklable(policy: Policy) -> None:
@@ -342,6 +367,7 @@ _CHECKS: dict[str, Callable[[Policy], None]] = {
     "unit invariance": check_unit_invariance,
     "linear-map invariance": check_linear_map_invariance,
     "signal invariance": check_signal_invariance,
+    "interval correction": check_interval_correction,
     "picklable": check_picklable,
     "arguments matter": check_arguments_matter,
     "degenerate contexts": check_degenerate_contexts,

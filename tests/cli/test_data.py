@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import subprocess
 import sys
 
 import numpy as np
@@ -94,7 +96,7 @@ def test_fetch_goes_on_after_a_cut(run, web, cache):
 def test_fetch_failures(fail, web):
     message, hint = fail("data", "fetch", "netflix", "--accept-terms")
     assert message == "no source 'netflix'"
-    assert hint.startswith("one of jester, ")
+    assert hint.startswith("known: jester, ")
     message, _ = fail("data", "fetch", "ml-1m", "--from", web.url, "--accept-terms")
     assert message == f"{web.url}/ml-1m.zip could not be downloaded: the server answers 404 Not Found"
     (web.folder / f"{NAME}.md5").write_text("0" * 32)
@@ -193,3 +195,21 @@ def test_without_the_extra(run, fail, monkeypatch):
     for command in ((), ("list",), ("fetch",), ("show",), ("cut",)):
         assert run("data", *command, "--help").exit_code == 0
     assert fail("data", "list") == ("platformdirs is not installed", "pip install 'equipoise[data]'")
+
+
+def test_a_user_without_a_home_can_list_sources(tmp_path):
+    """``data list`` once ended with a traceback where neither HOME nor the password file names a home."""
+    script = (
+        "import os, pwd\n"
+        "os.environ.pop('HOME', None)\n"
+        "pwd.getpwuid = lambda uid: (_ for _ in ()).throw(KeyError(uid))\n"
+        "from equipoise.lab.data import cache_folder\n"
+        "print(cache_folder())\n"
+    )
+    kept = {
+        name: value for name, value in os.environ.items() if name not in ("XDG_CACHE_HOME", "EQUIPOISE_CACHE")
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, env=kept, check=True
+    )
+    assert done.stdout.strip().endswith("data")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from equipoise.cli.terminal import new_table, output, progress_output, visible
+from equipoise.cli.terminal import new_table, output, print_table, progress_output, visible
 
 PLAN = ("plan", "--noise", "1,2", "--dim", "3", "--target", "0.1")
 EVIL = "\x1b]0;owned\x07\x1b[2J\x9b31m\x08\r\x7f\u202egnp.exe\u2066"
@@ -147,3 +147,23 @@ def test_a_pipe_with_colours_gets_no_progress_bar():
     code, shown = in_pipe("simulate", *options, FORCE_COLOR="1")
     assert code == 0
     assert "\x1b[?25l" not in shown  # hides the cursor
+
+
+@pytest.mark.parametrize("width", [30, 40, 60, 80, 100])
+def test_a_number_and_its_error_stay_on_one_line(width, monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", str(width))
+    long = "trace-ucb:width=theory:bound=3:delta=0.05"
+    table = new_table("policy", "expected\nmax", "median\nmax", "mean", long)
+    rows = [("uniform", "0.49 ± 0.11", "0.403 ± 0.074", "0.234 ± 0.043", "96.7 ± 3.3 %")]
+    rows += [(long, "-0.309 ± 0.080", "0.41 ± 0.15", "0.1790 ± 0.0032", "95.19 ± 0.12 %")]
+    for row in rows:
+        table.add_row(*row)
+    print_table(table, title="Errors")
+    shown = capsys.readouterr().out
+    for row in rows:
+        for cell in row[1:]:
+            assert shown.count(cell) == 1, shown
+    assert max(map(len, shown.splitlines())) <= width
+    assert "…" not in shown
+    if width >= 100:
+        assert shown.count("policy") == 1  # in one part

@@ -97,7 +97,7 @@ def test_every_page_is_in_the_navigation(page):
         *("widths", "coverage", "estimators", "leaderboard", "bar", "batches", "chance"),
         *("replays/trace-gain-replays", "replays/target-units", "designs", "misspecification"),
         *("worlds/yes-no", "worlds/advantage"),
-        *("worlds/fit-warnings", "worlds/few-units"),
+        *("worlds/fit-warnings", "worlds/few-units", "policies/own-policies"),
         *("robust/intervals", "robust/spread"),
     ],
 )

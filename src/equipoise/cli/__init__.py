@@ -13,6 +13,7 @@
 ``data``         ``equipoise data``
 ``world``        the scenario that is typed
 ``options``      options that commands have in common
+``completion``   what a shell offers after Tab
 ``world``        the scenario that is typed
 ``cluster``      ``--cluster``
 ``overwriting``  ``--overwrite``

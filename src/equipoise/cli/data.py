@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from equipoise.cli import completion
+from equipoise.cli.group import SuggestingGroup
 from equipoise.cli.options import json_option
-from equipoise.cli.terminal import new_table, output, print_json, print_table, say
+from equipoise.cli.terminal import counted, new_table, output, print_json, print_table, say
 from equipoise.cli.values import typed, whole_number
 from equipoise.errors import InvalidArgument, TermsNotAccepted
 
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     from equipoise.lab.data import DenseTable, RatingsSummary
 
 
-@click.group("data", short_help="Real ratings: list, fetch, look at, cut.")
+@click.group("data", cls=SuggestingGroup, short_help="Real ratings: list, fetch, look at, cut.")
 def command() -> None:
     """Ratings of jokes and movies for replays: fetched from where they are published, or files at hand."""
 
@@ -45,7 +47,7 @@ def list_sources(terms: bool) -> None:
 
 
 @command.command("fetch", short_help="Download a source into the cache.")
-@click.argument("name")
+@click.argument("name", shell_complete=completion.sources)
 @click.option("--accept-terms", is_flag=True, help="Accept the terms of use without being asked.")
 @click.option("--from", "mirror", metavar="URL", help="Folder on another server; checksums stay the same.")
 def fetch(name: str, accept_terms: bool, mirror: str | None) -> None:
@@ -149,7 +151,8 @@ def _print_summary(summary: RatingsSummary, name: str) -> None:
     share = summary.ratings / (summary.users * summary.items)
     console.print(f"{name}: {summary.source}", style="bold", soft_wrap=True)
     console.print(
-        f"{summary.users:,} users, {summary.items:,} items, {summary.ratings:,} ratings ({share:.1%})"
+        f"{counted(summary.users, 'user')}, {counted(summary.items, 'item')}, "
+        f"{counted(summary.ratings, 'rating')} ({share:.1%})"
     )
     console.print(f"ratings from {summary.low:g} to {summary.high:g}\n")
     table = new_table("items", "most rated", "by search", text_columns=0)

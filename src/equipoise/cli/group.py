@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import sys
 import warnings
@@ -18,7 +19,25 @@ _WRONG_INPUT = 2
 _INTERRUPTED = 130  # 128 + SIGINT, as shells report it
 
 
-class CommandGroup(click.Group):
+class SuggestingGroup(click.Group):
+    """Commands that know what somebody who mistyped one may have meant."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that the first word names."""
+        if args and not args[0].startswith("-") and args[0] not in self.list_commands(ctx):
+            raise _NoSuchCommand(args[0], self.list_commands(ctx), ctx)
+        return super().resolve_command(ctx, args)
+
+
+class _NoSuchCommand(click.UsageError):
+    def __init__(self, name: str, known: Sequence[str], ctx: click.Context) -> None:
+        super().__init__(f"no command {name!r}", ctx)
+        self.possibilities = _near(name, known)
+
+
+class CommandGroup(SuggestingGroup):
     """Commands that live one a file, imported when they are needed.
 
     The command ``plan`` is the object ``command`` of :mod:`equipoise.cli.plan`. Those files import
@@ -60,6 +79,9 @@ class CommandGroup(click.Group):
                 result = super().main(*args, **extra)
         except EquipoiseError as error:
             _fail(error.message, error.hint)
+        except click.NoSuchOption as error:
+            # Its own message holds the guesses, too.
+            _fail(f"no option {error.option_name!r}", _usage_hint(error))
         except click.ClickException as error:
             _fail(error.format_message(), _usage_hint(error))
         except click.Abort:  # what click makes of Ctrl-C
@@ -97,9 +119,15 @@ def _show_warning(
 
 
 def _usage_hint(error: click.ClickException) -> str | None:
-    if isinstance(error, click.UsageError) and error.ctx is not None:
-        return f"'{error.ctx.command_path} --help' says what can be typed"
-    return None
+    if not isinstance(error, click.UsageError) or error.ctx is None:
+        return None
+    near = list(getattr(error, "possibilities", None) or [])[:1]
+    meant = f"did you mean {near[0]!r}? " if near else ""
+    return f"{meant}'{error.ctx.command_path} --help' says what can be typed"
+
+
+def _near(name: str, known: Sequence[str]) -> list[str]:
+    return difflib.get_close_matches(name, known, n=1, cutoff=0.5)
 
 
 def _tolerate_narrow_encodings() -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from equipoise.cli import completion
 from equipoise.cli.cluster import check_cluster, cluster_option, executor_on
 from equipoise.cli.options import (
     MOST_TRIALS,
@@ -22,7 +23,7 @@ from equipoise.cli.options import (
 )
 from equipoise.cli.overwriting import check_earlier, overwrite_option
 from equipoise.cli.progress import labelled_progress
-from equipoise.cli.terminal import new_table, output, print_json, print_table, say
+from equipoise.cli.terminal import counted, new_table, output, print_json, print_table, say
 from equipoise.cli.values import whole_number
 from equipoise.errors import InvalidArgument
 
@@ -37,6 +38,7 @@ _OUTPUT = "equipoise-leaderboard"
     "--only",
     multiple=True,
     metavar="NAME",
+    shell_complete=completion.suite,
     help="A scenario of the suite, or a group: paper, robustness; may be repeated.  [default: all]",
 )
 @policies_option("See 'equipoise policies'; may be repeated. The oracle always runs.  [default: all]")
@@ -127,24 +129,27 @@ def _print_ranking(board: Leaderboard) -> None:
         below = "–" if standing.policy == board.reference else str(standing.below_reference)
         table.add_row(str(place), standing.policy, *means, wins, below)
     count = len(board.rows)
-    title = f"Errors over the oracle's (± standard error): {count} scenarios, {2 * count} contests"
-    print_table(table, title=title)
+    counts = f"{counted(count, 'scenario')}, {counted(2 * count, 'contest')}"
+    print_table(table, title=f"Errors over the oracle's (± standard error): {counts}")
 
 
 def _print_bar(board: Leaderboard) -> None:
     from equipoise.lab.results.words import loss_words
-    from equipoise.studies.leaderboard import check_bar
+    from equipoise.studies.leaderboard.bar import all_met, check_bar
     from equipoise.studies.leaderboard.markdown import with_error
 
     table = new_table("scenario", "loss", "over", "ratio", "at most", "met", text_columns=3)
+    unknown = all_met(board) is None
     for name, limits in check_bar(board).items():
         for limit in limits:
             ratio = with_error((limit.ratio, limit.stderr))
-            met = "yes" if limit.met else "NO"
+            met = "–" if unknown else "yes" if limit.met else "NO"
             table.add_row(name, loss_words(limit.loss), limit.reference, ratio, f"{limit.most:.2f}", met)
     print_table(
         table, title="Losses of trace-gain over those of the oracle and of trace-ucb (± standard error)"
     )
+    if unknown:
+        output().print("Whether the limits are met, so few trials cannot say.\n")
 
 
 def _print_end(board: Leaderboard, files: Sequence[Path]) -> None:

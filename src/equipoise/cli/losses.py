@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from equipoise.cli.terminal import new_table, output, print_table
+from equipoise.cli.terminal import counted, new_table, output, print_table
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -18,15 +18,18 @@ MOST_ARMS = 24
 
 
 def print_differences(result: SimulationResult) -> None:
-    """Paired differences to the first policy."""
+    """Paired differences to the first policy, and what they are."""
     from equipoise.lab.results.words import LOSSES, loss_heading
-    from equipoise.report.numbers import with_error
 
     first, *others = result.policies
     table = new_table("policy", *map(loss_heading, LOSSES))
     for name in others:
-        table.add_row(name, *(with_error(result.difference(name, first, loss)) for loss in LOSSES))
-    print_table(folded(table), title=f"Difference to {first}, paired by trial")
+        table.add_row(name, *(str(result.difference(name, first, loss)) for loss in LOSSES))
+    print_table(folded(table), title=f"Errors minus those of {first} on the same trials (± standard error)")
+    output().print(
+        f"Below 0 is better than {first}. Medians are of the trials' own differences, which is not the "
+        "difference of two medians.\n"
+    )
 
 
 def print_units(result: SimulationResult) -> None:
@@ -44,7 +47,7 @@ def print_units(result: SimulationResult) -> None:
     known = "; optimal is the best static split for known noise" if optimal else ""
     print_table(folded(table), title=f"Mean units an arm{known}")
     if len(arms) > MOST_ARMS:
-        output().print(f"{len(arms) - MOST_ARMS} further arms: with --json or --output DIR\n")
+        output().print(f"{counted(len(arms) - MOST_ARMS, 'further arm')}: with --json or --output DIR\n")
 
 
 def print_course(result: SimulationResult) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from equipoise.cli import completion
 from equipoise.cli.terminal import say
 from equipoise.cli.values import number_between, typed, whole_number
 
@@ -60,7 +61,14 @@ def seed_option(default: str, help: str = "Draws everything that is random.") ->
 
 def policies_option(help: str) -> Callable[[Any], Any]:
     """``--policy``, as often as there are policies."""
-    return click.option("--policy", "policies", multiple=True, metavar="SPEC", help=help)
+    return click.option(
+        "--policy",
+        "policies",
+        multiple=True,
+        metavar="SPEC",
+        help=help,
+        shell_complete=completion.policies,
+    )
 
 
 def folder_option(default: str, what: str) -> Callable[[Any], Any]:
@@ -99,14 +107,16 @@ def _import_all(ctx: click.Context, option: click.Parameter, given: tuple[str, .
 
 import_option = click.option(
     "--import", "imports", multiple=True, is_eager=True, expose_value=False, callback=_import_all,
-    metavar="FILE.py|MODULE", help="Policies of your own; may be repeated.",
+    metavar="FILE.py|MODULE", help="Policies of your own; may be repeated.", shell_complete=completion.files,
 )  # fmt: skip
 """For every command that takes --policy; eager, so that whatever reads a policy knows them."""
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 
 
 ESTIMATOR_HELP = "Final estimates: pooled, ridge, leave-one-out or empirical-bayes.  [default: pooled]"
-_estimator = click.option("--estimator", metavar="NAME", help=ESTIMATOR_HELP)
+_estimator = click.option(
+    "--estimator", metavar="NAME", help=ESTIMATOR_HELP, shell_complete=completion.estimators
+)
 _ridge = value_option(
     "--ridge", number_between("--ridge", "0.01", least=0.0, below=math.inf), "LAMBDA",
     "λ of --estimator ridge.  [default: 1/n]",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from equipoise.cli.terminal import progress_output, say
+from equipoise.cli.terminal import counted, progress_output, say
 
 _COMPILING = "Compiling (on the first run only)"
 
@@ -47,8 +47,14 @@ def trials_bar(
 
 def _farewell(done: int, total: int, checkpoint: Path | None) -> str:
     if checkpoint is None:
-        return f"Stopped after {done} of {total} trials. None are kept; with --checkpoint DIR they would be."
-    return f"Stopped. {done} of {total} trials are kept in {checkpoint}: type the same line again to go on."
+        return (
+            f"Stopped after {done} of {counted(total, 'trial')}. None are kept; with --checkpoint DIR they "
+            "would be."
+        )
+    return (
+        f"Stopped. {done} of {counted(total, 'trial')} are kept in {checkpoint}: type the same line again "
+        "to go on."
+    )
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from equipoise.cli import completion
 from equipoise.cli.cluster import check_cluster, cluster_option, executor_on
 from equipoise.cli.options import (
     checkpoint_option,
@@ -20,7 +21,7 @@ from equipoise.cli.options import (
 )
 from equipoise.cli.overwriting import check_earlier, overwrite_option
 from equipoise.cli.progress import labelled_progress
-from equipoise.cli.terminal import new_table, output, print_json, print_table
+from equipoise.cli.terminal import counted, new_table, output, print_json, print_table
 from equipoise.cli.values import positive_number, whole_number
 from equipoise.files import check_file, write_whole
 
@@ -29,8 +30,18 @@ if TYPE_CHECKING:
 
 _OUTPUT = "equipoise-reproduce"
 _FILES = ("report.html", "reproduce.json", "figure[12].*", "rate.*", "sparse-*.*")
-_STYLES = {"holds": "green", "holds partly": "yellow", "does not hold": "red"}
-_SHORT = {"holds": "holds", "holds partly": "partly", "does not hold": "no"}
+_STYLES = {
+    "holds": "green",
+    "holds partly": "yellow",
+    "does not hold": "red",
+    "too few trials to say": "dim",
+}
+_SHORT = {
+    "holds": "holds",
+    "holds partly": "partly",
+    "does not hold": "no",
+    "too few trials to say": "too few trials",
+}
 
 
 class _Panels(click.Argument):
@@ -45,7 +56,7 @@ class _Panels(click.Argument):
 
 
 @click.command("reproduce", short_help="The paper's figures, and its claims checked.")
-@click.argument("panels", cls=_Panels, nargs=-1, metavar="[PANEL]...")
+@click.argument("panels", cls=_Panels, nargs=-1, metavar="[PANEL]...", shell_complete=completion.panels)
 @folder_option(_OUTPUT, "figures, report.html and reproduce.json go")
 @value_option(
     "--trials-scale",
@@ -190,4 +201,4 @@ def _print_widths(found: Reproduction) -> None:
     for place, finding in enumerate(found.by_width[widths[0]]):
         verdicts = (_SHORT[str(found.by_width[width][place].verdict)] for width in widths)
         table.add_row(finding.id, *verdicts)
-    print_table(table, title=f"The same claims by width, {found.width_trials:,} trials a point")
+    print_table(table, title=f"The same claims by width, {counted(found.width_trials, 'trial')} a point")

@@ -20,6 +20,10 @@ _NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _GUESS = re.compile(rf"({_NUMBER})(?:\s*[-–]\s*({_NUMBER}))?")
 
 
+# Between numbers; blanks beside a comma are none, nor are those around the hyphen of a range.
+_OTHER_SEPARATORS = re.compile(r"\s*[;|/]\s*|(?<![,\s–-])\s+(?![,\s–-])")
+
+
 def typed(parse: Callable[[str], Any]) -> Callable[[click.Context, click.Parameter, str | None], Any]:
     """Callback of an option whose text goes through ``parse``, a function that raises on wrong text.
 
@@ -177,6 +181,13 @@ def whole_number(option: str, example: str, *, least: int, most: int | None = No
 
 def _entries(option: str, text: str, example: str) -> list[str]:
     entries = [entry.strip() for entry in text.split(",")]
+    if _OTHER_SEPARATORS.search(text.strip()):
+        parts = [part for part in _OTHER_SEPARATORS.split(text.strip()) if part]
+        # 0,5;1,2 has commas for points.
+        meant = ",".join(part.replace(",", ".") if ";" in text else part.strip(",") for part in parts)
+        raise InvalidArgument(
+            f"{option} {text!r} is not separated by commas", hint=f"did you mean {option} {meant}?"
+        )
     if not all(entries):
         raise InvalidArgument(
             f"{option} {text!r} has an empty entry",

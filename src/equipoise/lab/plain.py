@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import difflib
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -79,7 +81,16 @@ def load_toml(text: str) -> dict[str, Any]:
     except RecursionError:
         raise InvalidScenario("this TOML document is nested too deeply") from None
     except ValueError as error:  # numbers that are too long among others
-        raise InvalidScenario(f"this is not a TOML document: {error}") from None
+        raise InvalidScenario(f"this is not a TOML document: {error}", hint=_toml_hint(text, error)) from None
+
+
+def _toml_hint(text: str, error: ValueError) -> str:
+    """The line that cannot be read, and what one looks like."""
+    found = re.search(r"\(at line (\d+)", str(error))
+    lines = text.splitlines()
+    shown = lines[int(found[1]) - 1].strip() if found and int(found[1]) <= len(lines) else ""
+    usual = 'write dim = 3, noise = [0.5, 1.0], objective = "max"'
+    return f"{shown!r} cannot be read; {usual}" if shown else usual
 
 
 def _piece_to_dict(name: str, piece: Any) -> dict[str, Any]:
@@ -120,6 +131,8 @@ def piece_from_dict(name: str, values: Any) -> Any:
         raise InvalidScenario(f"{name} must be a table with a kind", hint=hint)
     kind = kinds.get(chosen) if isinstance(chosen, str) else None
     if kind is None:
-        raise InvalidScenario(f"no {name} of kind {chosen!r}", hint=hint)
+        near = difflib.get_close_matches(str(chosen), kinds, n=1)
+        meant = f"did you mean {near[0]!r}? " if near else ""
+        raise InvalidScenario(f"no {name} of kind {chosen!r}", hint=meant + hint)
     given = _checked(values, kind, f"{name} of kind {chosen!r}", "kind")
     return kind(**{part: from_plain(value) for part, value in given.items() if part != "kind"})

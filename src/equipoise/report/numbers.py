@@ -18,17 +18,7 @@ def with_error(estimate: Estimate) -> str:
     >>> with_error(Estimate(0.0, 0.0, 10)), with_error(Estimate(0.5, float("nan"), 1))
     ('0', '0.5')
     """
-    value, error = estimate.value, estimate.stderr
-    if not math.isfinite(value):
-        return "–"
-    if not math.isfinite(error) or error <= 0.0:
-        return f"{value:.4g}"
-    digits = 1 - math.floor(math.log10(error))
-    if digits > 8 or abs(value) >= 1e6:
-        # Too long to write out: 1.234e-09 ± 2.1e-11.
-        return f"{value:.4g} ± {error:.2g}"
-    digits = max(digits, 0)
-    return f"{value:.{digits}f} ± {error:.{digits}f}"
+    return str(estimate)
 
 
 def percent(estimate: Estimate) -> str:

@@ -11,6 +11,9 @@ from typing import Any
 
 from equipoise.studies.losses import Measured
 
+FEWEST_TRIALS = 30
+"""Below it not even the standard errors can be trusted, and nothing is judged."""
+
 
 class Verdict(StrEnum):
     """What became of a claim."""
@@ -18,6 +21,7 @@ class Verdict(StrEnum):
     HOLDS = "holds"
     PARTLY = "holds partly"
     FAILS = "does not hold"
+    UNKNOWN = "too few trials to say"
 
 
 @dataclass(frozen=True)
@@ -66,10 +70,14 @@ class Finding:
     panel: str
     says: str
     checks: tuple[Check, ...]
+    trials: int
+    """Of the point that has the fewest."""
 
     @property
     def verdict(self) -> Verdict:
-        """All checks met, some, or none."""
+        """All checks met, some, or none; or that so few trials cannot tell."""
+        if self.trials < FEWEST_TRIALS:
+            return Verdict.UNKNOWN
         met = sum(check.met for check in self.checks)
         if met == len(self.checks):
             return Verdict.HOLDS
@@ -87,6 +95,7 @@ class Finding:
             "id": self.id,
             "panel": self.panel,
             "says": self.says,
+            "trials": self.trials,
             "verdict": str(self.verdict),
             "checks": [check.record() for check in self.checks],
         }

@@ -61,7 +61,8 @@ def test_json_is_the_plan_s_record(run, objective, weights):
         arguments += ["--weights", ",".join(map(str, weights))]
     record = json.loads(run(*arguments).stdout)
     plan = eq.plan(noise=NOISE, dim=5, target=0.1, objective=objective, weights=weights or 1.0)
-    assert record == json.loads(json.dumps({"version": eq.__version__, **plan.record()}))
+    origin = {"command": "plan", "version": eq.__version__, "numerics": eq.NUMERICS}
+    assert record == json.loads(json.dumps({**origin, **plan.record()}))
 
 
 def test_scientific_notation(run):

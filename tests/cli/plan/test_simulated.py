@@ -4,6 +4,7 @@ import sys
 import pytest
 
 import equipoise as eq
+from equipoise.lab.running import planning
 from equipoise.lab.running import simulate as running
 
 BASE = ("plan", "--noise", "0.1,1,3", "--dim", 3, "--target", 0.2, "--trials", 60, "--seed", 11)
@@ -23,7 +24,8 @@ def test_json_has_the_curve(run):
     assert found.pop("simulated") == json.loads(json.dumps({"trace-ucb": simulated.record()}))
     assert len(simulated.curve) >= 5
     plan = eq.plan(noise=ASKED["noise"], dim=3, target=0.2)
-    assert found == json.loads(json.dumps({"version": eq.__version__, **plan.record()}))
+    origin = {"command": "plan", "version": eq.__version__, "numerics": eq.NUMERICS}
+    assert found == json.loads(json.dumps({**origin, **plan.record()}))
 
 
 def test_objective_and_weights_reach_the_simulation(run):
@@ -83,3 +85,20 @@ def test_wrong_values_are_found_before_any_work(fail, monkeypatch, options, mess
     found, hinted = fail(*BASE, *options)
     assert message in found
     assert hint in hinted
+
+
+def test_ctrl_c_says_what_is_known(run, monkeypatch):
+    real = planning.simulated
+
+    def stopped(plan, policy, **settings):
+        if policy == "trace-ucb":
+            raise KeyboardInterrupt
+        return real(plan, policy, **settings)
+
+    monkeypatch.setattr(planning, "simulated", stopped)
+    result = run(*BASE, "--policy", "uniform", "--policy", "trace-ucb")
+    assert result.exit_code == 130
+    assert "allocation" in result.stdout
+    assert "Budget curve of uniform" in result.stdout
+    assert result.stderr.startswith("Stopped. Finished: the closed form, and uniform by simulation.")
+    assert "Nothing is kept on disk" in result.stderr

@@ -41,6 +41,7 @@ def options(table, *more):
 def record(result):
     assert result.exit_code == 0, result.output
     found = json.loads(result.stdout)
+    assert found.pop("command") == "replay"
     for policy in found["policies"].values():
         assert policy.pop("decisions_per_second") > 0
     return found

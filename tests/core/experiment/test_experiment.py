@@ -157,8 +157,9 @@ def test_lost_and_withdrawn_units():
     experiment.withdraw(2)
     experiment.withdraw(2)
     for call in (experiment.tell, experiment.correct):
-        with pytest.raises(AssignmentClosed, match="withdrawn"):
+        with pytest.raises(AssignmentClosed, match="withdrawn") as refused:
             call(2, 1.0)
+        assert "correct(" not in refused.value.hint  # which is refused as well
     assert sum(experiment.counts.values()) == 2
     assert experiment.pending == [3]
     assert experiment.remaining == 27

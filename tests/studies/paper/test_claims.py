@@ -9,7 +9,7 @@ from equipoise.studies.reproduce import CLAIMS, PANELS, Check, Finding, Measured
 from equipoise.studies.verdicts import crossover, number
 
 POLICIES = ("uniform", "oracle", "var-ucb", "trace-ucb")
-HOLDS, PARTLY, FAILS = Verdict
+HOLDS, PARTLY, FAILS, UNKNOWN = Verdict
 
 
 def verdict(claim_id, stderr=1e-6, **curves):
@@ -119,18 +119,26 @@ def test_without_a_crossing_there_is_no_crossover():
     check = Check("crossover d", "", found, 20, 26)
     assert not check.met
     assert check.record()["value"] is None
-    assert "none" in Finding("x", "b", "…", (check,)).lines[0]
+    assert "none" in Finding("x", "b", "…", (check,), 100).lines[0]
 
 
 def test_a_number_near_its_limit_is_said_to_be():
     near = Check("ratio", "n", Measured(360, 1.24, 0.02), low=1.25)
     far = Check("ratio", "n", Measured(360, 1.20, 0.02), low=1.25)
     assert (near.met, near.clear, far.met, far.clear) == (False, False, False, True)
-    assert "within 2 s.e." in Finding("x", "e", "…", (near,)).lines[0]
-    assert "within 2 s.e." not in Finding("x", "e", "…", (far,)).lines[0]
+    assert "within 2 s.e." in Finding("x", "e", "…", (near,), 100).lines[0]
+    assert "within 2 s.e." not in Finding("x", "e", "…", (far,), 100).lines[0]
 
 
 def test_numbers_are_printed_to_their_error():
     assert number(Measured(0, 1.23456, 0.0123)) == "1.235 ± 0.012"
     assert number(Measured(0, -1.5, 0.25)) == "−1.50 ± 0.25"
     assert number(Measured(0, 123.4, 23.0)) == "123 ± 23"
+
+
+@pytest.mark.parametrize(("trials", "expected"), [(4, UNKNOWN), (29, UNKNOWN), (30, HOLDS)])
+def test_a_few_trials_judge_nothing(trials, expected):
+    finding = Finding("x", "b", "…", (Check("ratio", "d", Measured(5.0, 1.0, 0.01), high=2.0),), trials)
+    assert finding.verdict == expected
+    assert finding.record()["trials"] == trials
+    assert "ratio" in finding.lines[0]  # what was measured is said all the same

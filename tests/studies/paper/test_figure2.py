@@ -13,7 +13,7 @@ from equipoise.studies.losses import Losses
 from equipoise.studies.paper.figure2 import DATA_VARIABLE, TablePanel, open_sweep
 from equipoise.studies.reproduce import CLAIMS, PanelResult, Point, Verdict, reproduce
 
-HOLDS, PARTLY, FAILS = Verdict
+HOLDS, PARTLY, FAILS, _ = Verdict
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from equipoise.cli import completion
 from equipoise.cli.options import folder_option, import_option, seed_option, value_option
 from equipoise.cli.overwriting import check_earlier, overwrite_option
 from equipoise.cli.terminal import progress_output
@@ -26,7 +27,14 @@ _LARGEST_BUDGET = 100_000  # some ten seconds, as long as a demo should take
 
 
 @click.command("demo", short_help="A simulated trial, compared with equal shares.")
-@click.option("--policy", default=POLICY, show_default=True, metavar="SPEC", help="See 'equipoise policies'.")
+@click.option(
+    "--policy",
+    default=POLICY,
+    show_default=True,
+    metavar="SPEC",
+    help="See 'equipoise policies'.",
+    shell_complete=completion.policies,
+)
 @import_option
 @value_option(
     "--budget",

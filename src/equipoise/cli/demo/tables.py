@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from equipoise.cli.terminal import new_table, output, print_table
+from equipoise.cli.terminal import counted, new_table, output, print_table
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -25,7 +25,7 @@ def print_settings(comparison: Comparison, *, version: str, again: str) -> None:
     """Everything that is needed to get the same numbers again."""
     noise = ", ".join(f"{variance:g}" for variance in comparison.noise)
     print_lines(
-        f"equipoise {version}, seed {comparison.seed}, {comparison.budget} units, "
+        f"equipoise {version}, seed {comparison.seed}, {counted(comparison.budget, 'unit')}, "
         f"{len(comparison.noise)} arms, {comparison.dim} features",
         f"Scenario: noise variances {noise}; contexts and true coefficients standard normal",
         f"Run it again: {again}",

@@ -23,7 +23,7 @@ from equipoise.cli.options import (
 )
 from equipoise.cli.plan.simulated import print_simulated
 from equipoise.cli.progress import progress_bar
-from equipoise.cli.terminal import new_table, output, print_json, print_table
+from equipoise.cli.terminal import counted, new_table, output, print_json, print_table, say
 from equipoise.cli.values import (
     number_between,
     parse_costs,
@@ -168,7 +168,7 @@ def command(
     settings |= {"trials": trials, "seed": seed}
     plan = replace(plan, simulated=_simulate(plan, policies, settings, cluster, quiet=as_json))
     if as_json:
-        print_json({"version": eq.__version__, **plan.record()})
+        print_json(plan.record())
         return
     print_table(_table(plan), title=_title(plan))
     output().print(_saving(plan) if plan.budget is None else plan.conclusion)
@@ -227,10 +227,29 @@ def _simulate(
 
     for policy in policies:
         parse_policy(policy)  # a wrong name is found before the first of them is simulated
-    with executor_on(cluster) as executor:
-        return tuple(
-            _simulate_one(plan, policy, settings, executor, quiet=quiet) for policy in dict.fromkeys(policies)
-        )
+    found: list[Simulated] = []
+    try:
+        with executor_on(cluster) as executor:
+            for policy in dict.fromkeys(policies):
+                found.append(_simulate_one(plan, policy, settings, executor, quiet=quiet))
+    except KeyboardInterrupt:
+        _say_goodbye(replace(plan, simulated=tuple(found)), quiet=quiet)
+        raise click.Abort from None
+    return tuple(found)
+
+
+def _say_goodbye(plan: Plan, *, quiet: bool) -> None:
+    """After Ctrl-C: what is known by then, and that the rest has to be simulated anew."""
+    if not quiet:
+        print_table(_table(plan), title=_title(plan))
+        if plan.simulated:
+            print_simulated(plan)
+    done = ", ".join(found.policy for found in plan.simulated) or "no policy"
+    say(
+        f"Stopped. Finished: the closed form, and {done} by simulation. Nothing is kept on disk: typed "
+        "again, the line starts anew; fewer --trials are quicker.",
+        err=True,
+    )
 
 
 def _simulate_one(
@@ -251,9 +270,11 @@ def _title(plan: Plan) -> str:
     if plan.target is not None:
         asked = f"{what} for an expected squared error of {plan.target:g} ({goal})"
     else:
-        given = f"a budget of {plan.budget:.10g}" if plan.has_costs else f"{plan.budget} units"
+        given = (
+            f"a budget of {plan.budget:.10g}" if plan.has_costs else counted(int(plan.budget or 0), "unit")
+        )
         asked = f"Expected squared error of {given} ({goal})"
-    return f"{asked}: {len(plan.noise)} arms, {plan.dim} features"
+    return f"{asked}: {counted(len(plan.noise), 'arm')}, {counted(plan.dim, 'feature')}"
 
 
 def _table(plan: Plan) -> Table:

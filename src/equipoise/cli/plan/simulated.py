@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from equipoise.cli.terminal import new_table, output, print_table
+from equipoise.cli.terminal import counted, new_table, output, print_table
 
 if TYPE_CHECKING:
     from equipoise.core.theory.plan import Plan
@@ -23,7 +23,7 @@ def print_simulated(plan: Plan) -> None:
     for found in plan.simulated:
         table.add_row(*found.cells())
     first = (curves or errors)[0]
-    trials = f"{first.trials} trials" + (" a budget" if curves else "")
+    trials = counted(first.trials, "trial") + (" a budget" if curves else "")
     print_table(table, title=f"By simulation, {trials}, seed {first.seed}")
     for found in curves:
         _print_curve(found)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from equipoise.cli.losses import MOST_ARMS, folded, print_differences, print_end, print_units
-from equipoise.cli.terminal import new_table, output, print_table, say
+from equipoise.cli.terminal import counted, new_table, output, print_table, say
 
 if TYPE_CHECKING:
     from equipoise.lab.replay import ReplayResult, TableDescription
@@ -28,7 +28,7 @@ def print_results(results: Sequence[ReplayResult], *, files: Sequence[Path], aga
         print_units(result)
     first = results[0]
     library = f"equipoise {first.version}, NUMERICS {first.numerics}"
-    settings = f"{library}, seed {first.seed}, {first.trials} trials"
+    settings = f"{library}, seed {first.seed}, {counted(first.trials, 'trial')}"
     print_end(files, f"{settings}, table {first.table.digest}", again=again)
 
 
@@ -46,8 +46,8 @@ def print_description(told: TableDescription) -> None:
 def _print_table(result: ReplayResult) -> None:
     table, console = result.table, output()
     console.print(
-        f"{table.table}: {table.rows:,} rows, {len(table.contexts)} context columns, "
-        f"{len(table.targets)} targets",
+        f"{table.table}: {counted(table.rows, 'row')}, {counted(len(table.contexts), 'context column')}, "
+        f"{counted(len(table.targets), 'target')}",
         style="bold",
     )
     console.print(f"Contexts: {_listed(table.contexts)}. Targets: {_listed(table.targets)}.")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from equipoise.cli import completion
 from equipoise.cli.cluster import check_cluster, cluster_option, executor_on
 from equipoise.cli.options import (
     MOST_UNITS,
@@ -54,7 +55,7 @@ class _Table(click.Argument):
 
 
 @click.command("replay", cls=Remembering, short_help="Policies on a complete table of your own.")
-@click.argument("table", cls=_Table, metavar="TABLE")
+@click.argument("table", cls=_Table, metavar="TABLE", shell_complete=completion.files)
 @value_option("--contexts", parse_names("--contexts"), "A,B,…", "Context columns.  [default: all others]")
 @value_option("--targets", parse_names("--targets"), "C,D,…", "Columns to learn; each is one arm.")
 @value_option("--exclude", parse_names("--exclude"), "E,F,…", "Columns that are neither.")

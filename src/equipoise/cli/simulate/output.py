@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from equipoise.cli.losses import folded, print_course, print_differences, print_end, print_units
-from equipoise.cli.terminal import new_table, print_table
+from equipoise.cli.terminal import counted, new_table, print_table
 
 if TYPE_CHECKING:
     from equipoise.lab.results.simulation import SimulationResult
@@ -21,27 +21,24 @@ def print_result(result: SimulationResult, *, files: Sequence[Path], again: str)
     print_units(result)
     print_course(result)
     library = f"equipoise {result.version}, NUMERICS {result.numerics}"
-    settings = f"{library}, seed {result.seed}, {result.trials} trials"
+    settings = f"{library}, seed {result.seed}, {counted(result.trials, 'trial')}"
     print_end(files, settings, again=again)
 
 
 def _print_losses(result: SimulationResult) -> None:
     from equipoise.lab.results.words import LOSSES, loss_heading
-    from equipoise.report.numbers import with_error
+    from equipoise.report.numbers import percent
 
     chosen = ["features\nexact"] if any(p.chooses_features for p in result.policies.values()) else []
     heading = "coverage" if result.intervals == "classical" else f"{result.intervals}\ncoverage"
     table = new_table("policy", *map(loss_heading, LOSSES), heading, *chosen)
     for name, policy in result.policies.items():
-        losses = [with_error(getattr(policy, loss)()) for loss in LOSSES]
+        losses = [str(getattr(policy, loss)()) for loss in LOSSES]
         shares = [policy.coverage(), *([policy.recovery()] if chosen else [])]
-        table.add_row(name, *losses, *(_percent(share.value) for share in shares))
+        table.add_row(name, *losses, *map(percent, shares))
     scenario = result.scenario
-    title = f"Squared errors (± standard error): {len(scenario.noise)} arms, {scenario.dim} features, " + (
-        f"{scenario.budget} units" if scenario.costs is None else f"a budget of {scenario.budget:.10g}"
-    )
-    print_table(folded(table), title=title)
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %" if share == share else "–"
+    budget = f"a budget of {scenario.budget:.10g}"
+    if scenario.costs is None:
+        budget = counted(int(scenario.budget), "unit")
+    sizes = [counted(len(scenario.noise), "arm"), counted(scenario.dim, "feature"), budget]
+    print_table(folded(table), title=f"Squared errors (± standard error): {', '.join(sizes)}")

@@ -25,6 +25,7 @@ from equipoise.cli.options import (
 )
 from equipoise.cli.overwriting import check_earlier, overwrite_option
 from equipoise.cli.progress import trials_bar
+from equipoise.cli.simulate.duration import announce
 from equipoise.cli.terminal import print_json
 from equipoise.cli.world.options import further_scenario_options, scenario_file_option, scenario_options
 
@@ -85,6 +86,8 @@ def command(
         check_earlier(output, ("report.html", "losses.*", "scenario.toml", "result.npz"), overwrite=overwrite)
     if save_scenario is not None:
         scenarios.save_scenario(save_scenario, world)
+    if cluster is None:
+        announce(world, chosen, trials=trials, workers=workers)
     result = _run(world, chosen, trials, seed, workers, cluster, checkpoint, quiet=as_json)
     again = command_line(ctx, chosen)
     files = []

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from equipoise.cli import completion
 from equipoise.cli.options import estimator_options, path_option, value_option
 from equipoise.cli.values import (
     any_number,
@@ -43,6 +44,7 @@ _FIRST = (
     click.option(
         "--contexts",
         metavar="KIND[:key=value…]",
+        shell_complete=completion.contexts,
         help="Where contexts come from, e.g. binary:share=0.05.  [default: gaussian]",
     ),
     click.option(
@@ -54,6 +56,7 @@ _FURTHER = (
     click.option(
         "--outcomes",
         metavar="yes-no|counts[:effect=E]",
+        shell_complete=completion.outcomes,
         help="Outcomes that are no real numbers, at rates that go with --noise; needs --intercept.",
     ),
     value_option(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -166,6 +167,9 @@ def typed_covariance(text: str) -> Any:
 
     if text == "identity" or text.partition(":")[0] == "ar1":
         return text
+    other = re.fullmatch(r"ar1[=,; ]*([\d.]+)", text)
+    if other:
+        raise InvalidArgument(f"--covariance {text} is no covariance", hint=f"did you mean ar1:{other[1]}?")
     return as_rows("--covariance", _load_matrix(Path(text)))
 
 

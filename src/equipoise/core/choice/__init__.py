@@ -4,6 +4,7 @@
 ``decide``         the whole of it: settle what waits, choose or be told an arm, assign the unit
 ``highest_score``  forced starts, then the highest score
 ``scoring``        compiles a policy's score, and calls it for all arms
+``score_errors``   what is wrong with a score, in words, and the line to change
 ``by_weights``     arms drawn by weights, as in randomised designs
 ``weighing``       compiles a design's weights, and calls them
 ``leverage``       how little every arm knows at the context at hand

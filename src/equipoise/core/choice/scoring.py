@@ -8,7 +8,6 @@ and in the service, and a decision makes one call, however many arms there are.
 from __future__ import annotations
 
 import dis
-import re
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any, cast
@@ -20,11 +19,12 @@ from numba import types
 from numba.extending import intrinsic
 
 from equipoise.core.arms.state import ARM, TRIAL
+from equipoise.core.choice.score_errors import not_compiled, refused
 from equipoise.core.jit import ways
 from equipoise.core.jit.bounded import ADDRESS, open_bounded
 from equipoise.core.jit.decorators import inlined
 from equipoise.core.jit.sources import is_stamped
-from equipoise.errors import InvalidPolicy
+from equipoise.errors import EquipoiseError, InvalidPolicy
 
 _ARM, _TRIAL = numba.from_dtype(ARM), numba.from_dtype(TRIAL)
 # Arrays go as bare pointers: a descriptor would be written and read back on every call.
@@ -35,34 +35,31 @@ def compile_score(function: Callable[..., float]) -> Any:
     """Compile a score ``f(arm, trial, settings)``; the result's ``.address`` is for :data:`call_score`."""
     # Scores from elsewhere are compiled anew in every process.
     name = f"score {function.__module__}.{function.__qualname__}" if is_stamped(function) else None
-    _check_score(function)
+    check_score(function)
     try:
         return ways.chosen().callback(_for_all_arms(function), _SCORE_SIGNATURE, name=name)
-    except (numba.errors.NumbaError, KeyError, AttributeError) as error:
-        text = re.sub(r"\x1b\[[0-9;]*m", "", str(error)).strip()
-        reason = text.splitlines()[-1] if text else type(error).__name__
-        raise InvalidPolicy(
-            f"the score {function.__qualname__} cannot be compiled: {reason}",
-            hint="use numbers, math and the fields of arm and trial listed in equipoise.core.arms.state",
-        ) from error
+    except Exception as error:  # whatever the compiler stumbles over
+        if name is not None or isinstance(error, EquipoiseError):
+            raise
+        raise not_compiled(cast(FunctionType, function), error) from error
 
 
-def _check_score(function: Any) -> None:
+def check_score(function: Any) -> None:
     """Refuse what compiles and must not be in a score: it would write to the trial, or break off in it."""
     if not isinstance(function, FunctionType):
         raise InvalidPolicy(
-            f"the score {function!r} is not a Python function", hint="def score(arm, trial, settings): ..."
+            f"the score {function!r} is not a Python function",
+            hint="def score(arm, trial, settings): ..., without @njit: it will be compiled",
         )
+    line = None
     for step in dis.get_instructions(function):
+        line = step.positions.lineno if step.positions and step.positions.lineno else line
         if step.opname in ("STORE_ATTR", "STORE_SUBSCR", "DELETE_ATTR", "DELETE_SUBSCR"):
-            raise InvalidPolicy(
-                f"the score {function.__qualname__} writes to what it is given",
-                hint="a score only reads arm, trial and settings; keep numbers in variables of its own",
-            )
+            hint = "a score only reads arm, trial and settings; keep numbers in variables of its own"
+            raise refused(function, "writes to what it is given", hint=hint, line=line)
         if step.opname == "RAISE_VARARGS":
-            raise InvalidPolicy(
-                f"the score {function.__qualname__} raises", hint="return -math.inf for an arm that must wait"
-            )
+            hint = "return -math.inf for an arm that must wait"
+            raise refused(function, "raises", hint=hint, line=line)
 
 
 def _for_all_arms(function: Callable[..., float]) -> Callable[..., int]:

@@ -34,6 +34,8 @@ from equipoise.errors import InvalidArgument
 FIRST_ORDER, SECOND_ORDER = 2.0, 10.0
 _NUDGE = 1e-4
 _LARGEST_ELASTICITY = 5.0
+# Of a score that is not positive, falls as the noise rises or rises as units come in; 1 is taken instead.
+_UNREADABLE = -1.0
 
 
 def variance_inflation(dof: npt.ArrayLike, elasticity: npt.ArrayLike) -> Vector:
@@ -48,6 +50,14 @@ def elasticities(state: State, score: int, settings: Vector) -> Vector:
     result = np.zeros(len(state.arms))
     measure_elasticities(state.arms, state.arms.copy(), state.trial.copy(), score, settings, result)
     return result
+
+
+def unreadable_arms(state: State, score: int, settings: Vector) -> list[int]:
+    """Arms whose ε the policy's score does not show, so that it is taken to be 1."""
+    arms, scored = state.arms, np.zeros(1)
+    known = [i for i in range(len(arms)) if arms[i]["dof"] > 0 and arms[i]["design_ready"]]
+    probes, trial = arms.copy(), state.trial.copy()[0]
+    return [i for i in known if _elasticity(arms, probes, i, trial, score, settings, scored) == _UNREADABLE]
 
 
 def check_confidence(confidence: float) -> None:
@@ -109,6 +119,8 @@ def measure_elasticities(
             if arms[i].dof > 0 and arms[i].design_ready:
                 scored = result[i : i + 1]
                 result[i] = _elasticity(arms, probe, i, trial[0], score, settings, scored)
+                if result[i] == _UNREADABLE:
+                    result[i] = 1.0 - trial[0].chance
                 adaptive = adaptive or result[i] > 0.0
         if adaptive:
             return
@@ -125,7 +137,7 @@ def _elasticity(
     settings: Vector,
     scored: Vector,
 ) -> float:
-    """ε of arm i; ``scored`` is scratch for one score."""
+    """ε of arm i, or that it cannot be read off the score; ``scored`` is scratch for one score."""
     arm, probe, one = arms[i], probes[i], probes[i : i + 1]
     # Looking changes which contexts an arm gets, not how many: all three scores are for typical ones,
     # whose leverage is the trace.
@@ -159,7 +171,7 @@ def _elasticity(
     if noisier == here:  # also when both are infinite: a forced pull ignores σ̂²
         return 0.0
     if not (0.0 < richer < here < noisier < np.inf):
-        return 1.0 - trial.chance
+        return _UNREADABLE
     rise = (log(noisier / here) - pull) / log1p(_NUDGE)
     fall = log(here / richer) / log1p(1.0 / arm.dof)
     # Units whose arm is drawn by lot select nothing.

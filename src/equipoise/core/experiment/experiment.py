@@ -153,9 +153,10 @@ class Experiment:
                         f"unit {id} already has outcome {known!r}, not {value!r}",
                         hint=f"to replace it call correct({id}, {value!r})",
                     )
+            elif status == LOST:
+                raise _refused(id, status, f"to enter its outcome after all call correct({id}, {value!r})")
             elif status != PENDING:
-                hint = f"to enter its outcome after all call correct({id}, {value!r})"
-                raise _refused(id, status, hint)
+                raise _refused(id, status, _STAYS_OUT)
 
     def correct(self, id: int, outcome: float) -> None:
         """Set the outcome of a unit whatever it was: told, pending or lost; the arm is computed anew.
@@ -166,7 +167,7 @@ class Experiment:
         with self._lock, self._change():
             status = entries.correct(self._state, self._row(id), value)
             if status in (entries.NOBODY, WITHDRAWN):
-                raise _refused(id, status, "withdrawn units stay out")
+                raise _refused(id, status, _STAYS_OUT)
 
     def lose(self, id: int) -> None:
         """Declare that a pending outcome will never come. Its place in the budget stays used."""
@@ -381,6 +382,7 @@ class Experiment:
         return int(id) - 1
 
 
+_STAYS_OUT = "withdrawn units stay out; leave the outcome out, or ask for the unit again as a new one"
 _OWN = ("_lock", "_changing", "_record")
 
 

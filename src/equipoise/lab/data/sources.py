@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from equipoise.core.plain import suggest
 from equipoise.errors import DataNotFound, InvalidArgument
 from equipoise.extras import library
 
@@ -131,16 +133,22 @@ def find_source(name: str) -> DataSource:
     """The source of that name; ``movielens`` is its release of 25 million ratings."""
     source = SOURCES.get(_ALIASES.get(name, name))
     if source is None:
-        raise InvalidArgument(f"no source {name!r}", hint=f"one of {', '.join(SOURCES)}")
+        raise InvalidArgument(f"no source {name!r}", hint=suggest(name, [*SOURCES, *_ALIASES]))
     return source
 
 
 def cache_folder() -> Path:
-    """Where fetched files are kept: ``EQUIPOISE_CACHE``, or the user's cache folder."""
+    """Where fetched files are kept: ``EQUIPOISE_CACHE``, or the user's cache folder.
+
+    Users without a home have a folder among the temporary ones.
+    """
     chosen = os.environ.get("EQUIPOISE_CACHE")
     if chosen:
         return Path(chosen).expanduser() / "data"
-    folder: Path = library("platformdirs").user_cache_path("equipoise", appauthor=False)
+    try:
+        folder: Path = library("platformdirs").user_cache_path("equipoise", appauthor=False)
+    except RuntimeError:  # a user without a home
+        folder = Path(tempfile.gettempdir()) / "equipoise"
     return folder / "data"
 
 

@@ -20,7 +20,26 @@ class Estimate:
     trials: int
 
     def __str__(self) -> str:
-        return f"{self.value:.4g} ± {self.stderr:.2g}"
+        return with_error(self.value, self.stderr)
+
+
+def with_error(value: float, stderr: float) -> str:
+    """A value and its standard error: two digits of the error, and no more of the value.
+
+    >>> with_error(0.765312, 0.008585), with_error(1234.5, 87.0), with_error(0.5, math.nan)
+    ('0.7653 ± 0.0086', '1234 ± 87', '0.5')
+    >>> with_error(0.0, 0.0), with_error(math.nan, 0.1), with_error(1234.56e6, 2.1e6)
+    ('0', '–', '1.235e+09 ± 2.1e+06')
+    """
+    if not math.isfinite(value):
+        return "–"
+    if not math.isfinite(stderr) or stderr <= 0.0:
+        return f"{value:.4g}"
+    digits = 1 - math.floor(math.log10(stderr))
+    if digits > 8 or abs(value) >= 1e6:
+        # Too long to write out: 1.234e-09 ± 2.1e-11.
+        return f"{value:.4g} ± {stderr:.2g}"
+    return f"{value:.{max(digits, 0)}f} ± {stderr:.{max(digits, 0)}f}"
 
 
 def mean_estimate(values: Vector) -> Estimate:

@@ -58,6 +58,10 @@ class PolicyResult:
         """Mean error over arms and trials."""
         return mean_estimate(self.errors.mean(axis=1))
 
+    def arm_errors(self) -> list[Estimate]:
+        """Mean weighted error of every arm."""
+        return [mean_estimate(column) for column in self.errors.T]
+
     def pulls(self) -> list[Estimate]:
         """Mean number of units of every arm whose outcome was not lost."""
         return [mean_estimate(column) for column in self.ledger.counts.T.astype(float)]

@@ -21,6 +21,7 @@ from equipoise.files import write_whole
 from equipoise.lab.arena import Setting
 from equipoise.lab.results.estimate import Estimate, finite, mean_estimate, plain_estimate, quantile_estimate
 from equipoise.lab.results.policy import PolicyResult, result_weights
+from equipoise.lab.results.words import LOSSES
 from equipoise.lab.scenario import Scenario
 from equipoise.lab.trial.ledger import Ledger
 from equipoise.unpacking import Damaged, read_npz
@@ -167,6 +168,9 @@ class SimulationResult:
             "expected_max": plain_estimate(policy.expected_max()),
             "median_max": plain_estimate(policy.median_max()),
             "mean": plain_estimate(policy.mean()),
+            "regret": plain_estimate(self.regret(name)),
+            "difference": self._difference_record(name),
+            "errors": [plain_estimate(estimate) for estimate in policy.arm_errors()],
             "pulls": [estimate.value for estimate in policy.pulls()],
             "units": plain_estimate(policy.units()),
             **self._course_of(policy),
@@ -174,6 +178,11 @@ class SimulationResult:
             **({"recovery": plain_estimate(policy.recovery())} if policy.chooses_features else {}),
             "decisions_per_second": finite(policy.decisions_per_second),
         }
+
+    def _difference_record(self, name: str) -> dict[str, Any]:
+        """Paired differences to the first policy, and which that is."""
+        first = next(iter(self.policies))
+        return {"to": first, **{loss: plain_estimate(self.difference(name, first, loss)) for loss in LOSSES}}
 
     def _course_of(self, policy: PolicyResult) -> dict[str, Any]:
         """How long trials took, and how many a target ended, where there is a calendar or a target."""

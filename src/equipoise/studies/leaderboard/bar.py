@@ -14,6 +14,7 @@ from equipoise.core.arithmetic.numerics import NUMERICS
 from equipoise.studies.leaderboard.record import Leaderboard, Row
 from equipoise.studies.leaderboard.suite import INTERCEPT_ONLY, PAPER, Entry
 from equipoise.studies.noise import EQUAL
+from equipoise.studies.verdicts import FEWEST_TRIALS
 
 POLICY, ORACLE, PUBLISHED = "trace-gain", "oracle", "trace-ucb"
 BAR_POLICIES = (ORACLE, PUBLISHED, POLICY)
@@ -55,6 +56,13 @@ def check_bar(board: Leaderboard) -> dict[str, list[Limit]]:
     return {row.entry.name: _limits(row) for row in board.rows}
 
 
+def all_met(board: Leaderboard) -> bool | None:
+    """Whether every limit is kept; None if there were too few trials to say."""
+    if board.trials < FEWEST_TRIALS:
+        return None
+    return all(limit.met for limits in check_bar(board).values() for limit in limits)
+
+
 def bar_record(board: Leaderboard) -> dict[str, Any]:
     """The object that ``--bar --json`` prints."""
     checked = check_bar(board)
@@ -64,7 +72,7 @@ def bar_record(board: Leaderboard) -> dict[str, Any]:
         "seed": board.seed,
         "trials": board.trials,
         "units": f"losses of {POLICY} over losses of the reference",
-        "met": all(limit.met for limits in checked.values() for limit in limits),
+        "met": all_met(board),
         "scenarios": {
             row.entry.name: {
                 "seed": row.seed,

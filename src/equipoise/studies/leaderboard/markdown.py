@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from equipoise.core.text_tables import markdown_table
 from equipoise.lab.results.words import loss_words
-from equipoise.studies.leaderboard.bar import ORACLE, POLICY, PUBLISHED, Limit, check_bar
+from equipoise.studies.leaderboard.bar import ORACLE, POLICY, PUBLISHED, Limit, all_met, check_bar
 from equipoise.studies.leaderboard.record import Leaderboard
 from equipoise.studies.leaderboard.suite import PAPER
 
@@ -56,6 +56,8 @@ def bar_table(board: Leaderboard) -> str:
             parts.append(markdown_table(["scenario", *header, "met"], lines))
     missed = sum(not limit.met for limits in checked.values() for limit in limits)
     verdict = "All limits are met." if missed == 0 else f"Limits missed: {missed}."
+    if all_met(board) is None:
+        verdict = "There were too few trials to say whether the limits are met."
     settings = (
         f"{board.settings}. Losses of `{POLICY}` over the reference's, ± one standard error. {verdict}\n"
     )

@@ -134,10 +134,14 @@ SUITE: tuple[Entry, ...] = (
 )
 
 
+def known_entries() -> list[str]:
+    """Names that can be typed: of groups, and of entries."""
+    return [*dict.fromkeys(entry.group for entry in SUITE), *(entry.name for entry in SUITE)]
+
+
 def chosen_entries(names: Sequence[str]) -> list[Entry]:
     """Entries by name or by group, in the order of the suite; all if there are no names."""
-    groups = dict.fromkeys(entry.group for entry in SUITE)
-    known = [*groups, *(entry.name for entry in SUITE)]
+    known = known_entries()
     for name in names:
         if name not in known:
             close = difflib.get_close_matches(name, known, n=1)

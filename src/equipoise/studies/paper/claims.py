@@ -35,7 +35,9 @@ class Claim:
 
     def find(self, results: Mapping[str, PanelResult]) -> Finding:
         """What the results say about it."""
-        return Finding(self.id, self.panel, self.says, tuple(self.check(results[self.panel])))
+        result = results[self.panel]
+        trials = min(point.trials for point in result.points)
+        return Finding(self.id, self.panel, self.says, tuple(self.check(result)), trials)
 
 
 def check_claims(results: Mapping[str, PanelResult]) -> tuple[Finding, ...]:

@@ -74,18 +74,21 @@ class RateResult:
         """Theorems 1 and 2 over these budgets."""
         regret, shortfall = self.regret_slope(), self.shortfall_slope()
         span = f"n = {FITTED_FROM} to {self.points[-1].budget}"
+        trials = min(point.trials for point in self.points)
         return (
             Finding(
                 "r1",
                 "rate",
                 "Theorem 1's rate shows in this range: k* − k grows no faster than √n.",
                 (Check(f"slope of log max(k* − k) in log n, {span}", "", shortfall, high=0.5),),
+                trials,
             ),
             Finding(
                 "r2",
                 "rate",
                 "Theorem 2's rate shows in this range: the regret falls as n^(−3/2).",
                 (Check(f"slope of log regret in log n, {span}", "", regret, high=-1.5),),
+                trials,
             ),
         )
 

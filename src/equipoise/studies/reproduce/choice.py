@@ -14,10 +14,18 @@ RATE = "rate"
 ALL_SPARSE = "sparse"
 
 
+def known_panels() -> list[str]:
+    """Everything that can be typed."""
+    return [*_usual_panels(), ALL_SPARSE, *STUDIES]
+
+
+def _usual_panels() -> list[str]:
+    return [*PANELS, *TABLES, RATE]
+
+
 def chosen_panels(names: Sequence[str]) -> list[str]:
     """Names as they were typed, checked, in the paper's order; if there are none, all but sparse arms."""
-    usual = [*PANELS, *TABLES, RATE]
-    known = [*usual, ALL_SPARSE, *STUDIES]
+    usual, known = _usual_panels(), known_panels()
     for name in names:
         if name not in known:
             close = difflib.get_close_matches(name, known, n=1)

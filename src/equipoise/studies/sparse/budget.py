@@ -91,6 +91,7 @@ class BudgetResult:
                     Check(f"{policy} / {other}", "", self.ratio("equal", policy, other), high=limit)
                     for policy in OURS
                 ),
+                min(point.trials for point in self.points["equal"]),
             )
             for name, other, limit, words in limits
         )

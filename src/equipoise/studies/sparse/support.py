@@ -92,6 +92,7 @@ class SupportResult:
                 self.name,
                 f"Support, {words}: shares of exact recovery at all d fall on one curve in θ = L/(s·log d).",
                 tuple(self._checks(curve)),
+                min(point.trials for point in self.points),
             )
             for place, (curve, words) in enumerate(CURVES.items(), start=1)
         )

@@ -14,14 +14,16 @@ Characters that separate things, white space and the like are written as in web 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote, unquote
 
-from equipoise.core.plain import frozen
+from equipoise.core.plain import frozen, suggest
 from equipoise.errors import InvalidPolicy
 
 _WORDS = {"true": True, "false": False, "none": None}
 _UNSAFE = re.compile(r"[^\w.+/*@-]")
+_SEPARATORS = re.compile(r"[\s,;/|+]+")
 _DEEPEST = 20  # tuples within tuples
 
 
@@ -40,6 +42,23 @@ def parse_argument(text: str) -> Any:
     if len(items) == 1:
         return _parse_item(items[0], 1)
     return _parse_items(items, 1)
+
+
+def meant_policy(name: str, known: Mapping[str, type]) -> str:
+    """What somebody who typed the name of no policy may have meant: another separator, a class, a typo."""
+    first, *rest = _SEPARATORS.split(name)
+    if first in known and rest:
+        if all("=" in part for part in rest):
+            return f"did you mean {':'.join([first, *rest])!r}?"
+        if all(part in known for part in rest):
+            return f"one at a time: {' '.join(f'--policy {part}' for part in (first, *rest))}"
+    for own, kind in known.items():
+        if name.lower() in (kind.__name__.lower(), own.replace("-", "")):
+            return f"did you mean {own!r}?"
+    hint = suggest(name, known)
+    if hint.startswith("known"):  # nothing is spelled like it
+        hint += "; one of your own: --import FILE.py, or eq.import_policies"
+    return hint
 
 
 def _format_item(value: Any, depth: int) -> str:

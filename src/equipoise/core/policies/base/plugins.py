@@ -231,7 +231,9 @@ def _explained(where: str, error: BaseException) -> ImportFailed:
     in_file = [frame for frame in theirs if frame.filename == where] or theirs[-1:]
     place = f"{in_file[-1].filename}, line {in_file[-1].lineno}" if in_file else where
     if isinstance(error, EquipoiseError):
-        return ImportFailed(f"{place}: {error.message}", hint=error.hint)
+        # What is wrong with a score names its own line.
+        named = error.message.startswith(tuple(f"{frame.filename}, line " for frame in in_file))
+        return ImportFailed(error.message if named else f"{place}: {error.message}", hint=error.hint)
     if isinstance(error, SystemExit):
         return ImportFailed(
             f"{place}: it ends the program", hint="put what is to be run under if __name__ == '__main__':"

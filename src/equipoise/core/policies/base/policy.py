@@ -20,7 +20,8 @@ from equipoise.core.plain import (
     suggest,
     to_plain,
 )
-from equipoise.core.policies.base.arguments import format_argument, parse_argument
+from equipoise.core.policies.base.arguments import format_argument, meant_policy, parse_argument
+from equipoise.core.policies.base.definition import check_definition
 from equipoise.core.policies.base.scores import recompile_if_changed
 from equipoise.core.policies.base.settings import score_settings
 from equipoise.core.problem.costs import check_limits
@@ -243,7 +244,8 @@ def register(name: str, definition: Any) -> Any: ...
 def register(name: str, definition: Any = None) -> Any:
     """Make a policy known by name, everywhere: in ``Experiment``, in the lab and on the command line.
 
-    Decorates a :class:`Policy` subclass, or a bare score function for a policy without arguments.
+    Decorates a :class:`Policy` subclass, or a bare score function for a policy without arguments. A score
+    that takes other arguments, reads what there is not or gives no number is refused, with its line.
     """
     if definition is None:
         return lambda later: register(name, later)
@@ -278,6 +280,7 @@ def register(name: str, definition: Any = None) -> Any:
             f"an argument of {policy.__name__} is called 'name', as the policy itself is",
             hint="call it otherwise",
         )
+    check_definition(policy)
     policy.name = name
     _REGISTRY[name] = policy
     return policy
@@ -344,10 +347,7 @@ def _find(name: str) -> type[Policy]:
         _plugins().load_plugins()
         _plugins().check_claims(name)
     if name not in _REGISTRY:
-        hint = suggest(name, _REGISTRY)
-        if hint.startswith("known"):  # nothing is spelled like it
-            hint += "; one of your own: --import FILE.py, or eq.import_policies"
-        raise UnknownPolicy(f"no policy {name!r}", hint=hint)
+        raise UnknownPolicy(f"no policy {name!r}", hint=meant_policy(name, _REGISTRY))
     return _REGISTRY[name]
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from equipoise.core.arrays import Vector
 from equipoise.core.jit.bounded import bounded
-from equipoise.core.policies.base.rehearsal import OutOfBounds, rehearse
+from equipoise.core.policies.base.definition import rehearse_score
 from equipoise.errors import InvalidPolicy
 
 if TYPE_CHECKING:
@@ -32,15 +32,7 @@ def score_settings(policy: Policy, problem: Problem) -> Vector:
     digest = hashlib.blake2b(settings.tobytes(), digest_size=16).digest()
     occasion = (function, digest, m, problem.dim, problem.units)
     if occasion not in _REHEARSED:
-        try:
-            rehearse(function, settings, arms=m, dim=problem.dim, units=problem.units)
-        except OutOfBounds as error:
-            raise InvalidPolicy(
-                f"the score of {type(policy).__qualname__} reads settings[{error.place}], and there are "
-                f"{len(settings)} settings",
-                hint="they are the policy's fields in order, unless it has settings(problem) of its own; "
-                "places are counted from 0",
-            ) from None
+        rehearse_score(function, settings, arms=m, dim=problem.dim, units=problem.units)
         if len(_REHEARSED) >= _MOST_REMEMBERED:
             _REHEARSED.clear()
         _REHEARSED.add(occasion)

@@ -14,7 +14,10 @@ from equipoise.core.problem.problem import Problem
 
 @dataclass(frozen=True, kw_only=True)
 class BoundedPolicy(Policy):
-    """Base of the UCB policies; scores read the bound with ``noise_bound(arm, trial, settings)``.
+    """Base of the UCB policies, and of one's own that look above σ̂².
+
+    Scores read the bound with ``noise_bound(arm, trial, settings)``; a subclass needs nothing but a
+    score. One with fields of its own appends them to ``super().settings(problem)``.
 
     Parameters
     ----------
