@@ -126,7 +126,8 @@ def test_a_closed_pipe_ends_quietly(arguments):
 @pytest.mark.skipif(os.name == "nt", reason="signals are sent otherwise on Windows")
 def test_ctrl_c_in_a_real_process():
     waits = (
-        "import equipoise, time; equipoise.plan = lambda *_, **__: (print('ready', flush=True), time.sleep(60))"
+        "import equipoise, time; "
+        "equipoise.plan = lambda *_, **__: (print('ready', flush=True), time.sleep(60))"
     )
     process = start("-c", f"{waits}; from equipoise.cli import main; main({list(PLAN)!r})")
     assert process.stdout.readline() == "ready\n"
