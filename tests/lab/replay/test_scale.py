@@ -130,6 +130,7 @@ def test_constant_targets_stay_as_they_are():
     assert found.table.spreads[0] == 0.0
     [constant] = [row for row in found.by_target() if row["target"] == "a"]
     assert np.isnan(constant["share"])
+    assert any("'a' is always the same" in note for note in found.scenario.notes)
     assert constant["rmse"] == pytest.approx(np.sqrt(constant["error"]))
 
 

@@ -159,6 +159,8 @@ class Estimates(ByArm[ArmEstimate]):
         ``at`` and ``units`` are as in :meth:`contrast`. ``simultaneous`` intervals are of all rows together.
         """
         names = [arm.arm for arm in self]
+        if control is not None and not isinstance(control, str):
+            raise InvalidArgument(f"control={control!r} is not an arm's name", hint="name one arm")
         if control is None:
             pairs = [(later, earlier) for earlier, later in combinations(names, 2)]
         else:

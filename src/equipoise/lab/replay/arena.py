@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from equipoise.core.arrays import Vector
 from equipoise.core.estimates.estimators import DEFAULT, check_estimator
 from equipoise.core.policies.base.policy import Policy
 from equipoise.core.problem.objective import Objective
@@ -159,11 +160,20 @@ def new_arena(
         group=table.group,
         order=table.order,
         filled=table.filled,
-        notes=table.notes,
+        notes=(*table.notes, *_constant_notes(table.target_names, spreads)),
     )
     arena = ReplayArena(scenario, table, fit)
     arena.problem()  # refuses what a problem refuses
     return arena
+
+
+def _constant_notes(targets: Sequence[str], spreads: Vector) -> list[str]:
+    """What to say of targets that are always the same."""
+    return [
+        f"Target {name!r} is always the same: nothing is to be learned of it, and units saved mean nothing."
+        for name, spread in zip(targets, spreads.tolist(), strict=True)
+        if spread == 0.0
+    ]
 
 
 def _check_budget(budget: int, table: ReplayTable) -> None:

@@ -11,6 +11,9 @@ from equipoise.core.plain import suggest
 from equipoise.core.problem.features.expression import categorical_name
 from equipoise.errors import InvalidFeatures
 
+# Products of more features than this mean nothing to anybody.
+_HIGHEST = 6
+
 
 @dataclass(frozen=True)
 class Factor:
@@ -54,6 +57,12 @@ def _terms(formula: str) -> list[Any]:
     from formulaic import Formula, SimpleFormula
     from formulaic.errors import FormulaicError
 
+    for power in re.findall(r"\)\s*(?:\*\*|\^)\s*(\d+)", formula):
+        if int(power) > _HIGHEST:  # the time to multiply it out has no bound
+            raise InvalidFeatures(
+                f"the formula {formula!r} has a sum to the power of {power}",
+                hint=f"products of at most {_HIGHEST} factors, or write them out",
+            )
     try:
         parsed = Formula(formula)
     except FormulaicError as error:

@@ -179,7 +179,7 @@ class Number(Field):
         if is_missing(value):
             return math.nan
         what = foreign_kind(value)
-        if what is not None and not hasattr(value, "dtype"):
+        if what is not None and (what == "true and false" or not hasattr(value, "dtype")):
             raise wrong_value(name, value, f"{what}, not a number", f"give {self.allowed}")
         try:
             return real_number(value)
