@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from textwrap import fill
 from typing import Any, Protocol
 
 from equipoise.core.problem.objective import Objective
@@ -182,7 +183,7 @@ class Plan:
         parts = [self.title, text_table(*self.table()), self.conclusion, *self.remarks]
         if self.simulated:
             parts += ["", text_table(self.simulated[0].headings(), [each.cells() for each in self.simulated])]
-            parts += self.simulation_remarks
+            parts += [fill(remark, 100) for remark in self.simulation_remarks]
         return "\n".join(parts)
 
     def _repr_html_(self) -> str:
