@@ -57,7 +57,7 @@ def experiment_report(
         Section("Units and errors", arm_blocks(estimates, closed=experiment.closed_arms, aside=aside)),
         Section("Models", model_blocks(estimates)),
         Section("Contrasts", contrast_blocks(estimates)),
-        Section("Balance", balance_blocks(balance, problem.feature_names)),
+        Section("Balance", balance_blocks(balance)),
         Section("Lack of fit", fit_blocks(fit, problem.feature_names)),
         Section("Chance", chance_blocks(experiment)),
     ]
@@ -170,7 +170,7 @@ def arm_blocks(estimates: Estimates, *, closed: Collection[str] = (), aside: int
     return [Text(text + further(len(estimates) - len(rows), "arm")), Table(columns, rows)]
 
 
-def balance_blocks(balance: Balance, names: Sequence[str]) -> list[Block]:
+def balance_blocks(balance: Balance) -> list[Block]:
     """Every arm's contexts against those of all units."""
     text = (
         f"{_evenness(balance)} r = xᵀΣ⁻¹x tells how long a context is. Differences are those of an arm's "
@@ -188,7 +188,7 @@ def balance_blocks(balance: Balance, names: Sequence[str]) -> list[Block]:
             f"{arm.length_of_all:.3g}" if math.isfinite(arm.length_of_all) else "–",
             f"{arm.length_difference:+.2f}",
             f"{arm.largest_difference:+.2f}",
-            names[int(np.argmax(np.abs(arm.differences)))] if arm.largest_difference else "–",
+            balance.names[int(np.argmax(np.abs(arm.differences)))] if arm.largest_difference else "–",
             p_value(arm.p_value),
         ]
         for arm in arms
@@ -200,15 +200,15 @@ def balance_blocks(balance: Balance, names: Sequence[str]) -> list[Block]:
         from equipoise.report.experiment_figures import balance_figure
 
         blocks.append(balance_figure(arms))
-    return [*blocks, _differences(balance, arms, names)]
+    return [*blocks, _differences(balance, arms)]
 
 
-def _differences(balance: Balance, arms: Sequence[ArmBalance], names: Sequence[str]) -> Table:
+def _differences(balance: Balance, arms: Sequence[ArmBalance]) -> Table:
     """Standardised differences of every feature that varies, those that are farthest out first."""
     sizes = np.max(np.abs([arm.differences for arm in balance]), axis=0)
     order = [j for j in np.argsort(-sizes, kind="stable").tolist() if sizes[j] > 0.0][:MOST_FEATURES]
     few = arms[:12]
-    rows = [[names[j], *(f"{arm.differences[j]:+.2f}" for arm in few)] for j in order]
+    rows = [[balance.names[j], *(f"{arm.differences[j]:+.2f}" for arm in few)] for j in order]
     left = "" if len(few) == len(balance) and len(order) == np.count_nonzero(sizes) else " The largest ones."
     caption = f"Standardised differences of the features' means, by arm.{left}"
     return Table(["", *(shortened(arm.arm) for arm in few)], rows, caption=caption)

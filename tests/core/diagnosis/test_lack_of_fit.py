@@ -138,11 +138,11 @@ def test_with_propensities_the_warning_names_the_weighted_estimates():
     experiment = run("uniform", units=40)
     fit = LackOfFit((), 1e-9, 1e-9, 1.0, 1e-9)
     arms = [_imbalanced(arm) for arm in experiment.balance()]
-    balance, both = Balance(arms, np.zeros(3), np.ones(3)), np.ones(2, bool)
+    balance, both = Balance(arms, np.zeros(3), np.ones(3), range(3), ["1", "age", "dose"]), np.ones(2, bool)
     assert complain(balance, fit, ~both, weighted=True) is None
     crossed = LackOfFit((), 1.0, 1.0, 1e-9, 1e-9, {(1, 1): 0.2, (1, 2): 1e-8})
     assert "Add what is missing, squares" in complain(balance, fit, both, weighted=True)
-    assert "the product of features 1 and 2" in complain(balance, crossed, both, weighted=True)
+    assert "the product of age and dose" in complain(balance, crossed, both, weighted=True)
     assert "; or read weighted_estimates()" in complain(balance, fit, both, weighted=True)
     assert "in the next experiment" in complain(balance, fit, both, weighted=False)
     assert complain(balance, LackOfFit((), 1.0, 1.0, 1.0, 0.5), both, weighted=True) is None
@@ -164,6 +164,7 @@ def test_features_are_named_as_the_problem_counts_them():
     found = experiment.lack_of_fit()
     assert found.clearest == (6, 6)
     assert {feature for pair in found.p_terms for feature in pair} <= {0, 3, 6}
+    assert experiment.balance().names == ("x[0]", "x[3]", "x[6]")
 
 
 def test_outcomes_too_small_to_be_divided_by_are_not_tested():

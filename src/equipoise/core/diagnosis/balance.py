@@ -71,11 +71,14 @@ class Balance(ByArm[ArmBalance]):
         arms: Sequence[ArmBalance],
         means: Vector,
         spreads: Vector,
-        features: Sequence[int] | None = None,
+        features: Sequence[int],
+        names: Sequence[str],
     ) -> None:
         super().__init__(arms)
-        self.features = tuple(range(len(means)) if features is None else features)
+        self.features = tuple(features)
         """Features that means, spreads and differences are of, counted from 0."""
+        self.names = tuple(names)
+        """What these are called."""
         self.means = means
         """Mean of every feature over all units."""
         self.spreads = spreads
@@ -114,7 +117,7 @@ def balance_of(evidence: Evidence) -> Balance:
         for i, name in enumerate(evidence.names)
         for mine in [(evidence.arms == i) & evidence.counts]
     ]
-    return Balance(arms, means, spreads, evidence.columns.tolist())
+    return Balance(arms, means, spreads, evidence.columns.tolist(), evidence.features)
 
 
 def _directions(standard: Matrix) -> Matrix:

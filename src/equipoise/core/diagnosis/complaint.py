@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from equipoise.core.diagnosis.balance import ArmBalance, Balance
 from equipoise.core.diagnosis.drift import FIT_LEVEL
@@ -25,6 +25,7 @@ def complain(balance: Balance, fit: LackOfFit, drifted: Flags, *, weighted: bool
     aside = [arm for arm, moved in zip(balance, drifted.tolist(), strict=True) if moved]
     if not aside:
         return None
+    names = dict(zip(balance.features, balance.names, strict=True))
     remedy = (
         "read weighted_estimates(), which are right for the best linear fit whatever the truth"
         if weighted
@@ -33,10 +34,10 @@ def complain(balance: Balance, fit: LackOfFit, drifted: Flags, *, weighted: bool
     )
     return (
         f"outcomes are not linear in the features (p = {fit.p_value:.2g}), and arms got contexts unlike "
-        f"those of all units: {_listed(aside, balance.features)}. "
+        f"those of all units: {_listed(aside, balance.names)}. "
         "Their models describe other people than the other arms' do, and intervals and differences between "
         "arms may be wrong by more than they say. Add what is missing, "
-        f"{_missing(fit)} for instance; or {remedy}. balance() and lack_of_fit() show the figures"
+        f"{_missing(fit, names)} for instance; or {remedy}. balance() and lack_of_fit() show the figures"
     )
 
 
@@ -65,25 +66,25 @@ def imbalance(balance: Balance) -> str | None:
     ]
     if not aside:
         return None
-    return f"contexts unlike those of all units went to {_listed(aside, balance.features)}"
+    return f"contexts unlike those of all units went to {_listed(aside, balance.names)}"
 
 
-def _missing(fit: LackOfFit) -> str:
+def _missing(fit: LackOfFit, names: Mapping[int, str]) -> str:
     """The terms that lines lack most clearly."""
     if fit.clearest is None:
         return "squares"
     i, j = fit.clearest
-    return f"the square of feature {i}" if i == j else f"the product of features {i} and {j}"
+    return f"the square of {names[i]}" if i == j else f"the product of {names[i]} and {names[j]}"
 
 
-def _listed(arms: Sequence[ArmBalance], features: Sequence[int]) -> str:
-    named = ", ".join(_described(arm, features) for arm in arms[:5])
+def _listed(arms: Sequence[ArmBalance], names: Sequence[str]) -> str:
+    named = ", ".join(_described(arm, names) for arm in arms[:5])
     return f"{named} and {len(arms) - 5} more" if len(arms) > 5 else named
 
 
-def _described(arm: ArmBalance, features: Sequence[int]) -> str:
+def _described(arm: ArmBalance, names: Sequence[str]) -> str:
     if abs(arm.length_difference) >= abs(arm.largest_difference):
         word = "short" if arm.length_difference < 0.0 else "long"
         return f"{arm.arm!r} {word} ones (mean r {arm.length:.3g}, of all {arm.length_of_all:.3g})"
     place = max(range(len(arm.differences)), key=lambda j: abs(arm.differences[j]))
-    return f"{arm.arm!r} (feature {features[place]}: {arm.largest_difference:+.2f} standard deviations)"
+    return f"{arm.arm!r} ({names[place]}: {arm.largest_difference:+.2f} standard deviations)"
