@@ -215,6 +215,10 @@ def test_bad_covariances_are_refused(covariance, message, moment):
         (lambda: PLAIN.replace(drop_out=DropOut(rate=0.1)), "at once .*delay="),
         (lambda: Closure(3), "does not name an arm"),
         (lambda: Closure("a", after=5, until=5), "after 5 and until 5"),
+        (
+            lambda: PLAIN.replace(closures=[Closure("arm-1"), Closure("arm-2", until=5)]),
+            "all arms are closed",
+        ),
         (lambda: Closure("a", after=-1), "cannot be closed"),
         (lambda: Closure("a", after=1.5), "whole units"),
         (lambda: Closure("a", by="weeks"), "use 'units' or 'time'"),

@@ -185,6 +185,10 @@ def _closures(given: Any, arms: tuple[str, ...]) -> tuple[Closure, ...]:
             raise InvalidScenario(
                 f"no arm {closure.arm!r} that could be closed", hint=f"arms: {', '.join(arms)}"
             )
+    if {closure.arm for closure in closures if closure.after == 0.0} == set(arms):
+        raise InvalidScenario(
+            "all arms are closed when the first unit comes", hint="leave one open, or say after=…"
+        )
     return closures
 
 

@@ -195,6 +195,23 @@ def test_tables_of_coefficients_say_what_they_are_measured_in(clinic):
     assert "In mmHg, per unit in brackets" in notes
 
 
+@pytest.mark.parametrize(
+    "at",
+    [
+        [[1.0, 2.0, 3.0], [1.0]],
+        [["a", "b", "c"]],
+        [1.0, math.nan, 0.0],
+        [None, 1.0, 2.0],
+        np.ma.masked_array([1.0, 2.0, 3.0], [False, True, False]),
+        {1.0, 2.0},
+        3,
+    ],
+)
+def test_contexts_that_are_none_are_refused(at):
+    with pytest.raises(eq.errors.InvalidContext, match="contexts"):
+        trained(units=12).estimates().contrasts(at=at)
+
+
 def test_refusals():
     estimates = trained().estimates()
     with pytest.raises(UnknownArm, match="the arms are placebo, low, high"):

@@ -175,6 +175,13 @@ def test_a_computed_factor_of_a_missing_value_is_nothing():
         ("log(marker)", "after its centre, scale or log"),
         ("I(1 / age)", "after its centre, scale or log"),
         ("I(age**1.5)", "after its centre, scale or log"),
+        ("I(age**2.5)", "after its centre, scale or log"),
+        ("I(age > 65)", "after its centre, scale or log"),
+        ("__import__('os').system('true')", "cannot be read"),
+        ("I(age\0)", "cannot be read"),
+        (f"I({'-' * 5000}age)", "cannot be read"),
+        (f"I({' + '.join(['age'] * 150)})", "too long"),
+        (f"I(age * 1{'0' * 400})", "too large"),
         (3, "not a formula"),
     ],
 )
@@ -205,6 +212,14 @@ def test_formulas_that_are_refused(formula, words):
         (lambda: eq.Category("f", "missing", missing="indicator"), "already"),
         (lambda: eq.Features(age=3), "not a field"),
         (lambda: eq.Features(**{"a`b": eq.Number()}), "cannot be called"),
+        (lambda: eq.Features(**{"1": eq.Number()}), "cannot be called '1'"),
+        (lambda: eq.Features(intercept=eq.Number()), "two columns would be called 'intercept'"),
+        (
+            lambda: eq.Features("a*b + `a:b`", a=eq.Number(), b=eq.Number(), **{"a:b": eq.Number()}),
+            "two columns",
+        ),
+        (lambda: eq.Features.from_table({"a": [1.0, math.inf]}), "too large"),
+        (lambda: eq.Features.from_table({"a": [1, 10**400]}), "too large"),
     ],
 )
 def test_fields_that_are_refused(build, words):
@@ -247,6 +262,8 @@ def _features(formula, **fields):
         ({"fields": {"a": {"low": 1}}}, "kind is 'category' or 'number'"),
         ({"fields": {"a": {"kind": "number", "lo": 1}}}, "did you mean 'low'"),
         ({"fields": {"a": {"kind": "category", "levels": "ab"}}}, "not a list"),
+        ({"fields": {"a": {"kind": []}}}, "kind is 'category' or 'number'"),
+        ({"fields": {1: {"kind": "number"}}}, "not a table of fields"),
     ],
 )
 def test_plain_data_that_are_refused(values, words):

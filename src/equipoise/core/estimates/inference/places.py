@@ -9,6 +9,7 @@ import numpy as np
 
 from equipoise.core.arrays import Matrix, Vector
 from equipoise.core.problem.features.contexts import Contexts
+from equipoise.core.problem.real import NotReal, real_array
 from equipoise.errors import InvalidArgument, InvalidContext
 
 AVERAGE = "average"
@@ -20,9 +21,17 @@ def encoded(features: Contexts, contexts: Any) -> Matrix:
         return features.encode(contexts)
     if _is_table(contexts):
         return features.encode_many(contexts)
-    found: Matrix = np.asarray(contexts, dtype=float)
+    try:
+        found = real_array(contexts)
+    except NotReal as error:
+        raise InvalidContext(f"contexts hold {error}", hint=error.hint) from None
+    except (TypeError, ValueError, OverflowError):
+        hint = f"give rows of {features.dim} numbers each, or records"
+        raise InvalidContext("contexts are not rows of numbers", hint=hint) from None
     if found.ndim not in (1, 2) or found.shape[-1] != features.dim:
         raise InvalidContext(f"contexts have shape {found.shape}, expected (rows, {features.dim})")
+    if not np.all(np.isfinite(found)):
+        raise InvalidContext("contexts hold values that are not finite numbers")
     return found
 
 

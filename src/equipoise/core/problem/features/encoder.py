@@ -6,6 +6,7 @@ All of it is prepared once; a record of ten fields takes a few microseconds.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping
 from itertools import product
 from typing import Any
@@ -15,7 +16,7 @@ import numpy as np
 from equipoise.core.arrays import Vector
 from equipoise.core.plain import suggest
 from equipoise.core.problem.features.category import Category
-from equipoise.core.problem.features.expression import Compute, calls_function, compute_of
+from equipoise.core.problem.features.expression import Compute, beyond_polynomials, compute_of
 from equipoise.core.problem.features.field import ABSENT, INDICATOR, Field, Read
 from equipoise.core.problem.features.formula import Factor, products
 from equipoise.core.problem.features.number import Number
@@ -49,6 +50,9 @@ class Encoder:
             "intercept" if choice == [0] else ":".join(self._names[slot] for slot in choice)
             for choice in self.columns
         )
+        twice = [name for name, count in Counter(self.names).items() if count > 1]
+        if twice:
+            raise InvalidFeatures(f"two columns would be called {twice[0]!r}", hint="rename a field")
         self.used = self._used_fields()
         """Fields that columns depend on; others may be left out."""
         self._needed = [(name, read, name in self.used) for name, read in self._reads]
@@ -107,7 +111,7 @@ class Encoder:
             raise InvalidFeatures(f"{text!r} in the formula has no field in it")
         for name in names:
             field = self._fields[name]
-            if calls_function(text) and isinstance(field, Number) and not field.plain:
+            if beyond_polynomials(text) and isinstance(field, Number) and not field.plain:
                 raise InvalidFeatures(
                     f"{text!r} in the formula would be computed of {name!r} after its centre, scale or log",
                     hint="use log=True of the field, or leave its centre and scale out",

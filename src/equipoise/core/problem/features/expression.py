@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import math
 import operator
-import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -36,15 +35,14 @@ _COMPARISONS: dict[type[ast.cmpop], Callable[[float, float], bool]] = {
     ast.Gt: operator.gt,
     ast.GtE: operator.ge,
 }
+# Beyond it, computing an expression would take more nested calls than Python has.
+_DEEPEST = 100
 _STATEFUL = ("center", "scale", "standardize", "poly", "bs", "cs", "cc", "lag", "hashed")
 
 
 def compute_of(text: str, places: Mapping[str, int]) -> tuple[Compute, list[str]]:
     """A function of slots, and the fields that it reads; ``places`` are the slots of number fields."""
-    try:
-        tree = ast.parse(text.strip(), mode="eval").body
-    except SyntaxError:
-        raise InvalidFeatures(f"{text!r} in the formula cannot be read") from None
+    tree = _tree(text)
     return _compiled(tree, text, places), sorted(
         {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id in places}
     )
@@ -57,10 +55,32 @@ def categorical_name(text: str) -> str | None:
     return None
 
 
-def calls_function(text: str) -> bool:
-    """Whether it is more than polynomials and comparisons: these shift and stretch with their fields."""
-    called = {name.rsplit(".")[-1] for name in re.findall(r"([\w.]+)\(", text)}
-    return bool(called - {"I", "abs"}) or "/" in text or bool(re.search(r"\*\*(?!\s*[23]\b)", text))
+def beyond_polynomials(text: str) -> bool:
+    """Whether it is more than a polynomial or a distance: these shift and stretch with their fields."""
+    return any(map(_goes_beyond, ast.walk(_tree(text))))
+
+
+def _goes_beyond(node: ast.AST) -> bool:
+    if isinstance(node, ast.Call):
+        return getattr(node.func, "id", "") not in ("I", "abs")
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
+        return not (isinstance(node.right, ast.Constant) and node.right.value in (2, 3))
+    return isinstance(node, ast.Compare | ast.Div)
+
+
+def _tree(text: str) -> ast.expr:
+    try:
+        tree = ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise InvalidFeatures(f"{text[:60]!r} in the formula cannot be read") from None
+    level: list[ast.AST] = [tree]
+    for _ in range(_DEEPEST):
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+    if level:
+        raise InvalidFeatures(
+            f"{text[:60]!r} in the formula is too long to be computed", hint="write it in shorter terms"
+        )
+    return tree
 
 
 def _compiled(node: ast.expr, text: str, places: Mapping[str, int]) -> Compute:
@@ -68,7 +88,10 @@ def _compiled(node: ast.expr, text: str, places: Mapping[str, int]) -> Compute:
         return _compiled(child, text, places)
 
     if isinstance(node, ast.Constant) and type(node.value) in (int, float):
-        number = float(node.value)  # type: ignore[arg-type]
+        try:
+            number = float(node.value)  # type: ignore[arg-type]
+        except OverflowError:
+            raise InvalidFeatures("a number in the formula is too large") from None
         return lambda slots: number
     if isinstance(node, ast.Name):
         if node.id not in places:

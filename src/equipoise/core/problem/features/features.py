@@ -61,8 +61,9 @@ class Features:
                 raise InvalidFeatures(
                     f"{name}={field!r} is not a field", hint="use eq.Number(…) or eq.Category(…)"
                 )
-            if not name or "`" in name or not is_text(name):
-                raise InvalidFeatures(f"a field cannot be called {name!r}")
+            # Formulas have 0 and 1 for the constant.
+            if name in ("", "0", "1") or "`" in name or not is_text(name):
+                raise InvalidFeatures(f"a field cannot be called {name!r}", hint="rename it")
         if formula is None:
             formula = " + ".join(["1", *(name if name.isidentifier() else f"`{name}`" for name in fields)])
         if not isinstance(formula, str):
@@ -155,7 +156,7 @@ class Features:
         known = ("formula", "fields")
         given = check_table(values, what="features", known=known, error=InvalidFeatures)
         fields = given.get("fields", {})
-        if not isinstance(fields, Mapping):
+        if not isinstance(fields, Mapping) or not all(isinstance(name, str) for name in fields):
             raise InvalidFeatures("fields are not a table of fields by name")
         named = {name: field_from_dict(f"the field {name!r}", field) for name, field in fields.items()}
         return cls(given.get("formula"), **named)

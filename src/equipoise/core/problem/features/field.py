@@ -46,7 +46,7 @@ class Field:
 
 def field_from_dict(what: str, values: Any) -> Field:
     """The field that plain values describe."""
-    if not isinstance(values, Mapping) or values.get("kind") not in _KINDS:
+    if not isinstance(values, Mapping) or values.get("kind") not in list(_KINDS):
         raise InvalidFeatures(
             f"{what} is not a table with a kind", hint=f"kind is {' or '.join(map(repr, sorted(_KINDS)))}"
         )

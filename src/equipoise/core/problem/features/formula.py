@@ -59,6 +59,8 @@ def _terms(formula: str) -> list[Any]:
     except FormulaicError as error:
         said = re.sub("\x1b\\[[0-9;]*m|[⧛⧚]", "", str(error)).strip().split("\n")[0]
         raise InvalidFeatures(f"the formula {formula!r} cannot be read: {said}") from None
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise InvalidFeatures(f"the formula {formula[:100]!r} cannot be read") from None
     if not isinstance(parsed, SimpleFormula):
         raise InvalidFeatures(
             f"the formula {formula!r} has more than one side",

@@ -12,6 +12,7 @@ from equipoise.core.problem.features.category import Category
 from equipoise.core.problem.features.field import ABSENT, INDICATOR, Field, is_missing
 from equipoise.core.problem.features.number import Number
 from equipoise.core.problem.features.records import as_record, as_records
+from equipoise.core.problem.inputs import LARGEST
 from equipoise.core.problem.real import foreign_kind
 from equipoise.errors import InvalidContext, InvalidFeatures
 
@@ -29,7 +30,8 @@ def proposed_fields(table: Any, exclude: Collection[str] = ()) -> dict[str, Fiel
         raise InvalidFeatures(error.message, hint=error.hint) from None
     if not records:
         raise InvalidFeatures("the table has no rows")
-    names = list(dict.fromkeys(str(name) for record in records for name in record))
+    records = [{str(name): value for name, value in record.items()} for record in records]
+    names = list(dict.fromkeys(name for record in records for name in record))
     for name in exclude:
         if name not in names:
             raise InvalidFeatures(f"no column {name!r} to exclude", hint=suggest(name, names))
@@ -61,6 +63,8 @@ def _proposed(values: list[Any]) -> Field | str:
     if len(set(map(str, known))) == 1:
         return f"is always {known[0]!r}"
     if kinds == {None}:
+        if not all(abs(value) < LARGEST for value in known):
+            return "holds numbers that are too large to square"
         return _number([float(value) for value in known], missing)
     if kinds <= {"true and false"} or kinds <= {"text"}:
         counts = Counter(bool(v) if isinstance(v, bool) else str(v) for v in known)

@@ -26,6 +26,9 @@ def as_records(table: Any) -> Iterable[Any]:
         rows: Iterable[Any] = table.to_dicts()
         return rows
     if hasattr(table, "columns") and hasattr(table, "to_dict"):  # pandas
+        twice = [str(name) for place, name in enumerate(table.columns) if name in table.columns[:place]]
+        if twice:
+            raise InvalidContext(f"two columns are called {twice[0]!r}", hint="rename or drop one")
         return columns_as_records({name: table[name].tolist() for name in table.columns})
     if hasattr(table, "to_pylist"):  # Arrow
         rows = table.to_pylist()
