@@ -58,6 +58,18 @@ def test_columns_of_features_are_names():
     assert PLAIN.replace(features=features).feature_names == features.names
 
 
+def test_features_say_their_number_and_whether_there_is_an_intercept():
+    features = eq.Features("1 + age + sex", age=eq.Number(18, 90), sex=eq.Category("f", "m"))
+    scenario = eq.Scenario(noise=[1.0, 2.0], budget=40, features=features)
+    assert (scenario.dim, scenario.intercept) == (3, True)
+    assert eq.Scenario.from_toml(scenario.to_toml()) == scenario
+    assert not eq.Scenario(noise=[1.0], budget=9, features=eq.Features("0 + age", age=eq.Number())).intercept
+    named = eq.Scenario.from_dict({"noise": [1.0], "budget": 20, "features": ["1", "age"]})
+    assert (named.dim, named.intercept) == (2, False)
+    with pytest.raises(eq.errors.InvalidScenario, match="dim=0"):
+        eq.Scenario(noise=[1.0], budget=20)
+
+
 def test_names_are_where_arms_are_listed():
     named = PLAIN.replace(arms=["low", "high"], features=["1", "age"])
     record = eq.simulate(named, ["uniform"], trials=2).record()

@@ -282,6 +282,18 @@ def test_plans_have_reports(costs, tmp_path):
     assert page.metadata["plan"]["target"] == 0.1
 
 
+def test_the_report_of_a_plan_has_what_was_simulated_and_what_the_scenario_knows(tmp_path):
+    world = eq.GaussianScenario(
+        [1.0, 4.0], 2, 40, lost=0.1, accrual=eq.Accrual(rate=4), closures=[eq.Closure("arm-2", after=30)]
+    )
+    plan = eq.plan(world, policies=["uniform"], trials=4)
+    page = Page(write_report(tmp_path / "plan.html", plan).read_text())
+    assert set(plan.simulated[0].cells()) <= set(page.cells)
+    assert "about weeks" in page.text
+    for sentence in (*plan.remarks, *plan.simulation_remarks):
+        assert sentence in page.text
+
+
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine")
 def test_dark_and_light_pages_differ_and_a_phone_scrolls_boxes_not_the_page(result, tmp_path):
     path = write_report(tmp_path / "report.html", result)

@@ -10,6 +10,7 @@ import numpy as np
 
 from equipoise.core.estimates.estimators import check_estimator
 from equipoise.core.estimates.robust import check_intervals
+from equipoise.core.problem.features.features import Features
 from equipoise.errors import InvalidArgument, InvalidScenario
 from equipoise.lab.pieces import KINDS, Closure, OneHotContexts
 from equipoise.lab.pieces.numbers import as_count, as_counts, as_number, as_numbers, as_rows
@@ -88,14 +89,29 @@ def _sizes(scenario: Scenario) -> dict[str, Any]:
     noise = as_numbers("noise", scenario.noise)
     if not noise or not all(0.0 <= value < math.inf for value in noise):
         raise InvalidScenario(f"noise={list(noise)} is not a list of variances of at least 0")
-    dim = as_count("dim", scenario.dim, least=1)
+    dim = as_count("dim", _counted_features(scenario), least=1)
     budget: float
     # Without costs the budget is a number of units.
     if scenario.costs is None or isinstance(scenario.budget, int | np.integer):
         budget = as_count("budget", scenario.budget, least=1)
     else:
         budget = as_number("budget", scenario.budget)
-    return {"noise": noise, "dim": dim, "budget": budget, "intercept": bool(scenario.intercept)}
+    # The constant of a formula is 1 for everybody; names alone do not say what they are.
+    constant = isinstance(scenario.features, Features) and scenario.features.names[0] == "intercept"
+    return {"noise": noise, "dim": dim, "budget": budget, "intercept": bool(scenario.intercept) or constant}
+
+
+def _counted_features(scenario: Scenario) -> int:
+    """The dimension, which named features may say instead."""
+    if type(scenario.dim) is not int or scenario.dim != 0:
+        return scenario.dim
+    named = getattr(scenario.features, "names", scenario.features)
+    if not isinstance(named, list | tuple) or not named:
+        raise InvalidScenario(
+            "dim=0 is not a whole number of at least 1",
+            hint="give dim=…, the number of features with an intercept included, or features=[…]",
+        )
+    return len(named)
 
 
 def _numbers(scenario: Scenario) -> dict[str, float]:

@@ -38,9 +38,9 @@ def _field_to_plain(name: str, value: Any) -> Any:
 def scenario_from_dict(kind: type[_Scenario], values: Mapping[str, Any]) -> _Scenario:
     """Build a scenario, refusing fields that do not exist."""
     known = [field.name for field in dataclasses.fields(kind)]
-    given = check_table(
-        values, what="a scenario", known=known, needed=("noise", "dim", "budget"), error=InvalidScenario
-    )
+    named = isinstance(values, Mapping) and "features" in values
+    needed = ("noise", "budget") if named else ("noise", "dim", "budget")
+    given = check_table(values, what="a scenario", known=known, needed=needed, error=InvalidScenario)
     try:
         arguments = {name: _field_from_plain(name, value) for name, value in given.items()}
         return kind(**arguments)

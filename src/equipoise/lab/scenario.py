@@ -49,9 +49,11 @@ class Scenario:
     noise
         Noise variance σ² of every arm (its mean over contexts; under drift, half-way).
     dim, budget
-        Features d, an intercept included, and units n; with ``costs`` the budget is money.
+        Features d, an intercept included, and units n; with ``costs`` the budget is money. Where features
+        have names, dim is their number and may be left out.
     arms, features
-        Names; ``arm-1``, … and ``x[0]``, … unless given. Of :class:`~equipoise.Features` the columns' names.
+        Names; ``arm-1``, … and ``x[0]``, … unless given. Of :class:`~equipoise.Features` the columns' names,
+        and whether there is an intercept; how columns are drawn is still a matter of ``contexts``.
     contexts, noise_shape
         Pieces of :mod:`equipoise.lab.pieces`.
     intercept
@@ -106,7 +108,7 @@ class Scenario:
     """
 
     noise: tuple[float, ...]
-    dim: int
+    dim: int = 0  # of named features, their number
     budget: float
     arms: tuple[str, ...] = ()
     features: tuple[str, ...] = ()

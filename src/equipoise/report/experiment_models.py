@@ -10,6 +10,7 @@ import numpy as np
 from equipoise.core.diagnosis.weighted import WeightedEstimate
 from equipoise.core.estimates.arm_estimate import LASSO, ArmEstimate
 from equipoise.core.estimates.estimates import Estimates
+from equipoise.core.estimates.inference.arm_table import coefficient_units
 from equipoise.core.estimates.inference.places import AVERAGE
 from equipoise.extras import is_installed
 from equipoise.report.document import Block, Table, Text
@@ -38,6 +39,7 @@ def model_blocks(estimates: Estimates) -> list[Block]:
         text = "Coefficients are a lasso's, which has no intervals."
     else:
         text = "No interval is determined yet."
+    text += "".join(f" {note}" for note in coefficient_units(estimates[0]))
     text += further(len(estimates) - len(arms), "arm")
     text += further(estimates.problem.dim - len(shown), "feature")
     caption = f"Estimates; below them least squares with {level}." if bounded else "Estimates."

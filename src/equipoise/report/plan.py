@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from equipoise.core.arithmetic.numerics import NUMERICS
 from equipoise.core.theory.plan import Plan
 from equipoise.report.document import Block, Code, Report, Section, Table, Text
@@ -16,10 +18,12 @@ def plan_report(plan: Plan, *, title: str = "Plan", again: str | None = None) ->
         subtitle=f"{counted(len(plan.noise), 'arm', 'arms')} · {counted(plan.dim, 'feature', 'features')} · "
         f"objective: {_objective(plan)}",
         headline=_headline(plan),
-        summary="By closed form, exact for least squares and Gaussian contexts: an arm with k outcomes "
-        "errs by dσ²/(k − d − 1). Policies that learn the noise on the way come close to the optimal "
-        "allocation; simulate them before relying on it.",
-        sections=[Section("Allocations", _allocations(plan)), Section("Units an arm", _arms(plan))],
+        summary=_summary(plan),
+        sections=[
+            Section("Allocations", _allocations(plan)),
+            *([Section("Simulated", _simulated(plan))] if plan.simulated else []),
+            Section("Units an arm", _arms(plan)),
+        ],
         settings={
             "equipoise": f"{__version__}, numerics {NUMERICS}",
             "objective": _objective(plan),
@@ -46,6 +50,26 @@ def _headline(plan: Plan) -> str:
     )
 
 
+def _summary(plan: Plan) -> str:
+    text = (
+        "By closed form, exact for least squares and Gaussian contexts: an arm with k outcomes "
+        "errs by dσ²/(k − d − 1)."
+    )
+    if not plan.simulated:
+        text += (
+            " Policies that learn the noise on the way come close to the optimal allocation; simulate them "
+            "before relying on it."
+        )
+    return " ".join([text, *plan.remarks])
+
+
+def _simulated(plan: Plan) -> list[Block]:
+    """What the simulated policies reached, in the columns that the terminal has."""
+    _, *headings = plan.simulated[0].headings()
+    rows = [each.cells() for each in plan.simulated]
+    return [*map(Text, plan.simulation_remarks), Table(["policy", *headings], rows)]
+
+
 def _objective(plan: Plan) -> str:
     words = {"max": "worst arm", "mean": "mean of the arms"}
     return (
@@ -58,15 +82,21 @@ def _money(plan: Plan, budget: float) -> str:
 
 
 def _allocations(plan: Plan) -> list[Block]:
-    ranged = any(low != high for low, high in (planned.budget_range for planned in plan.budgets))
-    columns = ["allocation", "budget" if plan.has_costs else "units", "expected error"]
+    asked = plan.budget is None  # for the budget; else for the error
+    ranges = [each.budget_range if asked else each.error_range for each in plan.budgets]
+    ranged = any(low != high for low, high in ranges)
+    columns = ["allocation", "budget" if plan.has_costs else "units", "expected error", "root error"]
+    columns += [] if plan.time is None else [f"about {plan.time}"]
     rows = []
-    for planned in plan.budgets:
-        row = [planned.policy, f"{planned.budget:,.10g}", f"{planned.expected_error:.3g}"]
-        rows.append([*row, " – ".join(f"{end:,.10g}" for end in planned.budget_range)] if ranged else row)
+    for planned, ends in zip(plan.budgets, ranges, strict=True):
+        error = planned.expected_error
+        row = [planned.policy, f"{planned.budget:,.10g}", f"{error:.3g}", f"{math.sqrt(error):.3g}"]
+        row += [] if planned.duration is None else [f"{planned.duration:.3g}"]
+        row += [" – ".join(f"{end:,.10g}" if asked else f"{end:.3g}" for end in ends)] if ranged else []
+        rows.append(row)
     text = "The optimal allocation (oracle) knows the noise; the uniform one gives every arm the same."
     if ranged:
-        columns.append("budget if noise is low – high")
+        columns.append(f"{'budget' if asked else 'error'} if noise is low – high")
         text += " A guessed variance is planned for at the geometric middle of its range."
     return [Text(text), Table(columns, rows)]
 

@@ -55,7 +55,12 @@ def replay_report(
         f"{counted(len(table.targets), 'arm', 'arms')} · {counted(table.dim, 'feature', 'features')} · "
         f"{budgets} units · {counted(first.trials, 'trial', 'trials')}",
         headline=replay_headline(results),
-        summary=" ".join(replay_summary(result) for result in results),
+        summary=" ".join(
+            text
+            for result in results
+            for text in (replay_summary(result), result.caution)
+            if text is not None
+        ),
         sections=sections,
         settings={
             "equipoise": first.version,
@@ -85,10 +90,11 @@ def replay_headline(results: Sequence[ReplayResult]) -> str:
         best = max(known, key=lambda name: known[name].saved.value)
         saved = known[best]
         if saved.saved.value > 2.0 * saved.saved.stderr:
-            return (
+            text = (
                 f"{best} reaches with {last.table.budget:,} units what uniform sampling needs "
-                f"{with_error(saved.uniform_budget)} for: it saves {with_error(saved.saved)} units."
+                f"{with_error(saved.uniform_budget)} for: it saves {with_error(saved.saved)} units"
             )
+            return f"{text}." if last.caution is None else f"{text}, on models that are not worth having yet."
     return headline(last)
 
 

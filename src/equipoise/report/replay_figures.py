@@ -39,7 +39,11 @@ def budgets_figure(results: Sequence[ReplayResult]) -> Figure:
             ends.append(LineEnd(name, budgets[-1], estimates[-1].value, look.text))
         axes.set_xscale("log")
         axes.set_yscale("log")
-        plain_log_ticks(axes.yaxis)
+        heights = [end.y for end in ends] + [result[names[0]].median_max().value for result in ordered]
+        narrow = max(heights) < 4.0 * min(heights)
+        plain_log_ticks(
+            axes.yaxis, steps=(1.0, 1.1, 1.2, 1.5, 2.0, 3.0, 5.0, 7.0) if narrow else (1.0, 2.0, 5.0)
+        )
         axes.set_xticks(budgets, [f"{budget:,}" for budget in budgets])
         axes.minorticks_off()
         axes.set_xlabel("units (log scale)")

@@ -204,7 +204,8 @@ def pull_blocks(result: SimulationResult) -> list[Block]:
         known = [str(split[i]) for split in splits.values()]
         rows.append([arm, f"{scenario.noise[i]:.4g}", *known, *(with_error(units[i]) for units in pulls)])
     more = len(scenario.arms) - len(rows)
-    text = "Mean number of units of every arm" + (
+    told = pulls and sum(units.value for units in pulls[0]) < result.scenario.units - 0.5
+    text = f"Mean number of units of every arm{' whose outcome came' if told else ''}" + (
         "; optimal is the static split of Prop. 1." if optimal else "."
     )
     if "best" in splits:

@@ -127,6 +127,7 @@ def test_pieces_are_built():
         (("--over", "dim=2,,3"), "nothing between two commas", "--over dim=5"),
         (("--over", "dim=5,10,...,22"), "steps of 5 from 10 do not lead to 22", "--over dim=5"),
         (("--over", "dim=...,4"), "dots stand between numbers", "--over dim=5"),
+        (("--over", "dim=3,6,..15"), "three dots stand between commas, not ..15", "--over dim=5"),
         (("--over", "dim=3,10001"), "10001 is more than 10000", "--over dim=5"),
         (("--over", "dmi=2"), "the scenario lacks --dim", "--dim 5"),
         (("--dim", "2", "--over", "dmi=2"), "a field 'dmi'", "did you mean 'dim'?"),

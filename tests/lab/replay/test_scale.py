@@ -73,6 +73,14 @@ def test_a_messy_file_leads_to_a_true_conclusion(table, found):
     assert shares["trace-ucb", "pain"] > 1.2 * shares["uniform", "pain"]  # what it was paid with
 
 
+def test_savings_on_models_that_are_worse_than_a_mean_are_called_so(table, found):
+    assert found.caution is None
+    small = eq.replay(table, "uniform", budget=32, trials=20, scale="targets", saved=False, **READING)
+    worse = {row["target"] for row in small.by_target() if row["share"] >= 1.0}
+    assert worse
+    assert all(target in small.caution for target in worse)
+
+
 def test_errors_are_shares_of_the_variance(table, found):
     spreads = eq.as_table(table, **READING).targets.std(axis=0)
     assert found.table.spreads == pytest.approx(spreads, rel=1e-12)

@@ -25,6 +25,8 @@ def print_simulated(plan: Plan) -> None:
     first = (curves or errors)[0]
     trials = counted(first.trials, "trial") + (" a budget" if curves else "")
     print_table(table, title=f"By simulation, {trials}, seed {first.seed}")
+    for remark in plan.simulation_remarks:
+        output().print(f"{remark}\n")
     for found in curves:
         _print_curve(found)
 

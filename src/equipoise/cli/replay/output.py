@@ -100,8 +100,9 @@ def _print_losses(result: ReplayResult) -> None:
         console.print(f"Units saved cannot be said: {result.unsaved}.")
     if asked:
         console.print()
-    if result.warning is not None:
-        say(result.warning, err=True, label="Warning:", fg="yellow", bold=True)
+    for warning in (result.warning, result.caution):
+        if warning is not None:
+            say(warning, err=True, label="Warning:", fg="yellow", bold=True)
 
 
 def _print_targets(result: ReplayResult) -> None:

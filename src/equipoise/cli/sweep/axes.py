@@ -49,6 +49,10 @@ def parse_values(name: str, text: str) -> list[Any]:
         raise InvalidArgument(f"--over {name}={text}: {error.message}", hint=_EXAMPLE) from None
     values: list[Any] = []
     for place, entry in enumerate(entries):
+        if entry not in _DOTS and isinstance(entry, str) and re.fullmatch(r"-?[\d.]*\.\.[\d.]*", entry):
+            raise InvalidArgument(
+                f"--over {name}={text}: three dots stand between commas, not {entry}", hint=_EXAMPLE
+            )
         values += _between(name, text, entries, place) if entry in _DOTS else [entry]
     for value in values:
         if name in _MOST and isinstance(value, int | float) and value > _MOST[name]:

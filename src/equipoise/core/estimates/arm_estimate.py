@@ -296,7 +296,7 @@ class ArmEstimate(Shown):
         }
 
     def __str__(self) -> str:
-        text = f"{fill(heading(self), 100)}\n{super().__str__()}\n{shrinkage(self)}"
+        text = f"{fill(heading(self), 100)}\n{super().__str__()}\n{fill(shrinkage(self), 100)}"
         further = 0 if self.columns is None else np.count_nonzero(np.delete(self.coef, self.columns))
         return f"{text}\nand {further} further features by the lasso" if further else text
 

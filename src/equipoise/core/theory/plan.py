@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from textwrap import fill
 from typing import Any, Protocol
 
 from equipoise.core.problem.objective import Objective
@@ -39,6 +40,10 @@ class Simulated(Protocol):
     @property
     def policy(self) -> str:
         """The policy as it was typed."""
+
+    @property
+    def estimator(self) -> str:
+        """How its trials were judged."""
 
     def record(self) -> dict[str, Any]:
         """Plain values."""
@@ -154,6 +159,18 @@ class Plan:
             found.append(f"The closed form does not know {', '.join(self.unknown)}; a simulation does.")
         return found
 
+    @property
+    def simulation_remarks(self) -> list[str]:
+        """What simulated errors are of: not of least squares, as those by closed form are."""
+        kinds = {each.estimator for each in self.simulated} - {"ridge"}
+        if not kinds:
+            return []
+        beside = "" if any(each.policy == "uniform" for each in self.simulated) else "; simulate uniform, too"
+        return [
+            f"Simulated errors are of shrunk estimates ({', '.join(sorted(kinds))}), those by closed form of "
+            f"least squares: only policies that are both simulated can be compared{beside}."
+        ]
+
     def _counted_on(self) -> str:
         groups: dict[str, list[str]] = {}
         for arm, share in zip(self.arms, self.outcomes, strict=True):
@@ -166,6 +183,7 @@ class Plan:
         parts = [self.title, text_table(*self.table()), self.conclusion, *self.remarks]
         if self.simulated:
             parts += ["", text_table(self.simulated[0].headings(), [each.cells() for each in self.simulated])]
+            parts += [fill(remark, 100) for remark in self.simulation_remarks]
         return "\n".join(parts)
 
     def _repr_html_(self) -> str:

@@ -95,6 +95,23 @@ class ReplayResult(SimulationResult):
             "If targets are in different units, standardise them (--scale targets)."
         )
 
+    @property
+    def caution(self) -> str | None:
+        """Which targets no policy's models predict better than their mean would; None where all are."""
+        least: dict[str, float] = {}
+        for row in self.by_target():
+            least[row["target"]] = min(row["share"], least.get(row["target"], math.inf))
+        worse = {target: share for target, share in least.items() if share >= 1.0}
+        if not worse:
+            return None
+        left = ", ".join(f"{100 * share:.3g} %" for share in worse.values())
+        mean = "its mean" if len(worse) == 1 else "their means"
+        return (
+            f"With {self.table.budget:,} units no policy's models predict {', '.join(worse)} better than "
+            f"{mean} would (at best {left} of the variance is left): what is saved here is saved on models "
+            "that are not worth having yet."
+        )
+
     def units_saved(self) -> TidyTable:
         """Tidy table: policy, loss, saved, stderr, uniform_budget."""
         rows = [

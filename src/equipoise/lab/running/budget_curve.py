@@ -49,6 +49,8 @@ class SimulatedBudget:
     """Simulated budgets, in ascending order, and the objective's value at each."""
     trials: int
     seed: int
+    estimator: str
+    """How trials were judged."""
 
     @property
     def saving(self) -> float:
@@ -158,6 +160,7 @@ def simulated_budget(
         curve=tuple((step * n, loss) for n, loss in sorted(curve.points.items())),
         trials=trials,
         seed=seed,
+        estimator=world(budget).estimator,
     )
 
 

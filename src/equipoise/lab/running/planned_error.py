@@ -43,6 +43,8 @@ class SimulatedError:
     time: str | None
     trials: int
     seed: int
+    estimator: str
+    """How trials were judged."""
 
     def record(self) -> dict[str, Any]:
         """Plain values."""
@@ -115,4 +117,5 @@ def simulated_error(
         time=None if accrual is None else accrual.time,
         trials=trials,
         seed=seed,
+        estimator=world.estimator,
     )

@@ -184,6 +184,17 @@ def test_coefficients_in_the_units_of_the_fields(clinic):
         estimates.contrasts(at="average", units="fields")
 
 
+def test_tables_of_coefficients_say_what_they_are_measured_in(clinic):
+    estimates = clinic.estimates()
+    encoded = "Encoded: age is (age in years − 50)/10."
+    for table in (estimates.coefficients(), estimates.contrast("high", "placebo")):
+        assert encoded in " ".join(table.for_readers.notes)
+    assert encoded in " ".join(str(estimates["high"]).split())
+    notes = " ".join(estimates.coefficients(units="fields").for_readers.notes)
+    assert "Encoded" not in notes
+    assert "In mmHg, per unit in brackets" in notes
+
+
 @pytest.mark.parametrize(
     "at",
     [

@@ -95,6 +95,7 @@ def test_columns_are_those_of_formulaic(formula, records):
         ({"age": 54, "sex": ["m"]}, "the levels are 'f', 'm'"),
         ({"age": 54, "sex": None}, "no value of 'sex'"),
         ({"age": 54, "sex": "m", "agee": 1}, "did you mean 'age'"),
+        ({"agee": 54, "sex": "m"}, "did you mean 'age'"),
         ({"age": 54, "sex": "m", "marker": 0.0}, "numbers above 0"),
         ([1.0, 2.0], "not a record"),
         ("age", "not a record"),
@@ -105,6 +106,29 @@ def test_what_a_record_must_not_have_is_named(record, words):
         features("1 + age + sex + marker").encode(record)
     if isinstance(record, dict):
         assert caught.value.field in {"age", "sex", "agee", "marker"}
+
+
+def test_levels_are_suggested_only_where_they_are_near():
+    site = eq.Features(site=eq.Category("Ulm", "Linz", "Bern"))
+    with pytest.raises(eq.errors.InvalidRecord, match="did you mean 'Linz'"):
+        site.encode({"site": "Lintz"})
+    with pytest.raises(eq.errors.InvalidRecord, match=r"levels \(the levels are 'Ulm', 'Linz', 'Bern'\)"):
+        site.encode({"site": "Wien"})
+
+
+@pytest.mark.parametrize(
+    ("field", "words"),
+    [
+        (eq.Number(18, 90, unit="years"), None),
+        (eq.Number(center=50), "a is a − 50"),
+        (eq.Number(scale=10, unit="kg"), "a is (a in kg)/10"),
+        (eq.Number(log=10, center=3, scale=2, unit="ng"), "a is (log10(a in ng) − log10 3)/2"),
+        (eq.Number(log=True), "a is log(a)"),
+        (eq.Number(log=True, scale=2), "a is log(a)/2"),
+    ],
+)
+def test_what_models_see_of_a_number_is_said_in_words(field, words):
+    assert eq.Features(a=field, b=eq.Category("x", "y")).encodings == (() if words is None else (words,))
 
 
 def test_fields_outside_the_formula_may_be_left_out_but_not_be_wrong():

@@ -92,16 +92,32 @@ def heading(arm: ArmEstimate) -> str:
 
 
 def shrinkage(arm: ArmEstimate) -> str:
-    """What the estimate is, and what the interval belongs to."""
+    """What the estimate is, what the interval belongs to, and what is measured in what."""
+    units = "".join(f" {note}" for note in coefficient_units(arm))
     if arm.least_squares is None:
         kind = f"Estimate: {arm.estimator}"
-        return f"{kind}; there is no least squares yet." if arm.observed <= len(arm.coef) else f"{kind}."
+        kind += "; there is no least squares yet." if arm.observed <= len(arm.coef) else "."
+        return kind + units
     if math.isinf(arm.ridge):
         where = "the outcomes of other arms" if arm.center.any() else "0"
         shrunk = f"shrunk all the way to {where}, as the data do not tell it from there"
     else:
         shrunk = f"shrunk with λ = {arm.ridge:.3g}"
-    return f"Estimate: {arm.estimator}, {shrunk}. Standard error and interval belong to least squares."
+    belong = "Standard error and interval belong to least squares."
+    return f"Estimate: {arm.estimator}, {shrunk}. {belong}{units}"
+
+
+def coefficient_units(arm: ArmEstimate, *, undone: bool = False) -> list[str]:
+    """What coefficients are measured in: a slope of ten years is ten times that of one."""
+    notes = []
+    if undone:
+        outcome = f"In {arm.unit}, per" if arm.unit else "Per"
+        notes.append(f"{outcome} unit in brackets where there is one.")
+    else:
+        notes += [f"In {arm.unit}."] if arm.unit else []
+        encodings = getattr(arm.features, "encodings", ())
+        notes += [f"Encoded: {', '.join(encodings)}."] if encodings else []
+    return notes
 
 
 def _youth(arms: Sequence[ArmEstimate]) -> list[str]:

@@ -13,6 +13,7 @@ import numpy as np
 
 from equipoise.core.arithmetic.numerics import NUMERICS
 from equipoise.core.arrays import Matrix, Vector
+from equipoise.core.estimates.inference.arm_table import coefficient_units
 from equipoise.core.estimates.inference.combinations import (
     Combined,
     combined,
@@ -43,7 +44,7 @@ def coefficient_family(arms: Sequence[ArmEstimate], units: str) -> Inference:
         beside={"estimate": np.concatenate([rows @ arm.coef for arm in arms])},
         confidence=arms[0].confidence,
         metadata=_metadata(arms),
-        notes=[_shrunk(arms), *_notes(arms)],
+        notes=[_shrunk(arms), *coefficient_units(arms[0], undone=units == FIELDS), *_notes(arms)],
     )
 
 
@@ -57,7 +58,7 @@ def mean_family(arms: Sequence[ArmEstimate], at: Any, average: Vector | None) ->
         beside={"estimate": np.concatenate([rows @ arm.coef for arm in arms])},
         confidence=arms[0].confidence,
         metadata={**_metadata(arms), "contexts": rows.tolist()},
-        notes=[_shrunk(arms), *_at(names, arms[0].unit, at), *_notes(arms)],
+        notes=[_shrunk(arms), *_at(names, arms[0].unit), *_notes(arms)],
         tested=False,
     )
 
@@ -68,12 +69,14 @@ def contrast_family(pairs: Pairs, at: Any, average: Vector | None, units: str) -
     if at is None:
         names, rows = _coefficients(first, units)
         parts = combined_coefficients
+        said = coefficient_units(first, undone=units == FIELDS)
     else:
         if units != COLUMNS:
             raise InvalidArgument(
                 "expected outcomes at a context have no units to choose", hint="leave units or at out"
             )
         names, rows = places_of(first.features, at, average)
+        said = _at(names, first.unit)
     places = names * len(pairs)
     what = "feature" if at is None else "context"
     shown = {"contrast": [f"{arm.arm} − {other.arm}" for arm, other in pairs for _ in names]}
@@ -91,7 +94,7 @@ def contrast_family(pairs: Pairs, at: Any, average: Vector | None, units: str) -
         value="difference",
         confidence=first.confidence,
         metadata=_metadata(arms) | ({} if at is None else {"contexts": rows.tolist()}),
-        notes=["Differences are of least squares.", *_at(names, first.unit, at), *_notes(arms)],
+        notes=["Differences are of least squares.", *said, *_notes(arms)],
         for_readers=shown,
     )
 
@@ -129,10 +132,10 @@ def _shrunk(arms: Sequence[ArmEstimate]) -> str:
     return f"Estimates are shrunk ({kinds}); standard errors and intervals belong to least squares."
 
 
-def _at(names: Sequence[str], unit: str | None, at: Any) -> list[str]:
+def _at(names: Sequence[str], unit: str | None) -> list[str]:
     """Where expected outcomes are compared, and in which unit."""
     notes = ["At the mean context of all units seen."] if list(names) == [AVERAGE] else []
-    return [*notes, f"In {unit}."] if unit and at is not None else notes
+    return [*notes, f"In {unit}."] if unit else notes
 
 
 def _notes(arms: Sequence[ArmEstimate]) -> list[str]:

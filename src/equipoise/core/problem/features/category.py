@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import numbers
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -137,8 +138,9 @@ class Category(Field):
     def _meant(self, text: str) -> str:
         """What somebody may have meant, and what there is."""
         alike = [level for level in self.levels if str(level).casefold() == text.strip().casefold()]
-        close = f"did you mean {alike[0]!r}?" if alike else suggest(text, _texts(self.levels))
-        return f"{close if close.startswith('did') else ''} the levels are {self.allowed}".strip()
+        # Levels are often short: half of the letters in common would suggest one town for another.
+        near = alike or difflib.get_close_matches(text, _texts(self.levels), n=1, cutoff=0.6)
+        return f"{f'did you mean {near[0]!r}? ' if near else ''}the levels are {self.allowed}"
 
 
 def _level(level: Any) -> Level:

@@ -70,7 +70,12 @@ class Encoder:
                 found += 1
                 read(value, slots)
             elif needed:
-                read(value, slots)
+                try:
+                    read(value, slots)
+                except InvalidRecord:
+                    if found != len(record) and not self._fields.keys() >= record.keys():
+                        self._refuse_unknown(record)  # a misspelt name is why it is missing
+                    raise
         if found != len(record):
             self._refuse_unknown(record)
         for place, compute, missing, text in self._computed:

@@ -106,6 +106,13 @@ class Features:
         """Fields that the formula has, in their order."""
         return tuple(name for name in self.fields if name in self._encoder.used)
 
+    @property
+    def encodings(self) -> tuple[str, ...]:
+        """What the columns have of measurements that are centred, scaled or logarithms, in words."""
+        numbers = ((name, self.fields[name]) for name in self.used)
+        words = (field.encoding(name) for name, field in numbers if isinstance(field, Number))
+        return tuple(word for word in words if word is not None)
+
     def encode(self, record: Any) -> Vector:
         """The vector that models see of one unit, or InvalidRecord that names the field."""
         return self._encoder.encode(record if type(record) is dict else as_record(record))

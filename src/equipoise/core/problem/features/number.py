@@ -105,6 +105,24 @@ class Number(Field):
         base = "log" if self.log is True else f"log{self.log:.10g}"
         return base if self.unit is None else f"{base} {self.unit}"
 
+    def encoding(self, name: str) -> str | None:
+        """What models see of the field, in words; None where they see the value as it is.
+
+        >>> Number(center=50, scale=10, unit="years").encoding("age")
+        'age is (age in years − 50)/10'
+        """
+        if self.plain:
+            return None
+        value = f"{name} in {self.unit}" if self.unit else name
+        shift = "" if self.center in (None, 0) else f" − {self.center:.10g}"
+        if self.log:
+            base = "log" if self.log is True else f"log{self.log:.10g}"
+            value = f"{base}({value})"
+            shift = "" if self.center in (None, 1) else f" − {base} {self.center:.10g}"
+        if self.scale == 1:
+            return f"{name} is {value}{shift}"
+        return f"{name} is {f'({value}{shift})' if shift or not self.log else value}/{self.scale:.10g}"
+
     def unscaled(self) -> Number:
         """The same field without centre and scale."""
         return dataclasses.replace(self, center=None, scale=1.0)

@@ -5,6 +5,7 @@ missing cells. Made to categories it would mislead, so it is refused with what t
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Collection
 
 from equipoise.errors import InvalidTable
@@ -30,7 +31,7 @@ def doubt_text(column: str, values: Collection[str], decimal: str) -> None:
         raise InvalidTable(
             f"column {column!r} looks like dates, such as {values[0]!r}",
             hint=f"type --date-format '{written}' (date_format={written!r}) if the parts come in that order, "
-            f"or --exclude {column}",
+            f"or --exclude {shlex.quote(column)}",
         )
     commas = [value for value in values if _COMMA.fullmatch(value)]
     points = [value for value in values if _POINT.fullmatch(value)]
@@ -46,7 +47,7 @@ def doubt_text(column: str, values: Collection[str], decimal: str) -> None:
         raise InvalidTable(
             f"column {column!r} holds numbers and also {shown}",
             hint=f"if that means missing, type --na '{others[0]}' (na=[{others[0]!r}]); or leave the column "
-            f"out (--exclude {column})",
+            f"out (--exclude {shlex.quote(column)})",
         )
     if decimal == "," and numbers and not others:
         raise InvalidTable(
@@ -61,5 +62,5 @@ def doubt_category(column: str, count: int, rows: int, most: int) -> None:
         many = f"more than {most}" if count > most else str(count)
         raise InvalidTable(
             f"column {column!r} has {many} different values in {rows} rows",
-            hint=f"that looks like a name or an identifier: leave it out (--exclude {column})",
+            hint=f"that looks like a name or an identifier: leave it out (--exclude {shlex.quote(column)})",
         )

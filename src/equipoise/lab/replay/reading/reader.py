@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -144,7 +145,7 @@ class Reader:
             f" and {len(refused) - 8} more" if len(refused) > 8 else ""
         )
         one = len(refused) == 1
-        hint = f"leave such columns out (--exclude {','.join(refused[:8])})"
+        hint = f"leave such columns out (--exclude {shlex.quote(','.join(refused[:8]))})"
         if refused[0] not in self.roles.targets and not self.one_hot:
             hint += ", or let one-hot make a column of 0 and 1 of every value (--one-hot)"
         raise InvalidTable(
@@ -169,7 +170,8 @@ class Reader:
             raise InvalidTable(
                 f"{self.source.name} has {rows} complete rows: {self.dropped} of {self.read} miss a value, "
                 f"most often in column {worst!r} ({self.gaps.max()} times)",
-                hint=f"leave the column out (--exclude {worst}), or fill gaps in contexts (--missing mean)",
+                hint=f"leave the column out (--exclude {shlex.quote(worst)}), or fill gaps in contexts "
+                "(--missing mean)",
             )
 
     def _finished(self, blocks: list[Matrix], rows: int) -> Cells:
@@ -241,7 +243,9 @@ class Reader:
 
     def _filling(self, name: str, present: Vector, gaps: int) -> tuple[float, str]:
         if not len(present):
-            raise InvalidTable(f"column {name!r} is empty", hint=f"leave it out (--exclude {name})")
+            raise InvalidTable(
+                f"column {name!r} is empty", hint=f"leave it out (--exclude {shlex.quote(name)})"
+            )
         rule = "median" if self.missing == "median" else "mean"
         # fsum is exact, so every machine fills in the same number.
         value = float(np.median(present)) if rule == "median" else math.fsum(present) / len(present)
@@ -267,7 +271,8 @@ class Reader:
         if self.roles.chosen or len(contexts) < 3:
             return []
         return [
-            f"{column.name} numbers the rows: if that means nothing, leave it out (--exclude {column.name})."
+            f"{column.name} numbers the rows: if that means nothing, leave it out "
+            f"(--exclude {shlex.quote(column.name)})."
             for column in layout
             if self.kinds.get(column.name) == NUMBERS and self._counts(contexts[:, column.start])
         ]
