@@ -140,8 +140,9 @@ def test_results_and_checkpoints(tmp_path):
     path = write_zip_bomb(tmp_path / "result.npz", "header.npy", npy_start((BOMB // 8,)))
     with pytest.raises(InvalidData, match="unpacks to more than"):
         eq.SimulationResult.load(path)
-    path.rename(tmp_path / "policy-0-trial-0.npz")
-    assert Checkpoint(tmp_path, 2, [{}]).read(0, 0, 5) is None
+    checkpoint = Checkpoint(tmp_path, 2, [{"policy": "uniform"}])
+    path.rename(tmp_path / f"{checkpoint._stem(0)}-0-5.npz")
+    assert list(checkpoint.read(0, 5)) == []
 
 
 def test_ratings(tmp_path, zeros):

@@ -173,13 +173,13 @@ GOOD = {"arms": ["a", "b"], "dim": 2, "budget": 10}
     [
         (
             {**GOOD, "budgets": 3},
-            r"a problem has no 'budgets' \(did you mean 'budget'\? it takes arms, dim, budget, moment",
+            r"a problem has no 'budgets' \(did you mean 'budget'\? it takes arms, dim, features, outcome",
         ),
         ({**GOOD, "units": 3}, "a problem has no 'units'"),
         ({**GOOD, 3: 3}, "a problem has no 3"),
-        ({"arms": ["a"]}, "does not say dim, budget"),
+        ({"arms": ["a"]}, "does not say budget"),
         ([1, 2], r"a table of values by name, not \[1, 2\]"),
-        (None, "arms, dim, budget, moment"),
+        (None, "arms, dim, features, outcome, budget"),
         ({**GOOD, "dim": "two"}, "dim='two'"),
         ({**GOOD, "budget": 2.5}, "budget=2.5"),
         ({**GOOD, "moment": "learned"}, "moment"),

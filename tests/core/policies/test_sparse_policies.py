@@ -183,7 +183,8 @@ def test_lasso_baselines_estimate_without_intervals(policy):
             assert 0.3 < arm.noise_variance / DEVIATIONS[arm.arm] ** 2 < 2.0
         assert np.all(np.isinf(arm.intervals))
         assert arm.expected_error == np.inf
-        assert str(arm).startswith(f"{arm.arm}: {arm.count} outcomes, noise variance")
+        known = f"{arm.count} units, {arm.observed} outcomes known"
+        assert str(arm).startswith(f"{arm.arm}: {known}, noise variance")
         assert arm.predict(feed.contexts[:3]).shape == (3,)
         with pytest.raises(InvalidArgument, match="no ellipsoid"):
             arm.ellipsoid(deviation=1.0, norm=1.0)

@@ -49,9 +49,8 @@ def test_losses_pulls_and_settings(result):
     assert found["scenario"]["table"] == "dictionary"
     assert found["scenario"]["digest"] == eq.as_table(people(), targets=TARGETS).digest
     assert (found["trials"], found["seed"], found["version"]) == (200, 3, eq.__version__)
-    assert list(found["policies"]["uniform"]) == [
-        *("expected_max", "median_max", "mean", "pulls", "decisions_per_second", "targets")
-    ]
+    keys = {"expected_max", "median_max", "mean", "regret", "pulls", "decisions_per_second", "targets"}
+    assert keys <= set(found["policies"]["uniform"])
     assert found["policies"]["trace-ucb"]["units_saved"]["value"] > 0
 
 

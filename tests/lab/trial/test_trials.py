@@ -232,7 +232,7 @@ def test_intervals_cover_after_adaptive_allocation(noise, budget, policy):
     assert result.coverage(corrected=False).value < result.coverage().value
 
 
-@pytest.mark.parametrize("budget", [115, 350])
+@pytest.mark.parametrize("budget", [115, pytest.param(350, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("noise", [EQUAL, UNEQUAL], ids=["equal", "unequal"])
 def test_noise_intervals_cover_after_adaptive_allocation(noise, budget):
     # 300 trials of 7 arms: a standard error of 0.5 points, so the band is 95 % − 4 of them to 99 %.

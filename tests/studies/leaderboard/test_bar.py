@@ -13,6 +13,7 @@ from equipoise.studies.leaderboard import (
 )
 from equipoise.studies.leaderboard.markdown import bar_table
 from equipoise.studies.losses import Losses
+from equipoise.studies.verdicts import FEWEST_TRIALS
 
 UNEQUAL = (0.01, 0.02, 0.75, 1.0, 2.0, 2.0, 3.0)
 
@@ -31,7 +32,7 @@ def with_losses(board, gain, oracle, published):
         dataclasses.replace(row, losses=dict.fromkeys(row.entry.losses, Losses(values, none)))
         for row in board.rows
     ]
-    return dataclasses.replace(board, rows=tuple(rows))
+    return dataclasses.replace(board, rows=tuple(rows), trials=FEWEST_TRIALS)
 
 
 def test_limits(board):

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import equipoise as eq
-from equipoise.studies import runner as runners
+from equipoise.lab.running import simulate as running
 from equipoise.studies.losses import Losses, Measured
 from equipoise.studies.reproduce import reproduce
 from equipoise.studies.runner import Meter, Runner
@@ -91,7 +91,7 @@ def test_a_second_run_measures_nothing_and_says_the_same(tmp_path, monkeypatch):
     def refuse(*_, **__):
         raise AssertionError("measured again")
 
-    monkeypatch.setattr(runners, "run_policies", refuse)
+    monkeypatch.setattr(running, "run_chunk", refuse)
     monkeypatch.setattr(support, "count_exact", refuse)
     assert text(reproduce(["sparse"], output=tmp_path, **OPTIONS)) == text(first)
     with pytest.raises(AssertionError, match="measured again"):
@@ -177,7 +177,7 @@ def test_one_curve_is_told_from_several(offset, verdict):
 
 
 def test_curves_without_a_crossing_have_no_numbers():
-    result = SupportResult(8, 10, tuple(SupportPoint(d, 10, 4, dict.fromkeys(CURVES, 0)) for d in (50, 80)))
+    result = SupportResult(8, 10, tuple(SupportPoint(d, 10, 40, dict.fromkeys(CURVES, 0)) for d in (50, 80)))
     assert {str(finding.verdict) for finding in result.findings()} == {"does not hold"}
     assert "none (d = 50)" in result.explanation()[0]
     assert json.dumps(result.record(), allow_nan=False)
