@@ -9,6 +9,7 @@ from equipoise.studies.sparse.support import SupportStudy
 BASE = ("reproduce", "d", "--trials-scale", "1e-4", "--width-trials", "20000", "--seed", "3")
 
 
+@pytest.mark.slow
 def test_json_is_the_library_s_record(run, tmp_path):
     result = run(*BASE, "--json", "--workers", "1")
     assert result.exit_code == 0

@@ -133,6 +133,7 @@ def expected_error(joint, seed):
     return experiment._state.arms["trace"].mean()
 
 
+@pytest.mark.slow
 def test_together_is_better_than_one_by_one():
     """400 paired trials: 900 gave 0.037 ± 0.004, so six standard errors are expected and three asked for.
 

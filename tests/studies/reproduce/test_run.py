@@ -53,6 +53,7 @@ def test_panels_share_runs(tmp_path, monkeypatch):
     assert found.results["c"].curve("oracle") != found.results["e"].curve("oracle")
 
 
+@pytest.mark.slow
 def test_a_second_run_simulates_nothing_and_says_the_same(tmp_path, monkeypatch):
     first = reproduce(["d", "f"], output=tmp_path, trials_scale=1e-4, width_trials=20_000)
 

@@ -98,6 +98,7 @@ def test_a_second_run_measures_nothing_and_says_the_same(tmp_path, monkeypatch):
         reproduce(["support"], output=tmp_path, **{**OPTIONS, "seed": 4})
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_goes_on_to_the_same_numbers(tmp_path, monkeypatch):
     whole = reproduce(["support", "sparse-screen"], output=tmp_path / "whole", **OPTIONS)
     count, calls = support.count_exact, []
