@@ -2,7 +2,7 @@
 
 What this costs: a pipeline is a program, not plain data. It is not written into problems' files, its numbers
 come from whatever libraries are installed, so decisions are the same only where those are the same, and a
-record takes as long as a data frame of one row: about a thousand times as long as with a formula.
+record takes as long as a data frame of one row: far longer than with a formula.
 """
 
 from __future__ import annotations
