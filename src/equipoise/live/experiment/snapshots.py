@@ -1,7 +1,7 @@
 """Snapshots: the state at one row as a block of bytes, so that opening folds only the rows after it.
 
-A snapshot is never the truth. It is used if version, numerics and format are the same, its digest holds, and
-the log has that row with that hash; otherwise the log is folded from its start.
+A snapshot is never the truth. It is used if version, numerics and format are the same, digests of its store and
+of the experiment in it hold, and the log has that row with that hash; otherwise the log is folded from its start.
 
 Of every ``spacing`` rows one asks for a snapshot, and whoever has written that row saves it after the answer is
 known, outside all locks but for the time that copying the state takes. A process saves none before twenty times
@@ -15,7 +15,6 @@ import struct
 import time
 from collections.abc import Mapping
 from datetime import timedelta
-from hashlib import blake2b
 from typing import Any
 
 import numpy as np
@@ -33,7 +32,6 @@ LABEL = f"1 {__version__} {NUMERICS}"
 """Format of the bytes, version and numerics: a snapshot of another label is not read."""
 
 _LENGTH = struct.Struct("<Q")
-_DIGEST = 32
 _LEAST, _MOST = 1024, 16384
 _PATIENCE = 20.0
 
@@ -106,7 +104,7 @@ def copied(fold: Fold) -> tuple[Arrays, dict[str, Any], bytes]:
 
 
 def pack(arrays: Arrays, meta: dict[str, Any]) -> bytes:
-    """One block of bytes: how it is laid out, the arrays as they lie in memory, a digest of both."""
+    """One block of bytes: how it is laid out, then the arrays as they lie in memory."""
     parts = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     layout = [
         [name, np.lib.format.dtype_to_descr(array.dtype), list(array.shape)] for name, array in parts.items()
@@ -116,17 +114,11 @@ def pack(arrays: Arrays, meta: dict[str, Any]) -> bytes:
     pieces: list[Any] = [_LENGTH.pack(len(head)), head]
     for array in parts.values():
         pieces += [memoryview(array).cast("B") if array.size else b"", bytes(-array.nbytes % 64)]
-    digest = blake2b(digest_size=_DIGEST)
-    for piece in pieces:
-        digest.update(piece)
-    return b"".join([*pieces, digest.digest()])
+    return b"".join(pieces)
 
 
 def unpack(blob: bytes) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]:
     """The arrays and what else was known, or ValueError."""
-    body = memoryview(blob)[:-_DIGEST]
-    if blake2b(body, digest_size=_DIGEST).digest() != blob[-_DIGEST:]:
-        raise ValueError("the digest is another one")
     (length,) = _LENGTH.unpack_from(blob)
     place = _LENGTH.size + length
     head = decode(blob[_LENGTH.size : place])
@@ -134,7 +126,7 @@ def unpack(blob: bytes) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]:
     for name, descr, shape in head["arrays"]:
         kind = np.lib.format.descr_to_dtype(_tuples(descr))
         count = int(np.prod(shape, dtype=np.int64))
-        arrays[name] = np.frombuffer(body, kind, count, place).reshape(shape)
+        arrays[name] = np.frombuffer(blob, kind, count, place).reshape(shape)
         size = count * kind.itemsize
         place += size + -size % 64
     return arrays, head["meta"]

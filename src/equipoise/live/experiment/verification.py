@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from equipoise.core.experiment.experiment import Experiment
-from equipoise.errors import ReceiptUnknown, ReplayMismatch
+from equipoise.errors import ReceiptUnknown, ReplayMismatch, StoreDamaged
 from equipoise.live.log.archive import reading_archive
-from equipoise.live.log.checking import Walk
+from equipoise.live.log.checking import Walk, broken
 from equipoise.live.log.entries import moment
 from equipoise.live.log.receipts import Receipt
 from equipoise.live.stores.names import full_name
@@ -142,7 +142,7 @@ class _Course:
 
     def events(self) -> Iterator[dict[str, Any]]:
         """Events of the rows that have not been looked at."""
-        for row, header, event in self._steps:
+        for row, header, event in self._sound_steps():
             self.began = self.began or row.time
             self.units += header["kind"] in ("asked", "asked_together")
             if self._receipt is not None and row.sequence == self._receipt.sequence:
@@ -150,6 +150,12 @@ class _Course:
             if event is not None:
                 event.pop("live", None)
                 yield event
+
+    def _sound_steps(self) -> Iterator[tuple[Row, dict[str, Any], dict[str, Any] | None]]:
+        try:
+            yield from self._steps
+        except StoreDamaged as error:
+            raise broken(self.walk.name, self.walk.sequence + 1, error.message) from error
 
     def finish(self) -> None:
         """Go on to the end, and compare it with what it should be."""
