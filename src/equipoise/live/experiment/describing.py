@@ -1,4 +1,4 @@
-"""Units of a live experiment in full: contexts as they were given and scores are in the log, times beside it."""
+"""Units of a live experiment in full: contexts as given and scores are in the log, times are beside it."""
 
 from __future__ import annotations
 
@@ -28,9 +28,7 @@ def described(
     for row in rows:
         unit = unit_of(record, row, record.book.keys[row], details.get(row + 1))
         closed = int(ended[row])
-        yield replace(
-            unit, asked_at=moment(int(asked[row])), closed_at=moment(closed) if closed else None
-        )
+        yield replace(unit, asked_at=moment(int(asked[row])), closed_at=moment(closed) if closed else None)
 
 
 def _rows(store: Store, name: str, sequences: Sequence[int]) -> Iterable[Row]:

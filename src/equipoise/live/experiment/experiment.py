@@ -17,7 +17,7 @@ from equipoise.core.experiment.reading import ExperimentReader
 from equipoise.core.experiment.record import Record, snapshot
 from equipoise.core.experiment.units.table import unit_table
 from equipoise.core.experiment.units.unit import Unit
-from equipoise.core.tables import TidyTable
+from equipoise.core.tables.tidy import TidyTable
 from equipoise.errors import EquipoiseError, StoreUnavailable
 from equipoise.live.experiment import asking, late
 from equipoise.live.experiment.actors import Actor, demanded, optional
@@ -38,10 +38,10 @@ from equipoise.live.stores.store import Store
 class LiveExperiment(ExperimentReader):
     """An experiment in a store: :func:`create_experiment` and :func:`load_experiment` make them.
 
-    It has the methods of :class:`~equipoise.Experiment`. A call that returns has been stored; one that raises has
-    stored nothing, unless the error is CommitUnknown. Threads may share it, and any number of processes and
-    machines may work on one experiment at a time: each call is decided on the state after all calls before.
-    Whatever is read is of the moment of the call.
+    It has the methods of :class:`~equipoise.Experiment`. A call that returns has been stored; one that raises
+    has stored nothing, unless the error is CommitUnknown. Threads may share it, and any number of processes
+    and machines may work on one experiment at a time: each call is decided on the state after all calls
+    before. Whatever is read is of the moment of the call.
     """
 
     def __init__(self, store: Store, name: str, actor: str | None, *, owns_store: bool) -> None:
@@ -304,10 +304,12 @@ class LiveExperiment(ExperimentReader):
         with self._lock:
             if not self._ledger.state.sound:
                 return
-            arrays, meta, hash = copied(self._ledger.state)
+            arrays, meta, link = copied(self._ledger.state)
         try:
-            self._snapshots.save(arrays, meta, hash)
-            if any(b'"kind":"redacted"' in row.header for row in self.store.read(self.name, meta["sequence"])):
+            self._snapshots.save(arrays, meta, link)
+            if any(
+                b'"kind":"redacted"' in row.header for row in self.store.read(self.name, meta["sequence"])
+            ):
                 self.store.drop_snapshots(self.name)  # it may hold what was erased meanwhile
         except EquipoiseError:
             return  # opening takes longer without

@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 
 from equipoise.core.arms.state import PENDING
-from equipoise.core.tables import TidyTable
+from equipoise.core.tables.tidy import TidyTable
 from equipoise.errors import InvalidArgument
 from equipoise.live.experiment.fold import Fold
 from equipoise.live.experiment.turn import Turn
@@ -24,12 +24,14 @@ def overdue(fold: Fold, deadline: timedelta | None, now: datetime | None) -> Tid
     limit = _limit(fold, deadline)
     time = datetime.now(UTC) if now is None else now
     rows = []
-    for id in _older(fold, microseconds(time) - limit // timedelta(microseconds=1)):
-        asked = moment(int(fold.moments.asked[id - 1]))
+    for number in _older(fold, microseconds(time) - limit // timedelta(microseconds=1)):
+        asked = moment(int(fold.moments.asked[number - 1]))
         record = fold.experiment._current()
-        arm = record.problem.arms[int(record.state.rows["arm"][id - 1])]
+        arm = record.problem.arms[int(record.state.rows["arm"][number - 1])]
         late = (time.astimezone(UTC) - asked - limit).total_seconds()
-        rows.append((record.book.keys[id - 1], id, arm, asked.isoformat(), (asked + limit).isoformat(), late))
+        rows.append(
+            (record.book.keys[number - 1], number, arm, asked.isoformat(), (asked + limit).isoformat(), late)
+        )
     columns = ("unit", "id", "arm", "asked_at", "due_at", "late_seconds")
     metadata = {"experiment": fold.name, "deadline_seconds": limit.total_seconds(), "now": time.isoformat()}
     return TidyTable(columns, rows, metadata)
@@ -40,9 +42,9 @@ def expire(turn: Turn, older_than: timedelta | None) -> list[str | int]:
     fold = turn.fold
     ids = _older(fold, turn.now - _limit(fold, older_than) // timedelta(microseconds=1))
     keys = fold.experiment._current().book.keys
-    lost = [keys[id - 1] or id for id in ids]
-    for id in ids:
-        turn.experiment.lose(id)
+    lost = [keys[number - 1] or number for number in ids]
+    for number in ids:
+        turn.experiment.lose(number)
     return lost
 
 
@@ -50,7 +52,8 @@ def _limit(fold: Fold, given: timedelta | None) -> timedelta:
     limit = fold.deadline if given is None else given
     if limit is None:
         raise InvalidArgument(
-            f"{fold.name!r} was created without a deadline", hint="say how long outcomes may take: timedelta(…)"
+            f"{fold.name!r} was created without a deadline",
+            hint="say how long outcomes may take: timedelta(…)",
         )
     return checked_duration(limit)
 

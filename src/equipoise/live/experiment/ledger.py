@@ -169,7 +169,7 @@ class Ledger:
         return CommitUnknown(
             f"the store of {self.name!r} was lost during a commit, and cannot be asked whether it happened: "
             f"{error.message}",
-            hint="make the call again when the store is back: with a unit's key it gives what was given before",
+            hint="repeat the call when the store is back: with a unit's key it gives what was given before",
         )
 
     # Catching up
@@ -180,10 +180,10 @@ class Ledger:
             raise self._was_replaced()
         if self._fold.sound and (head.sequence, head.hash) == (self._fold.sequence, self._fold.hash):
             return
-        sequence, hash = self._seen
+        sequence, link = self._seen
         rows = iter(newer(sequence - 1))
         known = next(rows, None)
-        if known is None or known.hash != hash:
+        if known is None or known.hash != link:
             self._replaced = True
             raise self._was_replaced()
         if not self._fold.sound:
@@ -194,8 +194,8 @@ class Ledger:
 
     def _was_replaced(self) -> ReceiptUnknown:
         return ReceiptUnknown(
-            f"row {self._seen[0]} of {self.name!r} was here, and the log has none or another one there now: it "
-            "was restored from a backup, or exchanged",
+            f"row {self._seen[0]} of {self.name!r} was known here, and the log has none or another one there "
+            "now: it was restored from a backup, or exchanged",
             hint="what was acknowledged after the backup is gone and must be entered again; then go on with "
             "eq.load_experiment(…)",
         )

@@ -11,7 +11,6 @@ import numpy.typing as npt
 Numbers = npt.NDArray[np.int64]
 
 
-
 class Moments:
     """Three numbers a unit, in the order of ids: 0 where there is nothing yet."""
 

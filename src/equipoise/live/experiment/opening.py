@@ -36,7 +36,8 @@ def create_experiment(
     Parameters
     ----------
     store
-        Where its log is kept: ``"sqlite:///trial.db"``, ``"postgresql://…"``, or a store from :func:`open_store`.
+        Where its log is kept: ``"sqlite:///trial.db"``, ``"postgresql://…"``, or a store that
+        :func:`open_store` has opened.
     name
         ``"trial-1"`` or ``"project/trial-1"``; there must be none of that name.
     problem, policy, seed
@@ -83,8 +84,8 @@ def load_experiment(
     actor
         Who acts; the login name unless given.
     receipt
-        Of the last call that the caller knows to have been acknowledged. If it is not in the log, because that
-        was restored from an older backup, ReceiptUnknown says so.
+        Of the last call that the caller knows to have been acknowledged. If it is not in the log, because
+        that was restored from an older backup, ReceiptUnknown says so.
     """
     target, owns = opened(store)
     try:

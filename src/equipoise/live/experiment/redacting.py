@@ -1,4 +1,4 @@
-"""Erasing what the log knows of a unit: in every row that tells of it, in one commit with a ``redacted`` event.
+"""Erasing what the log knows of a unit: all rows that tell of it, in one commit with a ``redacted`` event.
 
 That event says which rows were erased, so that a log with rows erased otherwise is found to be broken. It
 holds what estimates need instead of the unit's own data, see :mod:`equipoise.core.experiment`.

@@ -145,14 +145,16 @@ def _source(backup: str | Path | Store, name: str) -> Iterator[tuple[Iterable[Ro
         head = backup.head(name)
         yield backup.read(name, upto=head.sequence), (head.sequence, head.hash)
     elif _is_database(backup):
-        url = backup if isinstance(backup, str) and "://" in backup else f"sqlite:///{Path(backup).absolute()}"
+        url = (
+            backup if isinstance(backup, str) and "://" in backup else f"sqlite:///{Path(backup).absolute()}"
+        )
         with open_store(str(url)) as store, _source(store, name) as found:
             yield found
     else:
-        with reading_archive(backup) as (head, rows):
-            if full_name(head.name) != name:
-                raise InvalidArgument(f"{backup} holds {head.name!r}, not {name!r}", hint="give that name")
-            yield rows, (head.sequence, head.hash)
+        with reading_archive(backup) as (first, rows):
+            if full_name(first.name) != name:
+                raise InvalidArgument(f"{backup} holds {first.name!r}, not {name!r}", hint="give that name")
+            yield rows, (first.sequence, first.hash)
 
 
 def _is_database(backup: str | Path) -> bool:

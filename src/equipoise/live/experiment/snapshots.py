@@ -1,12 +1,13 @@
 """Snapshots: the state at one row as a block of bytes, so that opening folds only the rows after it.
 
-A snapshot is never the truth. It is used if version, numerics and format are the same, digests of its store and
-of the experiment in it hold, and the log has that row with that hash; otherwise the log is folded from its start.
+A snapshot is never the truth. It is used if version, numerics and format are the same, the digests of its
+store and of the experiment in it hold, and the log has that row with that hash; otherwise the log is folded
+from its start.
 
-Of every ``spacing`` rows one asks for a snapshot, and whoever has written that row saves it after the answer is
-known, outside all locks but for the time that copying the state takes. A process saves none before twenty times
-the duration of its last one has passed, so that snapshots cost at most a twentieth of its time. Whoever writes
-the last row before closing, and whoever had to fold a long tail to open, saves one too.
+Of every ``spacing`` rows one asks for a snapshot, and whoever has written that row saves it after the answer
+is known, outside all locks but for the time that copying the state takes. A process saves none before twenty
+times the duration of its last one has passed, so that snapshots cost at most a twentieth of its time. Whoever
+writes the last row before closing, and whoever had to fold a long tail to open, saves one too.
 """
 
 from __future__ import annotations
@@ -113,7 +114,7 @@ def pack(arrays: Arrays, meta: dict[str, Any]) -> bytes:
     head += b" " * (-(len(head) + _LENGTH.size) % 64)
     pieces: list[Any] = [_LENGTH.pack(len(head)), head]
     for array in parts.values():
-        pieces += [memoryview(array).cast("B") if array.size else b"", bytes(-array.nbytes % 64)]
+        pieces += [array.tobytes(), bytes(-array.nbytes % 64)]
     return b"".join(pieces)
 
 

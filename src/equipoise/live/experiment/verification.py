@@ -171,8 +171,8 @@ def _unknown(receipt: Receipt, walk: Walk) -> ReceiptUnknown:
     for epoch, row in walk.restored:
         if epoch >= receipt.epoch and receipt.sequence >= row:
             return ReceiptUnknown(
-                f"this receipt is newer than the restored log: row {receipt.sequence} of epoch {receipt.epoch} "
-                f"was written after the backup from which the log was restored, at row {row}",
+                f"this receipt is newer than the restored log: row {receipt.sequence} of epoch "
+                f"{receipt.epoch} was written after the backup from which the log was restored, at row {row}",
                 hint="the call is no longer in the log, and must be made again",
             )
     if receipt.sequence > walk.sequence:

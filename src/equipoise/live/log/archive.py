@@ -49,11 +49,9 @@ def write_archive(path: str | Path, head: ArchiveHead, rows: Iterable[Row]) -> N
 @contextmanager
 def reading_archive(path: str | Path) -> Iterator[tuple[ArchiveHead, Iterator[Row]]]:
     """The first line of an archive, and its rows."""
-    try:
-        file = Path(path).open("rb")
-    except OSError as error:
-        raise DataNotFound(f"cannot read {path}: {error.strerror or error}") from None
-    with file:
+    if not Path(path).is_file():
+        raise DataNotFound(f"there is no file {path}")
+    with Path(path).open("rb") as file:
         packed = file.read(2) == b"\x1f\x8b"
         file.seek(0)
         lines = _lines(path, gzip.GzipFile(fileobj=file) if packed else file)
@@ -91,7 +89,9 @@ def _plain(row: Row) -> dict[str, Any]:
 
 def _lines(path: str | Path, file: Any) -> Iterator[tuple[int, dict[str, Any]]]:
     try:
-        for number, line in enumerate(io.BufferedReader(file) if isinstance(file, gzip.GzipFile) else file, 1):
+        for number, line in enumerate(
+            io.BufferedReader(file) if isinstance(file, gzip.GzipFile) else file, 1
+        ):
             value = decode(line)
             if not isinstance(value, dict):
                 raise TypeError("not a table")
@@ -106,7 +106,8 @@ def _head(path: str | Path, line: tuple[int, dict[str, Any]] | None) -> ArchiveH
     first = {} if line is None else line[1]
     if first.get("format") != FORMAT:
         raise InvalidData(
-            f"{path} is not an archive of an experiment", hint="archives are written by experiment.archive(path)"
+            f"{path} is not an archive of an experiment",
+            hint="archives are written by experiment.archive(path)",
         )
     try:
         return ArchiveHead(

@@ -102,7 +102,9 @@ class Walk:
 def check_link(name: str, previous: bytes, row: Row) -> None:
     """Whether a row is what its hash says, after a row of hash ``previous``; or ChainBroken."""
     if link(previous, row.payload_hash, row.header) != row.hash:
-        raise broken(name, row.sequence, "its header or its hash was changed, or the row before was exchanged")
+        raise broken(
+            name, row.sequence, "its header or its hash was changed, or the row before was exchanged"
+        )
     if row.payload is None:
         return
     if hash_payload(row.salt, row.payload) != row.payload_hash:

@@ -23,7 +23,8 @@ def encode(value: Any) -> bytes:
         return _encode(value).encode("ascii")
     except (TypeError, ValueError) as error:
         raise InvalidArgument(
-            f"this cannot be stored: {error}", hint="give numbers, text, true, false, lists and tables of these"
+            f"this cannot be stored: {error}",
+            hint="give numbers, text, true, false, lists and tables of these",
         ) from None
 
 

@@ -18,6 +18,7 @@ from equipoise.live.stores.chain import SALT_BYTES, hash_payload, link
 from equipoise.live.stores.store import Row
 from equipoise.version import __version__
 
+
 class Draft(NamedTuple):
     """An event that is to be stored, and who is behind it."""
 
