@@ -10,7 +10,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from equipoise.errors import InvalidStore
 from equipoise.live.stores.migrations import check_readable, newest
-from equipoise.live.stores.postgresql.failures import translated
+from equipoise.live.stores.postgresql.failures import not_connected, translated
 from equipoise.live.stores.sql import VERSION
 
 SCHEMA = newest("equipoise.live.stores.postgresql")
@@ -46,7 +46,7 @@ def connect(url: str, shown: str, wait: float) -> Connection:
             cursor_factory=psycopg.RawCursor,
         )
     except psycopg.Error as error:
-        raise translated(error, shown, wait) from error
+        raise not_connected(error, shown) from error
     try:
         connection.execute(
             "SELECT set_config('lock_timeout', $1, false),"
@@ -88,10 +88,9 @@ def close(connection: Connection) -> None:
 
 def without_password(url: str) -> str:
     """A URL as it may be shown."""
-    head, at, rest = url.partition("@")
-    if at and head.count(":") > 1:
-        head = head[: head.index(":", head.index("//")) + 1] + "…"
-    shown = head + at + rest
-    before, mark, options = shown.partition("?")
+    scheme, _, rest = url.partition("//")
+    place, mark, options = rest.partition("?")
+    who, at, where = place.rpartition("@")
+    name, colon, _ = who.partition(":")
     kept = ["password=…" if part.startswith("password=") else part for part in options.split("&")]
-    return before + mark + "&".join(kept)
+    return f"{scheme}//{name}{colon and ':…'}{at}{where}{mark}{'&'.join(kept)}"
