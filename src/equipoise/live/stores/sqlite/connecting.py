@@ -138,6 +138,8 @@ class Connection:
         wal = Path(f"{self.path}-wal")
         empty_before = _size(wal) == 0
         version = self.check_name()
+        if self.raw.pragma("journal_mode") != "wal":  # a file that other tools have written
+            self.raw.pragma("journal_mode", "wal")
         pages = self.raw.pragma("page_count") * self.raw.pragma("page_size")
         # Pages may be in the write-ahead log alone; where it is empty, all of them must be in the file.
         if empty_before and _size(self.path) < pages and _size(wal) == 0:
