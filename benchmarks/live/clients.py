@@ -1,0 +1,115 @@
+"""Clients of a live experiment: one after the other, in threads, in processes."""
+
+from __future__ import annotations
+
+import multiprocessing
+import threading
+import time
+from collections.abc import Callable
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+import equipoise as eq
+
+DIM = 3
+_numbers = count()
+
+
+def create(store: Any, budget: int = 10**7) -> eq.LiveExperiment:
+    """A new experiment in a store."""
+    problem = eq.Problem(arms=["a", "b", "c"], dim=DIM, budget=budget, moment=np.eye(DIM))
+    return eq.create_experiment(
+        store=store, name=f"speed-{next(_numbers)}", problem=problem, policy="trace-gain"
+    )
+
+
+def pairs(live: eq.LiveExperiment, number: int, who: str) -> None:
+    """Ask for units and tell their outcomes, call by call."""
+    begin = next(_numbers)
+    for i in range(number):
+        unit = f"{who}-{begin}-{i}"
+        live.ask([1.0, i % 7 - 3.0, i % 11 - 5.0], unit=unit)
+        live.tell(unit, float(i % 13))
+
+
+def batch(live: eq.LiveExperiment, size: int) -> None:
+    """Ask for units together, and tell their outcomes together."""
+    begin = next(_numbers)
+    units = [f"b-{begin}-{i}" for i in range(size)]
+    contexts = np.stack([np.ones(size), np.arange(size) % 7 - 3.0, np.arange(size) % 11 - 5.0], axis=1)
+    live.ask_many(contexts, units)
+    live.tell_many({unit: float(i % 13) for i, unit in enumerate(units)})
+
+
+def seconds(act: Callable[[], object]) -> float:
+    """How long something takes."""
+    begin = time.perf_counter()
+    act()
+    return time.perf_counter() - begin
+
+
+def in_threads(live: eq.LiveExperiment, threads: int, each: int) -> float:
+    """Seconds that threads need together, each with pairs of its own."""
+    ready = threading.Barrier(threads + 1)
+
+    def work(k: int) -> None:
+        ready.wait()
+        pairs(live, each, f"t{k}")
+
+    started = [threading.Thread(target=work, args=(k,)) for k in range(threads)]
+    for thread in started:
+        thread.start()
+    ready.wait()
+
+    def join() -> None:
+        for thread in started:
+            thread.join()
+
+    return seconds(join)
+
+
+def in_processes(processes: int, prepare: Callable[[int], Callable[[], object]]) -> float:
+    """Seconds from the moment when all processes have prepared themselves until the last is done.
+
+    ``prepare`` gets the number of the process and gives what is timed. Processes are forked, so they have
+    what is loaded here; they open connections of their own.
+    """
+    context = multiprocessing.get_context("fork")
+    ready = context.Barrier(processes + 1)
+    done = context.Barrier(processes + 1)
+
+    def work(k: int) -> None:
+        act = prepare(k)
+        ready.wait(600)
+        act()
+        done.wait(600)
+
+    started = [context.Process(target=work, args=(k,)) for k in range(processes)]
+    for process in started:
+        process.start()
+    ready.wait(600)
+    took = seconds(lambda: done.wait(600))
+    for process in started:
+        process.join()
+        if process.exitcode:
+            raise SystemExit(f"a client ended with {process.exitcode}")
+    return took
+
+
+def working_on(url: str, names: list[str], each: int) -> Callable[[int], Callable[[], object]]:
+    """For :func:`in_processes`: single calls, in turn on every experiment, ``each`` pairs in all."""
+
+    def prepare(k: int) -> Callable[[], object]:
+        store = eq.open_store(url)
+        opened = [eq.load_experiment(store=store, name=name) for name in names]
+
+        def act() -> None:
+            for i in range(each):
+                # Every client goes its own way through the experiments.
+                pairs(opened[(i * (2 * k + 1) + k) % len(opened)], 1, f"p{k}-{i}")
+
+        return act
+
+    return prepare

@@ -1,0 +1,277 @@
+"""How fast live experiments are, beside bare commits and Optuna on the same disk and server, all in one run.
+
+What is compared takes turns, a short block each, so that others who use the machine slow all of it down; a
+rate is the median of its blocks. Optuna is asked for one number by random search, its cheapest. Needs Optuna
+and, for the second part, a PostgreSQL server, which is started for the run unless ``--postgres`` names a
+database.
+
+Usage: python benchmarks/live/speed.py [--quick] [--events N] [--folder DIR] [--postgres URL] [--output FILE]
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import sys
+import tempfile
+from collections.abc import Callable
+from importlib import metadata
+from pathlib import Path
+from statistics import median
+from typing import Any, NamedTuple
+
+import beside
+import clients
+import growing
+
+import equipoise as eq
+from equipoise.core.text_tables import markdown_table
+from equipoise.live.stores.opening import migrate
+
+
+class Sizes(NamedTuple):
+    """How much is measured."""
+
+    rounds: int
+    pairs: int
+    """Pairs of calls in a block of a single client."""
+    threads: int
+    processes: int
+    experiments: int
+    events: int
+    verified: int
+    """Units of the log that is verified, half of them asked together."""
+
+
+FULL = Sizes(rounds=7, pairs=60, threads=64, processes=16, experiments=100, events=10**6, verified=20_000)
+QUICK = Sizes(rounds=1, pairs=5, threads=8, processes=3, experiments=3, events=8_000, verified=400)
+HEADER = ["", "pairs/s", "beside", "pairs/s or commits/s", "ratio", "wanted"]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--quick", action="store_true", help="small sizes: only to see that it runs")
+    parser.add_argument("--events", type=int, help="length of the long log")
+    parser.add_argument("--folder", type=Path, help="where the SQLite files go; by default the system's")
+    parser.add_argument("--postgres", help="URL of an empty database; by default a server is started")
+    parser.add_argument("--output", type=Path, help="a file for the same text")
+    options = parser.parse_args()
+    sizes = QUICK if options.quick else FULL
+    sizes = sizes._replace(events=options.events or sizes.events)
+    before = os.getloadavg()[0]
+    parts = []
+    with tempfile.TemporaryDirectory(dir=options.folder) as folder:
+        parts.append(table("SQLite", sqlite_rows(folder, sizes)))
+        long = long_log(f"sqlite:///{folder}/long.db", sizes)
+    with beside.commits().a_server(options.postgres) as url:
+        if url is None:
+            print("no PostgreSQL server is installed here, and no --postgres was given")
+        else:
+            parts.append(table("PostgreSQL", postgres_rows(url, sizes)))
+        server = None if url is None else server_version(url)
+    parts += [long, about(sizes, before, server)]
+    text = "\n".join(parts)
+    print(text)
+    if options.output:
+        options.output.write_text(text)
+
+
+def table(title: str, rows: list[list[str]]) -> str:
+    return markdown_table([title, *HEADER[1:]], rows)
+
+
+def in_turns(rounds: int, acts: dict[str, Callable[[], float]]) -> dict[str, float]:
+    """The rate of everything, each measured once a round."""
+    rates: dict[str, list[float]] = {name: [] for name in acts}
+    for _ in range(rounds):
+        for name, act in acts.items():
+            rates[name].append(act())
+    return {name: median(found) for name, found in rates.items()}
+
+
+def rate(number: int, act: Callable[[], object]) -> Callable[[], float]:
+    """Something that is done ``number`` times, as a rate."""
+    return lambda: number / clients.seconds(act)
+
+
+def repeat(number: int, act: Callable[[], object]) -> Callable[[], None]:
+    def repeated() -> None:
+        for _ in range(number):
+            act()
+
+    return repeated
+
+
+def row(what: str, mine: float, against: str, other: float, wanted: str, *, times: float = 1.0) -> list[str]:
+    """A line of the table; ``times``: commits that a pair takes."""
+    return [what, f"{mine:,.0f}", against, f"{other:,.0f}", f"{mine * times / other:.2f}", wanted]
+
+
+def sqlite_rows(folder: str, sizes: Sizes) -> list[list[str]]:
+    url = f"sqlite:///{folder}/trial.db"
+    bare = beside.commits().bare_sqlite(f"{folder}/bare.db")
+    study = beside.optuna_study(f"sqlite:///{folder}/optuna.db", "study")
+    live = clients.create(url)
+    each = max(sizes.pairs * 4 // sizes.processes, 2)
+    one, many = (clients.create(url).name for _ in range(2))
+    n = sizes.pairs
+    clients.pairs(live, 5, "warm")
+    found = in_turns(
+        sizes.rounds,
+        {
+            "bare": rate(4 * n, repeat(4 * n, bare)),
+            "single": rate(n, lambda: clients.pairs(live, n, "one")),
+            "optuna": rate(max(n // 5, 2), lambda: beside.optuna_pairs(study, max(n // 5, 2))),
+            "batch": rate(300, repeat(3, lambda: clients.batch(live, 100))),
+            "threads": lambda: sizes.threads * 8 / clients.in_threads(live, sizes.threads, 8),
+            "process": lambda: (
+                sizes.processes
+                * each
+                / clients.in_processes(1, clients.working_on(url, [one], sizes.processes * each))
+            ),
+            "processes": lambda: (
+                sizes.processes
+                * each
+                / clients.in_processes(sizes.processes, clients.working_on(url, [many], each))
+            ),
+        },
+    )
+    live.close()
+    single = found["single"]
+    return [
+        row("single calls", single, "Optuna, ask and tell", found["optuna"], "20"),
+        row("single calls, two commits a pair", single, "bare commits", found["bare"], "0.5", times=2),
+        row("`ask_many` and `tell_many` of 100", found["batch"], "single calls", single, "10"),
+        row(f"{sizes.threads} threads of single calls", found["threads"], "one thread", single, "3"),
+        row(
+            f"{sizes.processes} processes, one experiment",
+            found["processes"],
+            "one process",
+            found["process"],
+            "1",
+        ),
+    ]
+
+
+def postgres_rows(url: str, sizes: Sizes) -> list[list[str]]:
+    migrate(url)
+    theirs = beside.optuna_url(url)
+    bare = beside.commits().bare_postgres(url)
+    names = [clients.create(url).name for _ in range(sizes.experiments)]
+    studies = [beside.optuna_study(theirs, name).study_name for name in names]
+    clients_ = min(8, sizes.processes)
+    n, few = sizes.pairs, max(sizes.pairs // 6, 2)
+    hot = clients.working_on(url, names[:1], n)
+    spread = clients.working_on(url, names, n)
+    rounds = max(sizes.rounds // 2, 1)
+    found = in_turns(
+        rounds,
+        {
+            "bare": rate(4 * n, repeat(4 * n, bare)),
+            "hot": lambda: clients_ * n / clients.in_processes(clients_, hot),
+            "their hot": lambda: (
+                clients_
+                * few
+                / clients.in_processes(clients_, beside.optuna_working_on(theirs, studies[:1], few))
+            ),
+            "spread": lambda: clients_ * n / clients.in_processes(clients_, spread),
+            "their spread": lambda: (
+                clients_
+                * few
+                / clients.in_processes(clients_, beside.optuna_working_on(theirs, studies, few))
+            ),
+        },
+    )
+    rows = []
+    for key, what in (
+        ("hot", f"one experiment, {clients_} clients"),
+        ("spread", f"{len(names)} experiments, {clients_} clients on all of them"),
+    ):
+        rows.append(row(what, found[key], "Optuna, the same", found[f"their {key}"], "–"))
+        rows.append(
+            row(
+                f"{what}, two commits a pair",
+                found[key],
+                "bare commits, one client",
+                found["bare"],
+                "–",
+                times=2,
+            )
+        )
+    return rows
+
+
+def long_log(url: str, sizes: Sizes) -> str:
+    measured = min(10_000, sizes.events // 4)
+    found = growing.grow(url, sizes.events, measured, sizes.pairs * 5)
+    checked = growing.verifying(url, sizes.verified)
+    lines = [
+        (
+            f"pairs/s by batches of {growing.SIZE}, first and last {measured:,} events",
+            "batch, first",
+            "batch, last",
+            0,
+            "flat",
+        ),
+        (
+            "pairs/s by single calls, at the beginning and at the end",
+            "single, first",
+            "single, last",
+            0,
+            "flat",
+        ),
+        (
+            "seconds to open it in a new process, and for the first `ask` there",
+            "open",
+            "first ask",
+            2,
+            "2 to open",
+        ),
+        ("memory of that process, MB: with the library, and at most", "imported MB", "open MB", 0, "stated"),
+        (
+            f"events/s that `verify` checks, of {checked['verified']:,}: chain, and decisions too",
+            "chain",
+            "decisions",
+            0,
+            "stated",
+        ),
+    ]
+    found |= checked
+    rows = [
+        [what, f"{found[first]:,.{digits}f}", f"{found[second]:,.{digits}f}", wanted]
+        for what, first, second, digits, wanted in lines
+    ]
+    return markdown_table([f"A log of {found['events']:,.0f} events, SQLite", "", "", "wanted"], rows)
+
+
+def about(sizes: Sizes, before: float, server: str | None) -> str:
+    import apsw
+
+    versions = [
+        f"equipoise {eq.__version__}",
+        f"Python {platform.python_version()}",
+        f"SQLite {apsw.sqlite_lib_version()} (apsw)",
+        *(f"{name} {metadata.version(name)}" for name in ("optuna", "sqlalchemy", "psycopg")),
+        *([] if server is None else [f"PostgreSQL {server}"]),
+    ]
+    command = "python benchmarks/live/speed.py" + (" --quick" if sizes.rounds == 1 else "")
+    return " ".join(
+        [
+            f"m = 3, d = {clients.DIM}, `trace-gain`; medians of {sizes.rounds} rounds in turns.",
+            "Commits are on the disk: SQLite with a write-ahead log and `synchronous=FULL`, PostgreSQL as installed;",
+            "Optuna as it comes, random search over one number.",
+            f"{', '.join(versions)}. {os.cpu_count()} cores, load {before:.1f} before and",
+            f"{os.getloadavg()[0]:.1f} after. Printed by `{command}`.\n",
+        ]
+    )
+
+
+def server_version(url: str) -> str:
+    psycopg: Any = __import__("psycopg")
+    with psycopg.connect(url) as connection:
+        return str(connection.execute("SHOW server_version").fetchone()[0])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
