@@ -84,7 +84,7 @@ def verify_experiment(
 
 
 def _readable(store: Store, name: str, upto: int) -> Iterator[Row]:
-    """The rows of a log; those before one that cannot be read come first, whatever the store reads at once."""
+    """The rows of a log: also those before one that cannot be read, whatever the store reads at once."""
     sequence = 0
     try:
         for row in store.read(name, upto=upto):
@@ -164,9 +164,7 @@ class _Course:
             self.units += header["kind"] in ("asked", "asked_together")
             if self._receipt is not None and row.sequence == self._receipt.sequence:
                 self._found = row.hash == self._receipt.hash
-            if event is not None:
-                event.pop("live", None)
-                yield event
+            yield {"kind": header["kind"]} if event is None else _without_live(event)
 
     def finish(self) -> None:
         """Go on to the end, and compare it with what it should be."""
@@ -175,6 +173,11 @@ class _Course:
         self.walk.finish(*self._end)
         if self._receipt is not None and not self._found:
             raise _unknown(self._receipt, self.walk)
+
+
+def _without_live(event: dict[str, Any]) -> dict[str, Any]:
+    event.pop("live", None)
+    return event
 
 
 def _unknown(receipt: Receipt, walk: Walk) -> ReceiptUnknown:
