@@ -8,7 +8,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 import equipoise as eq
 from equipoise.errors import EquipoiseError
-from equipoise.live.experiment import snapshots
+from equipoise.live.experiment.state import snapshots
 
 KEYS = st.sampled_from([f"u{i}" for i in range(12)])
 CONTEXTS = st.tuples(*[st.sampled_from([-1.5, 0.25, 1.0, 3.0])] * 2)

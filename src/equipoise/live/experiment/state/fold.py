@@ -12,7 +12,7 @@ import numpy as np
 from equipoise.core.experiment.assignment import Assignment
 from equipoise.core.experiment.experiment import Experiment
 from equipoise.core.experiment.units.arriving import Newcomer, check_again
-from equipoise.live.experiment.moments import Moments
+from equipoise.live.experiment.state.moments import Moments
 from equipoise.live.log.checking import broken, check_link
 from equipoise.live.log.encoding import decode
 from equipoise.live.stores.chain import first_link
