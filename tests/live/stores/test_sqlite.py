@@ -10,7 +10,7 @@ import apsw
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from store_rows import add, begin, payloads
+from storing.rows import add, begin, payloads
 
 from equipoise.errors import NotOffered, OutputExists, OutputNotWritable, StoreBusy, StoreUnavailable
 from equipoise.live.stores.contract import rows_after

@@ -6,9 +6,9 @@ import sqlite3
 
 import apsw
 import pytest
-from as_nobody import as_nobody, open_folder
+from storing.nobody import as_nobody, open_folder
 from full_disk import full_disk
-from store_rows import add, begin, payloads
+from storing.rows import add, begin, payloads
 
 from equipoise.errors import (
     EquipoiseError,
