@@ -9,8 +9,8 @@ import warnings
 
 import psycopg
 import pytest
-from storing.proxy import CuttingProxy
 from postgres import Server, skip_without_server
+from storing.proxy import CuttingProxy
 from storing.rows import add, begin, payloads
 
 from equipoise.errors import (
