@@ -1,9 +1,9 @@
 """Requests of many threads, carried out together by whichever of them has the lock.
 
-A thread puts its request into the queue. The first in the queue takes the lock and carries out all requests that
-wait, in their order; the others wait until they are answered, or until it is their turn to be the first. So
-those that were answered come back with new requests while the next commit is under way, and there is no thread
-in the background.
+A thread puts its request into the queue. The first in the queue takes the lock and carries out all requests
+that wait, in their order; the others wait until they are answered, or until they are the first. So those that
+were answered come back with new requests while the next commit is under way. There is no thread in the
+background.
 
 A request stays in the queue until it is answered. So a thread that is interrupted while it works for the
 others loses none of theirs: the next one that gets the lock goes on with them. A request of a thread that is
