@@ -219,6 +219,10 @@ class NotReplayable(EquipoiseError, RuntimeError):
     """A history that cannot be gone through again from what an experiment has kept."""
 
 
+class NotRedactable(EquipoiseError, RuntimeError):
+    """A unit whose data are still needed, so that they cannot be removed yet."""
+
+
 class FitWarning(UserWarning):
     """Arms got contexts unlike the population's, and outcomes are not linear: models may mislead."""
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from equipoise.core.arms.state import KNOWN, LOST, PENDING, WITHDRAWN, State
+from equipoise.core.arms.state import GONE, KNOWN, LOST, PENDING, REDACTED, WITHDRAWN, State
 from equipoise.core.arrays import Vector
 from equipoise.core.diagnosis.balance import Balance
 from equipoise.core.diagnosis.guessing import Predictability, predictability_of
@@ -27,21 +27,13 @@ from equipoise.core.experiment import entries
 from equipoise.core.experiment.asking import ask_one, ask_together
 from equipoise.core.experiment.assignment import Assignment
 from equipoise.core.experiment.locking import new_lock
-from equipoise.core.experiment.record import (
-    Record,
-    first_record,
-    known_data,
-    rows_and_outcomes,
-    snapshot,
-)
+from equipoise.core.experiment.record import Record, first_record, known_data, rows_and_outcomes, snapshot
+from equipoise.core.experiment.redacting import is_redacted, redact
 from equipoise.core.experiment.roster import remaining_units, spent, with_another, with_open
 from equipoise.core.experiment.saved import from_data, to_data
 from equipoise.core.experiment.summary import balance_record, estimate_record, fit_record, weighted_record
 from equipoise.core.policies.base.policy import Policy, parse_policy
-from equipoise.core.problem.inputs import (
-    checked_outcome,
-    checked_seed,
-)
+from equipoise.core.problem.inputs import checked_outcome, checked_seed
 from equipoise.core.problem.problem import Problem
 from equipoise.core.stages.stage import Stage
 from equipoise.errors import (
@@ -166,7 +158,7 @@ class Experiment:
         value = checked_outcome(outcome, self._record.problem.outcome)
         with self._lock, self._change():
             status = entries.correct(self._state, self._row(id), value)
-            if status in (entries.NOBODY, WITHDRAWN):
+            if status in (entries.NOBODY, *GONE):
                 raise _refused(id, status, _STAYS_OUT)
 
     def lose(self, id: int) -> None:
@@ -182,8 +174,21 @@ class Experiment:
         Its place in the budget stays used, and past decisions stay as they were.
         """
         with self._lock, self._change():
-            if entries.withdraw(self._state, self._row(id)) == entries.NOBODY:
+            status = entries.withdraw(self._state, self._row(id))
+            if status in (entries.NOBODY, REDACTED):
+                raise _refused(id, status)
+
+    def redact(self, id: int) -> None:
+        """Remove a unit's context and outcome for good; models and decisions to come stay as they are.
+
+        What it gave to sums over units stays in them; where that must go, too, withdraw the unit first.
+        """
+        with self._lock, self._change():
+            row = self._row(id)
+            if row >= self._record.step:
                 raise _refused(id, entries.NOBODY)
+            if not is_redacted(self._record, row):
+                self._record, _ = redact(self._record, [row])
 
     # The arms
 
@@ -329,11 +334,11 @@ class Experiment:
 
     def __repr__(self) -> str:
         record = self._snapshot()
-        status = record.state.rows["status"]
-        told, pending = np.count_nonzero(np.isin(status, KNOWN)), np.count_nonzero(status == PENDING)
+        arms = record.state.arms
+        told = np.sum(arms["observed"] + arms["set_aside"])
         return (
-            f"Experiment(policy={record.policy.label!r}, seed={record.seed}, asked={len(status)}, "
-            f"told={told}, pending={pending}, remaining={remaining_units(record)})"
+            f"Experiment(policy={record.policy.label!r}, seed={record.seed}, asked={record.step}, "
+            f"told={told}, pending={arms['pending'].sum()}, remaining={remaining_units(record)})"
         )
 
     # Copies and pickles: nothing is shared, and what comes from disk is checked, see saved.py
@@ -390,5 +395,6 @@ def _refused(id: int, status: int, hint: str = "") -> AssignmentNotFound | Assig
     """Why an entry about a unit is refused."""
     if status == entries.NOBODY:
         return AssignmentNotFound(f"no unit was assigned under id {id!r}", hint="ids come from ask(x).id")
-    word = {LOST: "was declared lost", WITHDRAWN: "was withdrawn"}.get(status, "already has an outcome")
-    return AssignmentClosed(f"unit {id} {word}", hint=hint)
+    words = {LOST: "was declared lost", WITHDRAWN: "was withdrawn", REDACTED: "was redacted"}
+    hint = "nothing can be entered about it any more" if status == REDACTED else hint
+    return AssignmentClosed(f"unit {id} {words.get(status, 'already has an outcome')}", hint=hint)
