@@ -16,7 +16,7 @@ _OF_ROWS = ("propensity", "likeliest", "possible")
 
 
 class Logged:
-    """An experiment, and a list of what was done to it; an entry that was erased is None."""
+    """An experiment, and a list of what was done to it; of an entry that was erased its kind is left."""
 
     def __init__(self, problem, policy, seed=3):
         self.experiment = Experiment(problem, policy, seed)
@@ -53,20 +53,22 @@ class Logged:
         self.experiment._record, data = redact(self.record, rows, again=told_again)
         gone = {*ids, *again}
         for place, event in enumerate(self.log):
-            if event is not None and (event.get("id") in gone or gone & set(event.get("ids", ()))):
-                self.log[place] = None
+            if event.get("id") in gone or gone & set(event.get("ids", ())):
+                self.log[place] = {"kind": event["kind"]}
         self.log.append({"kind": "redacted", **json.loads(json.dumps(data, allow_nan=False))})
 
     def fold(self, upto=None):
         """The experiment that the log leads to."""
         experiment = Experiment(self.first_problem(), self.experiment.policy, self.experiment.seed)
         for event in self.log[:upto]:
-            if event is not None:
+            if len(event) > 1:
                 _fold_one(experiment, event)
+            elif event["kind"] == "asked":
+                experiment._record = admit_blanks(experiment._record, experiment._record.step + 1)
         return experiment
 
     def first_problem(self):
-        added = sum(event is not None and event["kind"] == "added" for event in self.log)
+        added = sum(event["kind"] == "added" for event in self.log)
         return self._problem if added else self.experiment.problem
 
     def started_with(self, problem):
@@ -84,14 +86,12 @@ def _fold_one(experiment, event):
     if kind == "redacted":
         experiment._record = fold_redacted(record, event)
     elif kind == "asked":
-        record = admit_blanks(record, event["id"] - 1)
         record, _ = ask_one(record, np.array(event["x"]), record.problem.index(event["arm"]))
         for name in _OF_ROWS:
             record.state.rows[name][event["id"] - 1] = event[name]
         experiment._record = record
     elif "id" in event:
-        experiment._record = admit_blanks(record, event["id"])
-        if not is_redacted(experiment._record, event["id"] - 1):
+        if not is_redacted(record, event["id"] - 1):
             _carry_out(experiment, kind, event)
     else:
         _carry_out(experiment, kind, event)
