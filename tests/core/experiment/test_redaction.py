@@ -5,22 +5,23 @@ from __future__ import annotations
 import copy
 import json
 import pickle
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from inner_state import fingerprint
-from redacted_logs import Logged, is_verifiable
+from redacted_logs import DIM, Logged, both_moments, go_on, half_way, models, same_models, started
 
 import equipoise as eq
-from equipoise.core.arms.state import REDACTED, SET_ASIDE, copied
-from equipoise.core.experiment.redacting import admit_blanks, fold_redacted, redact
-from equipoise.errors import AssignmentClosed, AssignmentNotFound, NotRedactable, NotReplayable, StateMismatch
+from equipoise.core.arms.state import REDACTED
+from equipoise.core.experiment.redacting import lacks_data
+from equipoise.errors import (
+    AssignmentNotFound,
+    ReplayMismatch,
+    StateMismatch,
+)
 
-DIM = 3
-MOMENTS = {"learned": None, "given": np.array([[2.0, 0.5, 0.0], [0.5, 1.0, 0.2], [0.0, 0.2, 3.0]])}
 SPECS = [
     "trace-ucb",
     "trace-gain:chance=0.2",
@@ -29,76 +30,6 @@ SPECS = [
     "permuted-blocks",
     "da-optimal",
 ]
-both_moments = pytest.mark.parametrize("moment", MOMENTS.values(), ids=MOMENTS)
-
-
-def started(spec="trace-gain", moment=None, dim=DIM, budget=200, arms=("a", "b", "c")):
-    problem = eq.Problem(list(arms), dim, budget=budget, moment=moment)
-    return Logged(problem, spec).started_with(problem)
-
-
-def half_way(logged, units=45, seed=1, scale=1.0):
-    """Some units told, some lost, some withdrawn, some awaited; ids by what became of them."""
-    rng = np.random.default_rng(seed)
-    dim = logged.experiment.problem.dim
-    ids = {"told": [], "lost": [], "withdrawn": [], "pending": []}
-    for t in range(units):
-        id = logged.ask(rng.normal(size=dim) + 0.5)
-        y = float(scale * rng.normal())
-        if t % 9 == 4:
-            logged.do("lost", id=id)
-            ids["lost"].append(id)
-        elif t % 11 == 5:
-            logged.do("told", id=id, outcome=y)
-            logged.do("withdrawn", id=id)
-            ids["withdrawn"].append(id)
-        elif t % 7 == 6:
-            ids["pending"].append(id)
-        else:
-            logged.do("told", id=id, outcome=y)
-            ids["told"].append(id)
-    return ids
-
-
-def go_on(logged, units=20):
-    """What is decided next, with all scores."""
-    rng = np.random.default_rng(2)
-    found = []
-    for _ in range(units):
-        id = logged.ask(rng.normal(size=logged.experiment.problem.dim) + 0.5)
-        event = logged.log[-1]
-        found.append((id, event["arm"], event["propensity"]))
-        logged.do("told", id=id, outcome=float(rng.normal()))
-    return found
-
-
-def models(experiment):
-    """What estimates rest on, to the last bit."""
-    return [
-        (
-            arm.coef.tobytes(),
-            arm.least_squares.tobytes(),
-            arm.residual_variance,
-            arm.count,
-            arm.observed,
-            arm.dof,
-        )
-        for arm in experiment.estimates()
-    ]
-
-
-def same_models(one, other, tolerance=1e-9):
-    for mine, theirs in zip(one.estimates(), other.estimates(), strict=True):
-        assert (mine.count, mine.observed, mine.dof) == (theirs.count, theirs.observed, theirs.dof)
-        if theirs.least_squares is not None:
-            np.testing.assert_allclose(mine.least_squares, theirs.least_squares, rtol=tolerance, atol=1e-11)
-            np.testing.assert_allclose(
-                mine.residual_variance, theirs.residual_variance, rtol=tolerance, atol=1e-20
-            )
-            np.testing.assert_allclose(
-                mine.outcome_variance, theirs.outcome_variance, rtol=tolerance, atol=1e-20
-            )
-            np.testing.assert_allclose(mine.coef, theirs.coef, rtol=1e-7, atol=1e-11)
 
 
 @both_moments
@@ -219,8 +150,9 @@ def test_withdrawn_first_leaves_nothing(spec, moment):
             id = logged.ask(x if t == 17 else rng.normal(size=DIM), arm="abc"[t % 3])
             logged.do("told", id=id, outcome=y if t == 17 else float(rng.normal()))
         logged.do("withdrawn", id=18)
-        # Arms are given here. Who would have decided otherwise says so, and that stays in the rows.
+        # Arms are given here. What the rule would have said stays in the rows.
         logged.record.state.rows["propensity"][: logged.record.step] = 1.0
+        logged.record.state.rows["top"][: logged.record.step] = 0
         logged.redact(18)
         ends.append((json.dumps(logged.log[-1]), fingerprint(logged.experiment)[0]))
     assert ends[0] == ends[1]
@@ -233,7 +165,7 @@ def test_units_asked_for_together_are_told_again_and_stay():
     logged.redact(ids["told"][5])
     again = [ids["told"][6], ids["pending"][1], ids["lost"][0], ids["withdrawn"][0], ids["told"][5]]
     logged.redact(ids["told"][7], again=again)
-    assert sum(event["kind"] == "redacted" and len(event) > 1 for event in logged.log) == 1
+    assert sum(event["kind"] == "redacted" for event in logged.log) == 1
     assert fingerprint(logged.fold()) == fingerprint(logged.experiment)
     go_on(logged)
     assert fingerprint(logged.fold()) == fingerprint(logged.experiment)
@@ -243,13 +175,61 @@ def test_decisions_before_the_redaction_cannot_be_verified_and_those_after_can()
     logged = started("trace-gain")
     ids = half_way(logged)
     logged.redact(ids["told"][10])
-    assert is_verifiable(logged.fold(upto=ids["told"][10] - 1))
-    assert not is_verifiable(logged.fold(upto=len(logged.log) - 1))
-    assert is_verifiable(logged.fold())
+    assert not lacks_data(logged.fold(upto=5)._record)
+    assert lacks_data(logged.fold(upto=-1)._record)
+    assert not lacks_data(logged.fold()._record)
     # On the way it can be copied and read.
-    between = copy.copy(logged.fold(upto=len(logged.log) - 1))
+    between = copy.copy(logged.fold(upto=-1))
     assert between.estimates().redacted == 1
     assert between.predictability().units == between.asked - 1
+    assert between[ids["told"][10]].arm == ""
+    # A decision afterwards that is not what the rule says is found.
+    go_on(logged, 3)
+    logged.log[-2]["scores"][0] += 1e-9
+    with pytest.raises(ReplayMismatch):
+        logged.fold()
+
+
+def test_a_unit_of_a_batch():
+    logged = started("trace-gain")
+    ids = logged.ask_many(np.random.default_rng(3).normal(size=(12, DIM)))
+    for id in ids:
+        logged.do("told", id=id, outcome=float(id % 5))
+    for place in (0, 11, 5):
+        logged.redact(sorted(ids)[place])
+        assert fingerprint(logged.fold()) == fingerprint(logged.experiment)
+    go_on(logged)
+    assert fingerprint(logged.fold()) == fingerprint(logged.experiment)
+
+
+def test_nothing_of_the_unit_is_shown_and_its_key_is_gone():
+    logged = started("trace-gain")
+    id = half_way(logged)["told"][3]
+    arm, key = logged.experiment[id].arm, logged.experiment[id].unit
+    logged.redact(id)
+    unit = logged.experiment[id]
+    assert (unit.unit, unit.arm, unit.status, unit.outcome, unit.context) == (None, arm, "redacted", None, {})
+    assert unit.scores is None
+    with pytest.raises(AssignmentNotFound):
+        logged.experiment[key]
+    assert key not in json.dumps(logged.log)
+    assert logged.experiment.units().to_dict()["status"].count("redacted") == 1
+    restored = eq.Experiment.restore(logged.experiment.snapshot())
+    assert fingerprint(restored) == fingerprint(logged.experiment)
+
+
+def test_what_was_received_elsewhere_counts_there():
+    logged, twin = started("trace-ucb"), started("trace-ucb")
+    ids = half_way(logged)
+    half_way(twin)
+    for each in (logged, twin):
+        id = next(id for id in ids["told"] if each.experiment[id].arm != "c")
+        each.do("received", id=id, arm="c")
+    logged.redact(id)
+    assert models(logged.experiment) == models(twin.experiment)
+    assert logged.experiment[id].arm == "c"
+    assert logged.experiment[id].assigned != "c"
+    assert fingerprint(logged.fold()) == fingerprint(logged.experiment)
 
 
 def test_the_entry_of_an_earlier_redaction_may_be_wanting_in_between():
@@ -261,7 +241,7 @@ def test_the_entry_of_an_earlier_redaction_may_be_wanting_in_between():
     logged.redact(ids["told"][4])
     go_on(logged)
     assert fingerprint(logged.fold()) == fingerprint(logged.experiment)
-    between = logged.fold(upto=len(logged.log) - 42)
+    between = logged.fold(upto=-42)
     assert fingerprint(copy.copy(between)) == fingerprint(between)
 
 
@@ -292,132 +272,6 @@ def test_saved_sums_of_redacted_units_are_checked(damage):
         data["arrays"]["baseline_coefs"] = data["arrays"]["baseline_coefs"][:0]
     with pytest.raises(StateMismatch, match="redacted"):
         object.__new__(eq.Experiment).__setstate__(data)
-
-
-# What is refused
-
-
-def test_who_cannot_be_redacted_is_told_what_to_do():
-    logged = started()
-    ids = half_way(logged)
-    experiment, id = logged.experiment, ids["pending"][0]
-    before = fingerprint(experiment)
-    with pytest.raises(NotRedactable, match=f"outcome of unit {id} is awaited") as refused:
-        experiment.redact(id)
-    assert "withdraw" in refused.value.hint
-    for nobody in (0, 1000, experiment.asked + 1):
-        with pytest.raises(AssignmentNotFound):
-            experiment.redact(nobody)
-    assert fingerprint(experiment) == before
-
-
-def test_nothing_is_entered_about_a_redacted_unit():
-    logged = started()
-    ids = half_way(logged)
-    experiment = logged.experiment
-    for id in (ids["told"][0], ids["lost"][0], ids["withdrawn"][0]):
-        experiment.redact(id)
-        before = fingerprint(experiment)
-        experiment.redact(id)
-        for change, *outcome in (("tell", 1.0), ("correct", 1.0), ("lose",), ("withdraw",)):
-            with pytest.raises(AssignmentClosed, match=f"unit {id} was redacted"):
-                getattr(experiment, change)(id, *outcome)
-        assert fingerprint(experiment) == before
-    assert ids["told"][0] not in experiment.pending
-
-
-def test_a_replay_of_the_lots_is_refused():
-    logged = started("trace-gain:chance=0.3")
-    for x in np.random.default_rng(6).normal(size=(40, DIM)):
-        logged.do("told", id=logged.ask(x), outcome=1.0 + float(x[0]))
-    logged.experiment.redact(3)
-    with pytest.raises(NotReplayable, match="unit 3 was redacted"):
-        logged.experiment.randomisation_test(draws=10)
-
-
-def test_where_features_are_chosen_first_only_withdrawn_units_go():
-    logged = started("sparse-trace-ucb:screen=6:sparsity=1", dim=6, budget=120)
-    rng = np.random.default_rng(7)
-    for _ in range(40):
-        x = rng.normal(size=6)
-        logged.do("told", id=logged.ask(x), outcome=float(3.0 * x[1] + 0.1 * rng.normal()))
-    stage = logged.record.stage
-    assert stage.chosen
-    aside = int(np.flatnonzero(logged.record.state.rows["status"] == SET_ASIDE)[0]) + 1
-    for id in (aside, 39):
-        with pytest.raises(NotRedactable, match="policy that chooses features"):
-            logged.experiment.redact(id)
-    logged.experiment.withdraw(aside)
-    logged.experiment.withdraw(39)
-    before = models_of_arrays(logged.record)
-    changed, data = redact(logged.record, [aside - 1, 38])
-    assert models_of_arrays(changed) == before
-    assert not changed.contexts[[aside - 1, 38]].any()
-    # A fold that has gone astray on the way, as one without these units does.
-    astray = copied(logged.record.state, len(logged.record.contexts))
-    astray.arms["set_aside"] = 0
-    astray.rows["status"][: changed.step][astray.rows["status"][: changed.step] == SET_ASIDE] = 1
-    astray.factors[..., : changed.state.coefs.shape[1]] = 7.0
-    lost = replace(stage, state=astray, screened=1, needed_in_all=2, held=np.ones(3, np.int64))
-    folded = fold_redacted(replace(logged.record, stage=lost), json.loads(json.dumps(data)))
-    ends = [copy.copy(logged.experiment) for _ in range(2)]
-    ends[0]._record, ends[1]._record = changed, folded
-    assert fingerprint(ends[0]) == fingerprint(ends[1])
-    assert ends[1]._record.stage.held is None
-    assert len(ends[0].estimates()) == 3
-
-
-def models_of_arrays(record):
-    return record.state.coefs.tobytes(), record.state.arms["rss"].tobytes()
-
-
-def test_estimates_say_how_many_were_redacted():
-    logged = started("trace-ucb", np.eye(DIM))
-    ids = half_way(logged)
-    plain = logged.experiment.estimates(intervals="robust")
-    assert "edacted" not in str(plain)
-    logged.redact(*ids["told"][:2])
-    estimates = logged.experiment.estimates(intervals="robust")
-    assert estimates.redacted == 2
-    assert "Redacted units: 2; models keep what they gave" in str(estimates)
-    for mine, theirs in zip(estimates, plain, strict=True):
-        np.testing.assert_allclose(mine.outcome_variance, theirs.outcome_variance, rtol=1e-12)
-        widths = [np.diff(np.array(arm.intervals), axis=1) for arm in (mine, theirs)]
-        assert np.all((widths[0] < 1.6 * widths[1]) & (widths[1] < 1.6 * widths[0]))
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (lambda data: data.pop("frozen"), "KeyError"),
-        (lambda data: data["frozen"].pop("factors"), "KeyError"),
-        (lambda data: data["frozen"]["coefs"].update(shape=[2, 3]), "shape"),
-        (lambda data: data["frozen"]["coefs"].update(data="!"), "does not fit"),
-        (lambda data: data["frozen"]["arms"].pop("dof"), "dof"),
-        (lambda data: data["rows"][0].update(arm="z"), "z"),
-        (lambda data: data["rows"][0].update(id=99), "unit 99"),
-        (lambda data: data["rows"].clear(), "nothing is told of unit"),
-    ],
-)
-def test_a_redaction_that_does_not_fit_is_refused(change, message):
-    logged = started("trace-ucb")
-    ids = half_way(logged)
-    before = copy.copy(logged.experiment)._record
-    _, data = redact(before, [ids["told"][0] - 1])
-    change(data)
-    with pytest.raises(StateMismatch, match=message):
-        fold_redacted(before, data)
-
-
-def test_a_redaction_of_more_units_than_there_can_be_is_refused():
-    logged = started("trace-ucb", budget=50)
-    with pytest.raises(StateMismatch, match="51 units, and the budget 50"):
-        admit_blanks(logged.record, 51)
-    ids = half_way(logged, units=30)
-    _, data = redact(logged.record, [ids["told"][0] - 1])
-    logged.ask(np.ones(DIM))
-    with pytest.raises(StateMismatch, match="30 units, and the fold 31"):
-        fold_redacted(logged.record, data)
 
 
 # Any history

@@ -7,7 +7,7 @@ A log that is folded from the start has to arrive at the same bits without the u
 redaction writes into the log holds the sums of that moment, *frozen*:
 
 ``ids``     the units that were redacted
-``rows``    what is known of them, and of others whose entries in the log went with theirs
+``rows``    what is known of them, and of units redacted before, where that entry of the log goes, too
 ``frozen``  arrays of the state, exactly
 
 The fold admits a blank row for a unit whose entry is gone (:func:`admit_blanks`), leaves out what is entered
@@ -19,7 +19,7 @@ again to the bit: :func:`lacks_data` tells when that is so.
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -75,9 +75,8 @@ def redact(
     rows
         Rows with an outcome, lost or withdrawn, none of them redacted.
     again
-        Other rows whose entries in the log are erased together with theirs: units that were asked for in the
-        same call, and units that were redacted before, where the entry of that redaction goes. What is known
-        of them is told again.
+        Other rows whose entries in the log are erased together with theirs, such as units that were redacted
+        before, where the entry of that redaction goes, too. What is known of them is told again.
     """
     for row in rows:
         _check(record, row)
@@ -95,6 +94,8 @@ def redact(
     changed = replace(changed, stage=replace(changed.stage, state=state))
     told = [{**_told_of(changed, row), "was": _WORDS[was[row]]} for row in rows]
     told += [_told_of(changed, row) for row in again]
+    for row in rows:
+        changed.book.forget(row)
     return changed, {"ids": [row + 1 for row in rows], "rows": told, "frozen": _frozen(changed)}
 
 
@@ -112,6 +113,8 @@ def admit_blanks(record: Record, units: int) -> Record:
     state.rows[new] = np.zeros((), ROW)
     state.rows["arm"][new], state.rows["status"][new] = NO_ARM_YET, REDACTED
     state.rows["previous"][new], state.rows["propensity"][new] = -1, np.nan
+    for row in range(step, units):
+        changed.book.write(row, None, None)
     state.trial["step"] = units
     return changed
 
@@ -126,7 +129,7 @@ def lacks_data(record: Record) -> bool:
     return bool(np.any(record.state.rows["arm"][: record.step] == NO_ARM_YET))
 
 
-def fold_redacted(record: Record, data: dict[str, Any]) -> Record:
+def fold_redacted(record: Record, data: Mapping[str, Any]) -> Record:
     """The record after a redaction, from what the log holds of it; ``record`` stays as it is."""
     try:
         frozen = data["frozen"]
@@ -219,6 +222,8 @@ def _tell_row(record: Record, told: dict[str, Any]) -> None:
     record.contexts[row] = context
     state.contexts[row] = context[record.stage.columns]
     state.outcomes[row] = told.get("outcome", 0.0)
+    if line["status"] == REDACTED:
+        record.book.forget(row)
 
 
 def _frozen(record: Record) -> dict[str, Any]:
