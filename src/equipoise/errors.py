@@ -314,6 +314,10 @@ class StoreDamaged(EquipoiseError, OSError):
     __str__ = EquipoiseError.__str__
 
 
+class NotRedactable(EquipoiseError, RuntimeError):
+    """A unit whose data are still needed, so that they cannot be removed yet."""
+
+
 class FitWarning(UserWarning):
     """Arms got contexts unlike the population's, and outcomes are not linear: models may mislead."""
 

@@ -171,7 +171,6 @@ class SqliteStore(SqlStore):
     def _transaction(self) -> Iterator[Connection]:
         with self._writers.using() as held:
             connection = held.connection
-            self._check_place(connection)
             committing = False
             try:
                 connection.run("BEGIN IMMEDIATE")
@@ -181,7 +180,7 @@ class SqliteStore(SqlStore):
                         "a fork inside of writing: the transaction is the parent's",
                         hint="nothing was stored here",
                     )
-                self._check_place(connection)
+                self._check_place(connection)  # what is committed to a file that was removed is lost
                 committing = True
                 connection.run("COMMIT")
             except apsw.Error as error:
