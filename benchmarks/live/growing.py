@@ -6,7 +6,6 @@ Run with a URL and a name it opens that experiment in this process, and prints s
 from __future__ import annotations
 
 import json
-import resource
 import subprocess
 import sys
 import time
@@ -66,7 +65,7 @@ def _batch_rate(live: eq.LiveExperiment, events: int) -> float:
 
 
 def _open_here(url: str, name: str) -> dict[str, Any]:
-    before = _megabytes()
+    before = _megabytes("VmRSS")
     begin = time.perf_counter()
     live = eq.load_experiment(store=url, name=name)
     opened = time.perf_counter() - begin
@@ -74,12 +73,13 @@ def _open_here(url: str, name: str) -> dict[str, Any]:
     live.ask([1.0, 0.5, 0.25], unit=f"after-{time.time_ns()}")
     asked = time.perf_counter() - begin
     live.close()
-    return {"open": opened, "first ask": asked, "imported MB": before, "open MB": _megabytes()}
+    return {"open": opened, "first ask": asked, "imported MB": before, "open MB": _megabytes("VmHWM")}
 
 
-def _megabytes() -> float:
-    """The most memory that this process has had."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+def _megabytes(which: str) -> float:
+    """Memory of this process, by the name that Linux has for it: ``VmRSS`` now, ``VmHWM`` at most."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return int(next(line for line in lines if line.startswith(which)).split()[1]) / 1024
 
 
 if __name__ == "__main__":

@@ -111,16 +111,20 @@ def row(what: str, mine: float, against: str, other: float, wanted: str, *, time
 def sqlite_rows(folder: str, sizes: Sizes) -> list[list[str]]:
     url = f"sqlite:///{folder}/trial.db"
     bare = beside.commits().bare_sqlite(f"{folder}/bare.db")
+    event = beside.commits().EVENT
     study = beside.optuna_study(f"sqlite:///{folder}/optuna.db", "study")
     live = clients.create(url)
     each = max(sizes.pairs * 4 // sizes.processes, 2)
     one, many = (clients.create(url).name for _ in range(2))
     n = sizes.pairs
     clients.pairs(live, 5, "warm")
+    clients.batch(live, 10)
+    beside.optuna_pairs(study, 1)
     found = in_turns(
         sizes.rounds,
         {
-            "bare": rate(4 * n, repeat(4 * n, bare)),
+            "bare": rate(4 * n, repeat(4 * n, lambda: bare(b"x"))),
+            "bare event": rate(2 * n, repeat(2 * n, lambda: bare(event))),
             "single": rate(n, lambda: clients.pairs(live, n, "one")),
             "optuna": rate(max(n // 5, 2), lambda: beside.optuna_pairs(study, max(n // 5, 2))),
             "batch": rate(300, repeat(3, lambda: clients.batch(live, 100))),
@@ -141,7 +145,15 @@ def sqlite_rows(folder: str, sizes: Sizes) -> list[list[str]]:
     single = found["single"]
     return [
         row("single calls", single, "Optuna, ask and tell", found["optuna"], "20"),
-        row("single calls, two commits a pair", single, "bare commits", found["bare"], "0.5", times=2),
+        row(
+            "single calls, two commits a pair",
+            single,
+            "bare commits of a byte",
+            found["bare"],
+            "0.5",
+            times=2,
+        ),
+        row("the same", single, f"bare commits of {len(event)} bytes", found["bare event"], "–", times=2),
         row("`ask_many` and `tell_many` of 100", found["batch"], "single calls", single, "10"),
         row(f"{sizes.threads} threads of single calls", found["threads"], "one thread", single, "3"),
         row(
@@ -168,7 +180,7 @@ def postgres_rows(url: str, sizes: Sizes) -> list[list[str]]:
     found = in_turns(
         rounds,
         {
-            "bare": rate(4 * n, repeat(4 * n, bare)),
+            "bare": rate(4 * n, repeat(4 * n, lambda: bare(b"x"))),
             "hot": lambda: clients_ * n / clients.in_processes(clients_, hot),
             "their hot": lambda: (
                 clients_
@@ -259,8 +271,8 @@ def about(sizes: Sizes, before: float, server: str | None) -> str:
     return " ".join(
         [
             f"m = 3, d = {clients.DIM}, `trace-gain`; medians of {sizes.rounds} rounds in turns.",
-            "Commits are on the disk: SQLite with a write-ahead log and `synchronous=FULL`, PostgreSQL as installed;",
-            "Optuna as it comes, random search over one number.",
+            "Commits are on the disk: SQLite with a write-ahead log and `synchronous=FULL`, PostgreSQL as",
+            "installed; Optuna as it comes, random search over one number.",
             f"{', '.join(versions)}. {os.cpu_count()} cores, load {before:.1f} before and",
             f"{os.getloadavg()[0]:.1f} after. Printed by `{command}`.\n",
         ]

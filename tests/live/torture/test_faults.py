@@ -8,8 +8,8 @@ from datetime import timedelta
 import apsw
 import numpy as np
 import pytest
-from as_nobody import as_nobody, open_folder
 from full_disk import full_disk
+from storing.nobody import as_nobody, open_folder
 from torture.harness import bits
 
 import equipoise as eq
