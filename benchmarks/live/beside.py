@@ -18,14 +18,14 @@ def commits() -> Any:
     return importlib.import_module("commits")
 
 
-def optuna_study(url: str, name: str, *, create: bool = True) -> Any:
-    """A study in a database: random search over one number."""
+def optuna_studies(url: str, names: list[str], *, create: bool = True) -> list[Any]:
+    """Studies in a database: random search over one number."""
     optuna: Any = importlib.import_module("optuna")
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     storage = optuna.storages.RDBStorage(url)
     sampler = optuna.samplers.RandomSampler(seed=1)
     open_study = optuna.create_study if create else optuna.load_study
-    return open_study(study_name=name, storage=storage, sampler=sampler)
+    return [open_study(study_name=name, storage=storage, sampler=sampler) for name in names]
 
 
 def optuna_pairs(study: Any, number: int) -> None:
@@ -40,7 +40,7 @@ def optuna_working_on(url: str, names: list[str], each: int) -> Callable[[int], 
     """As ``clients.working_on``, with studies."""
 
     def prepare(k: int) -> Callable[[], object]:
-        studies = [optuna_study(url, name, create=False) for name in names]
+        studies = optuna_studies(url, names, create=False)
 
         def act() -> None:
             for i in range(each):

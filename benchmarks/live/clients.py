@@ -14,6 +14,8 @@ import numpy as np
 import equipoise as eq
 
 DIM = 3
+PATIENCE = 300.0
+"""Seconds that processes wait for each other."""
 _numbers = count()
 
 
@@ -40,7 +42,7 @@ def batch(live: eq.LiveExperiment, size: int) -> None:
     units = [f"b-{begin}-{i}" for i in range(size)]
     contexts = np.stack([np.ones(size), np.arange(size) % 7 - 3.0, np.arange(size) % 11 - 5.0], axis=1)
     live.ask_many(contexts, units)
-    live.tell_many({unit: float(i % 13) for i, unit in enumerate(units)})
+    live.tell_many([(unit, float(i % 13)) for i, unit in enumerate(units)])
 
 
 def seconds(act: Callable[[], object]) -> float:
@@ -81,16 +83,21 @@ def in_processes(processes: int, prepare: Callable[[int], Callable[[], object]])
     done = context.Barrier(processes + 1)
 
     def work(k: int) -> None:
-        act = prepare(k)
-        ready.wait(600)
-        act()
-        done.wait(600)
+        try:
+            act = prepare(k)
+            ready.wait(PATIENCE)
+            act()
+            done.wait(PATIENCE)
+        except BaseException:
+            ready.abort()  # or the others would wait for it
+            done.abort()
+            raise
 
     started = [context.Process(target=work, args=(k,)) for k in range(processes)]
     for process in started:
         process.start()
-    ready.wait(600)
-    took = seconds(lambda: done.wait(600))
+    ready.wait(PATIENCE)
+    took = seconds(lambda: done.wait(PATIENCE))
     for process in started:
         process.join()
         if process.exitcode:

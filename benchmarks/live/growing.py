@@ -12,9 +12,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from clients import batch, create, pairs, seconds
-
 import equipoise as eq
+from clients import batch, create, pairs, seconds
 
 SIZE = 1000
 """Units that are asked for together while the log grows."""

@@ -13,7 +13,6 @@ from __future__ import annotations
 import argparse
 import os
 import platform
-import sys
 import tempfile
 from collections.abc import Callable
 from importlib import metadata
@@ -23,9 +22,8 @@ from typing import Any, NamedTuple
 
 import beside
 import clients
-import growing
-
 import equipoise as eq
+import growing
 from equipoise.core.text_tables import markdown_table
 from equipoise.live.stores.opening import migrate
 
@@ -59,22 +57,25 @@ def main() -> None:
     options = parser.parse_args()
     sizes = QUICK if options.quick else FULL
     sizes = sizes._replace(events=options.events or sizes.events)
-    before = os.getloadavg()[0]
-    parts = []
-    with tempfile.TemporaryDirectory(dir=options.folder) as folder:
-        parts.append(table("SQLite", sqlite_rows(folder, sizes)))
-        long = long_log(f"sqlite:///{folder}/long.db", sizes)
+    before, parts = os.getloadavg()[0], []
+
+    def add(part: str) -> None:
+        parts.append(part)
+        print(part, flush=True)
+
+    server = None
     with beside.commits().a_server(options.postgres) as url:
         if url is None:
             print("no PostgreSQL server is installed here, and no --postgres was given")
         else:
-            parts.append(table("PostgreSQL", postgres_rows(url, sizes)))
-        server = None if url is None else server_version(url)
-    parts += [long, about(sizes, before, server)]
-    text = "\n".join(parts)
-    print(text)
+            add(table("PostgreSQL", postgres_rows(url, sizes)))
+            server = server_version(url)
+    with tempfile.TemporaryDirectory(dir=options.folder) as folder:
+        add(table("SQLite", sqlite_rows(folder, sizes)))
+        add(long_log(f"sqlite:///{folder}/long.db", sizes))
+    add(about(sizes, before, server))
     if options.output:
-        options.output.write_text(text)
+        options.output.write_text("\n".join(parts))
 
 
 def table(title: str, rows: list[list[str]]) -> str:
@@ -112,7 +113,7 @@ def sqlite_rows(folder: str, sizes: Sizes) -> list[list[str]]:
     url = f"sqlite:///{folder}/trial.db"
     bare = beside.commits().bare_sqlite(f"{folder}/bare.db")
     event = beside.commits().EVENT
-    study = beside.optuna_study(f"sqlite:///{folder}/optuna.db", "study")
+    study = beside.optuna_studies(f"sqlite:///{folder}/optuna.db", ["study"])[0]
     live = clients.create(url)
     each = max(sizes.pairs * 4 // sizes.processes, 2)
     one, many = (clients.create(url).name for _ in range(2))
@@ -171,7 +172,7 @@ def postgres_rows(url: str, sizes: Sizes) -> list[list[str]]:
     theirs = beside.optuna_url(url)
     bare = beside.commits().bare_postgres(url)
     names = [clients.create(url).name for _ in range(sizes.experiments)]
-    studies = [beside.optuna_study(theirs, name).study_name for name in names]
+    studies = [study.study_name for study in beside.optuna_studies(theirs, names)]
     clients_ = min(8, sizes.processes)
     n, few = sizes.pairs, max(sizes.pairs // 6, 2)
     hot = clients.working_on(url, names[:1], n)
@@ -286,4 +287,4 @@ def server_version(url: str) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -36,7 +36,8 @@ PRAGMA cell_size_check = ON;
 PRAGMA trusted_schema = OFF;
 PRAGMA journal_size_limit = 67108864;
 """
-_SHORTEST, _LONGEST = 0.0001, 0.001
+# Seconds between two tries: who has waited long looks less often, so that a crowd does not eat the processor.
+_SHORTEST, _GROWTH, _LONGEST = 0.0002, 1.5, 0.004
 
 Place = tuple[int, int]
 
@@ -81,7 +82,7 @@ class Patience:
             self._until = now + self._wait
         if now >= self._until:
             return False
-        time.sleep(random.uniform(_SHORTEST, _LONGEST))
+        time.sleep(random.uniform(0.5, 1.0) * min(_SHORTEST * _GROWTH ** min(tries, 20), _LONGEST))
         return True
 
 

@@ -72,7 +72,8 @@ def read_only(path: Path) -> StoreReadOnly:
     """The file, its folder or its disk may not be written."""
     return StoreReadOnly(
         f"{path} or its folder is read-only here",
-        hint="change the permissions of both, or copy the file to a folder of your own",
+        hint="change the permissions of the folder, the file and those beside it (-wal, -shm), "
+        "or copy the file to a folder of your own",
     )
 
 
