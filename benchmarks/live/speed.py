@@ -1,9 +1,9 @@
 """How fast live experiments are, beside bare commits and Optuna on the same disk and server, all in one run.
 
 What is compared takes turns, a short block each, so that others who use the machine slow all of it down; a
-rate is the median of its blocks. Optuna is asked for one number by random search, its cheapest. Needs Optuna
-and, for the second part, a PostgreSQL server, which is started for the run unless ``--postgres`` names a
-database.
+rate is the median of its blocks, a ratio the median of the rounds' ratios. Optuna is asked for one number by
+random search, its cheapest. Needs Optuna and, for the first part, a PostgreSQL server, which is started for
+the run unless ``--postgres`` names a database.
 
 Usage: python benchmarks/live/speed.py [--quick] [--events N] [--folder DIR] [--postgres URL] [--output FILE]
 """
@@ -32,6 +32,8 @@ class Sizes(NamedTuple):
     """How much is measured."""
 
     rounds: int
+    few_rounds: int
+    """Of what takes processes of their own."""
     pairs: int
     """Pairs of calls in a block of a single client."""
     threads: int
@@ -42,8 +44,20 @@ class Sizes(NamedTuple):
     """Units of the log that is verified, half of them asked together."""
 
 
-FULL = Sizes(rounds=7, pairs=60, threads=64, processes=16, experiments=100, events=10**6, verified=20_000)
-QUICK = Sizes(rounds=1, pairs=5, threads=8, processes=3, experiments=3, events=8_000, verified=400)
+FULL = Sizes(
+    rounds=21,
+    few_rounds=5,
+    pairs=20,
+    threads=64,
+    processes=16,
+    experiments=100,
+    events=10**6,
+    verified=20_000,
+)
+QUICK = Sizes(
+    rounds=1, few_rounds=1, pairs=5, threads=8, processes=3, experiments=3, events=8_000, verified=400
+)
+Rates = dict[str, list[float]]
 HEADER = ["", "pairs/s", "beside", "pairs/s or commits/s", "ratio", "wanted"]
 
 
@@ -82,13 +96,13 @@ def table(title: str, rows: list[list[str]]) -> str:
     return markdown_table([title, *HEADER[1:]], rows)
 
 
-def in_turns(rounds: int, acts: dict[str, Callable[[], float]]) -> dict[str, float]:
-    """The rate of everything, each measured once a round."""
+def in_turns(rounds: int, acts: dict[str, Callable[[], float]]) -> Rates:
+    """The rates of everything, each measured once a round."""
     rates: dict[str, list[float]] = {name: [] for name in acts}
     for _ in range(rounds):
         for name, act in acts.items():
             rates[name].append(act())
-    return {name: median(found) for name, found in rates.items()}
+    return rates
 
 
 def rate(number: int, act: Callable[[], object]) -> Callable[[], float]:
@@ -104,9 +118,12 @@ def repeat(number: int, act: Callable[[], object]) -> Callable[[], None]:
     return repeated
 
 
-def row(what: str, mine: float, against: str, other: float, wanted: str, *, times: float = 1.0) -> list[str]:
+def row(
+    what: str, mine: list[float], against: str, other: list[float], wanted: str, *, times: float = 1.0
+) -> list[str]:
     """A line of the table; ``times``: commits that a pair takes."""
-    return [what, f"{mine:,.0f}", against, f"{other:,.0f}", f"{mine * times / other:.2f}", wanted]
+    ratio = median(times * a / b for a, b in zip(mine, other, strict=True))
+    return [what, f"{median(mine):,.0f}", against, f"{median(other):,.0f}", f"{ratio:.2f}", wanted]
 
 
 def sqlite_rows(folder: str, sizes: Sizes) -> list[list[str]]:
@@ -115,7 +132,7 @@ def sqlite_rows(folder: str, sizes: Sizes) -> list[list[str]]:
     event = beside.commits().EVENT
     study = beside.optuna_studies(f"sqlite:///{folder}/optuna.db", ["study"])[0]
     live = clients.create(url)
-    each = max(sizes.pairs * 4 // sizes.processes, 2)
+    each = max(sizes.pairs * 12 // sizes.processes, 2)
     one, many = (clients.create(url).name for _ in range(2))
     n = sizes.pairs
     clients.pairs(live, 5, "warm")
@@ -128,8 +145,13 @@ def sqlite_rows(folder: str, sizes: Sizes) -> list[list[str]]:
             "bare event": rate(2 * n, repeat(2 * n, lambda: bare(event))),
             "single": rate(n, lambda: clients.pairs(live, n, "one")),
             "optuna": rate(max(n // 5, 2), lambda: beside.optuna_pairs(study, max(n // 5, 2))),
-            "batch": rate(300, repeat(3, lambda: clients.batch(live, 100))),
-            "threads": lambda: sizes.threads * 8 / clients.in_threads(live, sizes.threads, 8),
+            "batch": rate(100, lambda: clients.batch(live, 100)),
+            "threads": lambda: sizes.threads * 4 / clients.in_threads(live, sizes.threads, 4),
+        },
+    )
+    found |= in_turns(
+        sizes.few_rounds,
+        {
             "process": lambda: (
                 sizes.processes
                 * each
@@ -174,12 +196,11 @@ def postgres_rows(url: str, sizes: Sizes) -> list[list[str]]:
     names = [clients.create(url).name for _ in range(sizes.experiments)]
     studies = [study.study_name for study in beside.optuna_studies(theirs, names)]
     clients_ = min(8, sizes.processes)
-    n, few = sizes.pairs, max(sizes.pairs // 6, 2)
+    n, few = 2 * sizes.pairs, max(sizes.pairs // 4, 2)
     hot = clients.working_on(url, names[:1], n)
     spread = clients.working_on(url, names, n)
-    rounds = max(sizes.rounds // 2, 1)
     found = in_turns(
-        rounds,
+        sizes.few_rounds,
         {
             "bare": rate(4 * n, repeat(4 * n, lambda: bare(b"x"))),
             "hot": lambda: clients_ * n / clients.in_processes(clients_, hot),
@@ -217,7 +238,7 @@ def postgres_rows(url: str, sizes: Sizes) -> list[list[str]]:
 
 def long_log(url: str, sizes: Sizes) -> str:
     measured = min(10_000, sizes.events // 4)
-    found = growing.grow(url, sizes.events, measured, sizes.pairs * 5)
+    found = growing.grow(url, sizes.events, measured, sizes.pairs * 15)
     checked = growing.verifying(url, sizes.verified)
     lines = [
         (
@@ -271,7 +292,8 @@ def about(sizes: Sizes, before: float, server: str | None) -> str:
     command = "python benchmarks/live/speed.py" + (" --quick" if sizes.rounds == 1 else "")
     return " ".join(
         [
-            f"m = 3, d = {clients.DIM}, `trace-gain`; medians of {sizes.rounds} rounds in turns.",
+            f"m = 3, d = {clients.DIM}, `trace-gain`; medians of {sizes.rounds} rounds in turns,",
+            f"{sizes.few_rounds} where processes are started.",
             "Commits are on the disk: SQLite with a write-ahead log and `synchronous=FULL`, PostgreSQL as",
             "installed; Optuna as it comes, random search over one number.",
             f"{', '.join(versions)}. {os.cpu_count()} cores, load {before:.1f} before and",
