@@ -67,7 +67,7 @@ class Logged:
         gone = {*ids, *again}
         for place, event in enumerate(self.log):
             if event.get("id") in gone or gone & set(event.get("ids", ())):
-                self.log[place] = {"kind": "erased", "of": event["kind"]}
+                self.log[place] = {"kind": event["kind"]}
         self.log += json.loads(json.dumps(new, allow_nan=False))
 
     def fold(self, upto=None, verify=True):
