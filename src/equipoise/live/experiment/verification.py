@@ -170,7 +170,7 @@ class _Course:
                 self.asked.append(row.sequence)
             if self._receipt is not None and row.sequence == self._receipt.sequence:
                 self._found = row.hash == self._receipt.hash
-            yield {"kind": "erased", "of": header["kind"]} if event is None else _without_live(event)
+            yield {"kind": header["kind"]} if event is None else _without_live(event)
 
     def undecided(self) -> int:
         """Units asked for while sums lacked what was redacted later."""
