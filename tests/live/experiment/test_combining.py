@@ -57,11 +57,11 @@ def test_nobody_is_forgotten(monkeypatch):
         for i in range(10):
             results.append(combiner.submit(Request(time.time, f"{k}-{i}", None)))
 
-    threads = [threading.Thread(target=work, args=(k,)) for k in range(8)]
+    threads = [threading.Thread(target=work, args=(k,), daemon=True) for k in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(timeout=30)
+        thread.join(timeout=10)
     assert sorted(results) == sorted(f"{k}-{i}" for k in range(8) for i in range(10))
 
 
