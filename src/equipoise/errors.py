@@ -219,6 +219,10 @@ class NotReplayable(EquipoiseError, RuntimeError):
     """A history that cannot be gone through again from what an experiment has kept."""
 
 
+class NotIdentified(EquipoiseError, RuntimeError):
+    """The outcomes known do not tell what is asked: an arm has no model yet, or nothing is known of its noise."""
+
+
 class FitWarning(UserWarning):
     """Arms got contexts unlike the population's, and outcomes are not linear: models may mislead."""
 
