@@ -1,99 +1,35 @@
-"""What is believed of the arms: the distribution that every trial of a forecast draws its truth from.
-
-For every arm, with RSS and ν degrees of freedom of its least-squares fit β̂ and S⁻¹ = VVᵀ:
-
-    σ² = RSS/χ²_ν,    β = β̂ + σ·V·z,    z standard normal,
-
-arms independently. This is the posterior of a linear model with normal noise under the prior 1/σ², and the
-distribution for which classical t intervals are right. It belongs to the unshrunk fit: nothing that estimators
-shrink towards enters it. Adaptive allocation does not change it, as far as decisions use contexts and outcomes
-that are known.
-"""
+"""What is looked at before anything is drawn: whether every arm has a model, and which contexts will come."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from equipoise.core.arithmetic.linear import cross_product, scaled_cholesky
 from equipoise.core.arms import least_squares as kernel
-from equipoise.core.arms.coordinates import to_user_coordinates
 from equipoise.core.arms.state import WITHDRAWN, State, copied
-from equipoise.core.arrays import Matrix, Vector
+from equipoise.core.arrays import Matrix
 from equipoise.core.estimates.alike import outcomes_alike
 from equipoise.core.experiment.record import Record
 from equipoise.core.problem.moment import PIVOT_TOLERANCE
 from equipoise.core.problem.problem import Problem
+from equipoise.core.stages.stage import Stage
 from equipoise.errors import InvalidArgument, NotIdentified
-from equipoise.lab.forecast.future import Outlook, new_outlook
-
-_MEAN_NEEDS, _ERROR_NEEDS = 2, 4
 
 
-@dataclass(frozen=True, eq=False)
-class Belief:
-    """What is believed of the arms, and of contexts to come."""
+def settled_stage(record: Record) -> Stage:
+    """The stage of a record in arrays of its own, settled, as estimates read it.
 
-    centers: Matrix
-    """[m, d] least squares."""
-    roots: npt.NDArray[np.float64]
-    """[m, d, d] V with S⁻¹ = VVᵀ."""
-    squares: Vector
-    """[m] residual sums of squares."""
-    dof: Vector
-    """[m] their degrees of freedom."""
-    contexts: Matrix
-    """[rows, d] of which those to come are drawn."""
-    error_root: Matrix
-    """Lower C with Σ = CCᵀ: what errors are measured by."""
-
-    def outlook(self) -> Outlook:
-        """For one worker."""
-        return new_outlook(self.centers, self.roots, self.squares, self.dof, self.contexts, self.error_root)
-
-    @property
-    def has_mean(self) -> npt.NDArray[np.bool_]:
-        """[m] whether σ² has a mean: it takes more than two degrees of freedom."""
-        return np.asarray(self.dof > _MEAN_NEEDS)
-
-    @property
-    def has_error(self) -> npt.NDArray[np.bool_]:
-        """[m] whether a simulated mean of it has a standard error: that takes more than four."""
-        return np.asarray(self.dof > _ERROR_NEEDS)
-
-
-def settled_copy(record: Record) -> State:
-    """The state of a record in arrays of its own, settled, as estimates read it."""
+    Refuses an experiment in which an arm has no model yet, or tells nothing about its noise.
+    """
     state = copied(record.state, record.step)
     if not kernel.is_settled(state):
         kernel.settle(state)
-    return state
-
-
-def belief_of(record: Record, state: State, contexts: Any) -> Belief:
-    """What the outcomes known say; ``state`` is settled. ``contexts`` are those to come, None: as those seen.
-
-    Refuses an experiment in which an arm has no fit yet, or tells nothing about its noise.
-    """
-    problem = record.problem
-    m, dim = len(problem.arms), problem.dim
-    for i, arm in enumerate(problem.arms):
-        _check_arm(problem, state, i, arm)
-    centers, roots = np.zeros((m, dim)), np.zeros((m, dim, dim))
-    for i in range(m):
-        to_user_coordinates(state, i, roots[i], centers[i])
-    pool = _pool(record, contexts)
-    return Belief(
-        centers=centers,
-        roots=roots,
-        squares=state.arms["rss"].copy(),
-        dof=state.arms["dof"].astype(float),
-        contexts=pool,
-        error_root=_error_root(problem, pool),
-    )
+    for i, arm in enumerate(record.problem.arms):
+        _check_arm(record.problem, state, i, arm)
+    return replace(record.stage, state=state)
 
 
 def _check_arm(problem: Problem, state: State, i: int, name: str) -> None:
@@ -112,8 +48,8 @@ def _check_arm(problem: Problem, state: State, i: int, name: str) -> None:
         )
 
 
-def _pool(record: Record, contexts: Any) -> Matrix:
-    """Contexts that those to come are drawn from."""
+def contexts_to_come(record: Record, contexts: Any) -> Matrix:
+    """Rows that contexts to come are drawn from: those given, or those seen."""
     if contexts is not None:
         given = record.problem.features.encode_many(contexts)
         if not len(given):
@@ -123,7 +59,7 @@ def _pool(record: Record, contexts: Any) -> Matrix:
     return np.ascontiguousarray(record.contexts[: record.step][seen])
 
 
-def _error_root(problem: Problem, pool: Matrix) -> Matrix:
+def error_root(problem: Problem, pool: Matrix) -> Matrix:
     """C of the given Σ, or of the mean of xxᵀ over the contexts to come."""
     if problem.moment is not None:
         lower = problem.whitener()

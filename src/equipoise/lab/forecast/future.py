@@ -1,7 +1,7 @@
-"""The rest of an experiment as a compiled loop: a truth is drawn, awaited outcomes come, units follow.
+"""The rest of an experiment as a compiled loop: awaited outcomes come, units follow, errors are measured.
 
 Every draw is a function of the forecast's seed, the number of the trial and what it is for, so all policies
-and budgets meet the same truths, the same contexts and, arm by arm, the same noise.
+and budgets meet the same contexts and, arm by arm, the same noise.
 """
 
 from __future__ import annotations
@@ -18,11 +18,8 @@ from equipoise.core.draws.streams import (
     BLOCK,
     CONTEXT,
     NOISE,
-    SHAPE,
-    TRUTH,
     Stream,
     fill_normals,
-    gamma,
     new_stream,
     start,
     uniform,
@@ -37,67 +34,30 @@ TRIAL_AT_HAND = np.dtype([("seed", "i8"), ("number", "i8")], align=True)
 
 @handled
 class Outlook(NamedTuple):
-    """What is believed of the arms and of contexts to come, and the trial at hand."""
+    """Contexts to come, what errors are measured by, and the trial at hand."""
 
-    centers: Matrix  # [m, d] the middle of what coefficients may be
-    roots: npt.NDArray[np.float64]  # [m, d, d] W: coefficients are center + σ·W·z with standard normal z
-    squares: Vector  # [m] residual sums of squares
-    dof: Vector  # [m] their degrees of freedom
     contexts: Matrix  # [rows, d] of which those to come are drawn
-    error_root: Matrix  # C with Σ = CCᵀ, lower; what errors are measured by
+    error_root: Matrix  # C with Σ = CCᵀ, lower
     trial: npt.NDArray[Any]  # TRIAL_AT_HAND[1]
     coefs: Matrix  # [m, d] the truth of the trial at hand
     deviations: Vector  # [m] its √σ²
     pulls: Counts  # [m] noise values used up
     normals: Matrix  # [m, 4] some of each arm's noise
-    line: Matrix  # [1, d] scratch
     stream: Stream
 
 
-def new_outlook(
-    centers: Matrix,
-    roots: npt.NDArray[np.float64],
-    squares: Vector,
-    dof: Vector,
-    contexts: Matrix,
-    error_root: Matrix,
-) -> Outlook:
-    """An outlook with room for a trial of its own; what is believed may be shared."""
-    m, dim = centers.shape
+def new_outlook(arms: int, contexts: Matrix, error_root: Matrix) -> Outlook:
+    """An outlook with room for a trial of its own."""
     return Outlook(
-        centers=centers,
-        roots=roots,
-        squares=squares,
-        dof=dof,
         contexts=contexts,
         error_root=error_root,
         trial=np.zeros(1, TRIAL_AT_HAND),
-        coefs=np.zeros((m, dim)),
-        deviations=np.zeros(m),
-        pulls=np.zeros(m, np.int64),
-        normals=np.zeros((m, BLOCK)),
-        line=np.zeros((1, dim)),
+        coefs=np.zeros((arms, contexts.shape[1])),
+        deviations=np.zeros(arms),
+        pulls=np.zeros(arms, np.int64),
+        normals=np.zeros((arms, BLOCK)),
         stream=new_stream(),
     )
-
-
-@compiled
-def draw_truth(outlook: Outlook, seed: int, number: int) -> None:
-    """Begin trial ``number``: σ² = RSS/χ² of its degrees of freedom, then coefficients given σ²."""
-    outlook.trial[0].seed, outlook.trial[0].number = seed, number
-    dim = outlook.coefs.shape[1]
-    for i in range(outlook.coefs.shape[0]):
-        start(outlook.stream, seed, number, SHAPE, i, 0)
-        chi_square = 2.0 * gamma(outlook.stream, 0.5 * outlook.dof[i])
-        deviation = np.sqrt(outlook.squares[i] / chi_square)
-        fill_normals((seed, number, TRUTH, i, 0), 0, outlook.line, 0, 0)
-        for r in range(dim):
-            along = 0.0
-            for c in range(dim):
-                along += outlook.roots[i, r, c] * outlook.line[0, c]
-            outlook.coefs[i, r] = outlook.centers[i, r] + deviation * along
-        outlook.deviations[i] = deviation
-        outlook.pulls[i] = 0
 
 
 @inlined

@@ -43,6 +43,8 @@ class Origin:
     """Whether that has a standard error."""
     contexts: str
     """``"seen"`` or ``"given"``: what those to come were drawn from."""
+    truth: str
+    """``"pooled"`` or ``"unshrunk"``: what truths were drawn from."""
 
     def record(self) -> dict[str, Any]:
         """Plain values."""
@@ -55,6 +57,7 @@ class Origin:
             "asked": self.asked,
             "awaited": self.awaited,
             "contexts": self.contexts,
+            "truth": self.truth,
         }
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,11 +12,12 @@ from equipoise.core.estimates.estimators import DEFAULT, check_estimator
 from equipoise.core.policies.base.policy import Policy
 from equipoise.core.problem.real import real_number
 from equipoise.errors import InvalidArgument
-from equipoise.lab.forecast.belief import belief_of, settled_copy
+from equipoise.lab.forecast.belief import contexts_to_come, error_root, settled_stage
 from equipoise.lab.forecast.result import Forecast, Origin
 from equipoise.lab.forecast.runner import Runner
 from equipoise.lab.forecast.start import record_of, refuse_staged, with_budget
 from equipoise.lab.forecast.target import target_budgets
+from equipoise.lab.forecast.truths import POOLED, check_truth, draw_truths
 from equipoise.lab.running.simulate import Progress, check_counts, named_policies
 from equipoise.lab.trial.ending import Ending
 
@@ -33,6 +33,7 @@ def forecast(
     trials: int = 1_000,
     seed: int = 0,
     contexts: Any = None,
+    truth: str = POOLED,
     estimator: str = DEFAULT,
     ridge: float | None = None,
     looks: int = 4,
@@ -61,8 +62,12 @@ def forecast(
     trials, seed
         Trials of every course, and what they are drawn by. All courses share their draws.
     contexts
-        A table of contexts to come, as ``ask_many`` takes them; they are drawn from it with replacement. None:
-        from those seen.
+        A table of contexts to come, as ``ask_many`` takes them, drawn from with replacement. None: those
+        seen.
+    truth
+        What truths are drawn from: ``"pooled"``, where arms may have something in common, as far as the data
+        say so; or ``"unshrunk"``, every arm for itself. With one arm, or less than three features, it is the
+        latter.
     estimator, ridge
         How models will be estimated, as :meth:`equipoise.Experiment.estimates` takes them.
     looks
@@ -87,6 +92,7 @@ def forecast(
     """
     check_counts(trials=trials, seed=seed, workers=workers)
     check_estimator(estimator, ridge)
+    check_truth(truth)
     goal = _goal(target)
     if isinstance(looks, bool) or not isinstance(looks, int) or not 1 <= looks <= _MOST_LOOKS:
         raise InvalidArgument(f"looks={looks!r} is not a whole number from 1 to {_MOST_LOOKS}")
@@ -95,19 +101,30 @@ def forecast(
     chosen = _policies(record.policy, policies)
     problems = [record.problem, *(with_budget(record, budget) for budget in _budgets(budgets))]
     problems = list({problem.budget: problem for problem in problems}.values())
-    state = settled_copy(record)
-    belief = belief_of(record, state, contexts)
-    # Of an experiment without a policy that is told the noise: only to build what trials then fill in.
-    noise = (belief.squares / belief.dof).tolist()
+    stage = settled_stage(record)
+    pool = contexts_to_come(record, contexts)
+    root = error_root(record.problem, pool)
+    # A policy that is told the noise begins with what is estimated; every trial then tells it its own.
+    noise = (stage.state.arms["rss"] / stage.state.arms["dof"]).tolist()
     informed = {name: policy.informed(noise) for name, policy in chosen.items()}
     for policy in informed.values():
         for problem in problems:
             policy.check(problem)
     ending = Ending(record.problem, record.policy, seed, estimator=estimator, ridge=ridge)
-    stage = replace(record.stage, state=state)
-    coefs = ending.coefs([stage] * len(record.problem.arms), record.contexts).copy()
     runner = Runner(
-        record, belief, coefs, chosen, informed, estimator, ridge, int(trials), int(seed), workers, progress
+        record=record,
+        truths=draw_truths(stage, truth, trials=int(trials), seed=int(seed)),
+        contexts=pool,
+        error_root=root,
+        coefs_now=ending.coefs([stage] * len(record.problem.arms), record.contexts).copy(),
+        policies=chosen,
+        informed=informed,
+        estimator=estimator,
+        ridge=ridge,
+        trials=int(trials),
+        seed=int(seed),
+        workers=workers,
+        progress=progress,
     )
     courses = runner.courses([(name, problem) for name in chosen for problem in problems], looks)
     targets = () if goal is None else target_budgets(runner, list(chosen), goal)
@@ -118,8 +135,9 @@ def forecast(
         seed=record.seed,
         asked=record.step,
         awaited=int(np.count_nonzero(rows[: record.step] == PENDING)),
-        has_mean=tuple(belief.has_mean.tolist()),
-        has_error=tuple(belief.has_error.tolist()),
+        has_mean=runner.truths.has_mean,
+        has_error=runner.truths.has_error,
+        truth=runner.truths.kind,
         contexts="seen" if contexts is None else "given",
     )
     return Forecast(origin, courses, goal, targets, int(seed), estimator, ridge)

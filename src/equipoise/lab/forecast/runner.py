@@ -12,10 +12,10 @@ from equipoise.core.arrays import Matrix
 from equipoise.core.experiment.record import Record
 from equipoise.core.policies.base.policy import Policy
 from equipoise.core.problem.problem import Problem
-from equipoise.lab.forecast.belief import Belief
 from equipoise.lab.forecast.result import Course
 from equipoise.lab.forecast.seat import Findings, Seat, Setup, new_findings
 from equipoise.lab.forecast.start import starting_stage
+from equipoise.lab.forecast.truths import Truths
 from equipoise.lab.running.simulate import Progress, cut_trials, worker_pool
 
 # Estimating all arms takes about as long as so many decisions.
@@ -27,7 +27,10 @@ class Runner:
     """Everything that the courses of a forecast have in common."""
 
     record: Record
-    belief: Belief
+    truths: Truths
+    contexts: Matrix
+    """Rows that those to come are drawn from."""
+    error_root: Matrix
     coefs_now: Matrix
     policies: dict[str, Policy]
     informed: dict[str, Policy]
@@ -65,13 +68,15 @@ class Runner:
         steps = np.linspace(step, max(problem.units, step), looks + 1)[1:]
         moments = sorted({int(units) for units in np.ceil(steps)})
         return Setup(
-            self.policies[name],
-            stage,
-            self.belief,
-            (step, *moments),
-            self.coefs_now,
-            self.estimator,
-            self.ridge,
+            policy=self.policies[name],
+            stage=stage,
+            truths=self.truths,
+            contexts=self.contexts,
+            error_root=self.error_root,
+            looks=(step, *moments),
+            coefs_now=self.coefs_now,
+            estimator=self.estimator,
+            ridge=self.ridge,
         )
 
     def _run(self, setups: Sequence[Setup], found: Sequence[Findings]) -> None:

@@ -12,8 +12,8 @@ from equipoise.core.arrays import Counts, Matrix
 from equipoise.core.policies.base.policy import Policy
 from equipoise.core.policies.base.settings import score_settings
 from equipoise.core.stages.stage import Stage
-from equipoise.lab.forecast.belief import Belief
-from equipoise.lab.forecast.future import Outlook, draw_truth, measure_errors, receive_awaited, run_until
+from equipoise.lab.forecast.future import Outlook, measure_errors, new_outlook, receive_awaited, run_until
+from equipoise.lab.forecast.truths import Truths
 from equipoise.lab.trial.ending import Ending
 from equipoise.lab.trial.rule import Rule, rule_of
 
@@ -28,7 +28,11 @@ class Setup:
     policy: Policy
     stage: Stage
     """The experiment as it stands."""
-    belief: Belief
+    truths: Truths
+    contexts: Matrix
+    """[rows, d] of which those to come are drawn."""
+    error_root: Matrix
+    """Lower C with Σ = CCᵀ: what errors are measured by."""
     looks: tuple[int, ...]
     """Units assigned when errors are looked at; the first is now, and the last the end."""
     coefs_now: Matrix
@@ -65,7 +69,7 @@ class Seat:
         """The trial at hand."""
         self._stage = replace(stage, state=self.state, settings=stage.settings.copy())
         self._rule: Rule = rule_of(self._stage)
-        self.outlook: Outlook = setup.belief.outlook()
+        self.outlook: Outlook = new_outlook(len(problem.arms), setup.contexts, setup.error_root)
         step = int(self._first.trial["step"][0])
         self._step, self._assigned = step, self._first.arms["assigned"].copy()
         self.awaited: Counts = np.flatnonzero(self._first.rows["status"][:step] == PENDING).astype(np.int64)
@@ -91,16 +95,20 @@ class Seat:
             measure_errors(outlook, coefs, errors[look])
 
     def begin(self, number: int) -> None:
-        """The experiment as it stands, and a truth; lots to come are the trial's own."""
+        """The experiment as it stands, and the trial's truth; lots to come are the trial's own."""
         state, step = self.state, self._step
         for name in _RESTORED:
             np.copyto(getattr(state, name), getattr(self._first, name))
         for name in ("rows", "outcomes"):
             np.copyto(getattr(state, name)[:step], getattr(self._first, name)[:step])
         state.trial["seed"], state.trial["number"] = self._seed, number
-        draw_truth(self.outlook, self._seed, number)
+        outlook, truths = self.outlook, self._setup.truths
+        outlook.trial["seed"], outlook.trial["number"] = self._seed, number
+        np.copyto(outlook.coefs, truths.coefs[number])
+        np.copyto(outlook.deviations, truths.deviations[number])
+        outlook.pulls[:] = 0
         policy = self._setup.policy
-        told = policy.informed((self.outlook.deviations**2).tolist())
+        told = policy.informed((outlook.deviations**2).tolist())
         if told is not policy:
             # An oracle without numbers is told those of the trial.
             self._rule.settings[:] = score_settings(told, self._stage.problem)

@@ -153,14 +153,13 @@ def _parts(forecast: Forecast) -> Iterator[str | TidyTable]:
     if forecast.target is not None:
         yield f"\nBudgets, in all, that bring it to {forecast.target:g}:"
         yield target_table(forecast)
-    for note in notes(forecast):
-        yield note
+    yield from notes(forecast)
 
 
 def objective_words(objective: Any) -> str:
     """What the objective's value is, for people."""
     words = {"max": "the worst arm's error", "mean": "the mean error of the arms"}
-    return words[objective] if objective in words else f"the {objective:g}-norm of the arms' errors"
+    return words.get(objective) or f"the {objective:g}-norm of the arms' errors"
 
 
 def _summary(forecast: Forecast) -> TidyTable:
@@ -196,8 +195,8 @@ def notes(forecast: Forecast) -> list[str]:
     found = []
     if few:
         found.append(
-            f"No mean: {_listed(few)} with two degrees of freedom or fewer; what is known of the noise leaves "
-            "errors without bounds open."
+            f"No mean: {_listed(few)} with two degrees of freedom or fewer; what is known of the noise "
+            "leaves errors without bounds open."
         )
     elif rough:
         found.append(f"Means are rough: {_listed(rough)} with four degrees of freedom or fewer.")

@@ -79,8 +79,8 @@ class _Curve:
         self._most = min(exact_sum(problem.costs * problem.caps), self._least + _MOST_UNITS * cheapest)
         if self._whole:
             self._least, self._most = math.ceil(self._least), math.floor(self._most)
-        self._has_mean = bool(np.all(runner.belief.has_mean))
-        self._has_error = bool(np.all(runner.belief.has_error))
+        self._has_mean = all(runner.truths.has_mean)
+        self._has_error = all(runner.truths.has_error)
 
     def search(self) -> list[TargetBudget]:
         """Budgets that reach the target by every criterion."""
