@@ -127,7 +127,7 @@ def forecast(
         progress=progress,
     )
     courses = runner.courses([(name, problem) for name in chosen for problem in problems], looks)
-    targets = () if goal is None else target_budgets(runner, list(chosen), goal)
+    targets = () if goal is None else target_budgets(runner, courses, goal)
     rows = record.state.rows["status"]
     origin = Origin(
         problem=record.problem,
