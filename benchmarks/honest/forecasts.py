@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 import equipoise as eq
 from equipoise.core.arrays import Matrix, Vector
@@ -101,7 +102,7 @@ class Run:
 
 
 def ranks(world: World, runs: int) -> tuple[dict[str, Matrix], int]:
-    """Draws below what came: a row a run, the objective first and then the arms; and runs without a forecast."""
+    """Draws below what came, a row a run, the objective first and then the arms; runs without a forecast."""
     found: dict[str, list[list[int]]] = {"pooled": [], "unshrunk": []}
     refused = 0
     for seed in range(runs):
@@ -125,7 +126,7 @@ def ranks(world: World, runs: int) -> tuple[dict[str, Matrix], int]:
     return {truth: np.array(each) for truth, each in found.items()}, refused
 
 
-def share(hits: Matrix) -> str:
+def share(hits: npt.NDArray[np.bool_]) -> str:
     """Percent, with its standard error; arms of one run count as one."""
     by_run = 100.0 * np.asarray(hits, float).reshape(len(hits), -1).mean(axis=1)
     return f"{by_run.mean():.1f} ± {by_run.std(ddof=1) / np.sqrt(len(by_run)):.1f}"
@@ -163,12 +164,13 @@ def main() -> None:
         *("worst arm, unshrunk: in 95 %", "refused"),
     ]
     caption = (
-        f"Percent of experiments whose errors at the end lay inside the bands that were forecast half-way. m = 4, "
-        f"d = {DIM}, n = 120 and noise {', '.join(f'{each:g}' for each in UNEQUAL)} unless said, standard normal "
-        f"contexts and coefficients, `{POLICY}`, default estimator, {options.runs} experiments a world, {DRAWS} "
-        'trials a forecast. Below the median should be 50. The last column but one is `truth="unshrunk"`; the '
-        f"last counts experiments in which an arm had no model yet. equipoise {eq.__version__}, NUMERICS "
-        f"{eq.NUMERICS}. Printed by `python benchmarks/honest/forecasts.py`."
+        "Percent of experiments whose errors at the end lay inside the bands that were forecast half-way. "
+        f"m = 4, d = {DIM}, n = 120 and noise {', '.join(f'{each:g}' for each in UNEQUAL)} unless said; "
+        f"standard normal contexts and coefficients, `{POLICY}`, default estimator; {options.runs} "
+        f"experiments a world, {DRAWS} trials a forecast. Below the median should be 50. The last column "
+        'but one is `truth="unshrunk"`; the last counts experiments in which an arm had no model yet. '
+        f"equipoise {eq.__version__}, NUMERICS {eq.NUMERICS}. "
+        "Printed by `python benchmarks/honest/forecasts.py`."
     )
     show(header, rows, caption, options.write)
 

@@ -97,6 +97,7 @@ from equipoise.lab.running.predictability import predictability as predictabilit
 from equipoise.lab.running.simulate import simulate as simulate
 from equipoise.lab.scenario import GaussianScenario as GaussianScenario
 from equipoise.lab.scenario import Scenario as Scenario
+from equipoise.studies.forecasts import draw_forecast as draw_forecast
 from equipoise.studies.sweep import SweepResult as SweepResult
 from equipoise.studies.sweep import sweep as sweep
 from equipoise.version import __version__ as __version__

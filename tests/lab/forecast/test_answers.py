@@ -134,6 +134,7 @@ def test_kept_and_read_again(found, tmp_path):
         ({"target": "low"}, InvalidArgument, "not a positive number"),
         ({"trials": 0}, InvalidArgument, "trials=0"),
         ({"seed": -1}, InvalidArgument, "seed=-1"),
+        ({"lag": -1}, InvalidArgument, "lag=-1"),
         ({"looks": 0}, InvalidArgument, "looks=0"),
         ({"truth": "known"}, InvalidArgument, "neither 'pooled' nor 'unshrunk'"),
         ({"estimator": "pooledd"}, InvalidArgument, "pooledd"),

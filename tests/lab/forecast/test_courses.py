@@ -18,7 +18,7 @@ from equipoise.lab.forecast.start import record_of, starting_stage
 from equipoise.lab.forecast.truths import draw_truths
 
 
-def seat_of(experiment, policy=None):
+def seat_of(experiment, policy=None, lag=0):
     """A seat for trials of an experiment to its end, and room for their errors."""
     record = record_of(experiment)
     policy = record.policy if policy is None else eq.parse_policy(policy)
@@ -30,6 +30,7 @@ def seat_of(experiment, policy=None):
         contexts=pool,
         error_root=error_root(record.problem, pool),
         looks=(record.step, record.step + 7, record.problem.units),
+        lag=lag,
         coefs_now=np.zeros((len(record.problem.arms), record.problem.dim)),
         estimator="pooled",
         ridge=None,
@@ -54,25 +55,31 @@ DESIGN = pytest.param("efron", marks=pytest.mark.slow)
 
 
 @pytest.mark.parametrize("policy", ["trace-gain", "trace-gain:chance=0.5", "trace-ucb", DESIGN])
-@pytest.mark.parametrize("moment", [None, np.diag([1.0, 2.0, 3.0])], ids=["learned", "given"])
-def test_a_trial_decides_as_the_experiment_does(policy, moment):
+@pytest.mark.parametrize(("moment", "lag"), [(None, 0), (np.diag([1.0, 2.0, 3.0]), 0), (None, 3)])
+def test_a_trial_decides_as_the_experiment_does(policy, moment, lag):
     experiment, _ = half_way(policy=policy, awaited=4, moment=moment)
-    seat, errors = seat_of(experiment)
+    seat, errors = seat_of(experiment, lag=lag)
     as_the_experiment(seat)
     for number in (0, 2):
         seat.run_one(number, errors)
         state, real = seat.state, copy.deepcopy(experiment)
-        for row in seat.awaited.tolist():
-            real.tell(row + 1, float(state.outcomes[row]))
         while real.remaining:
+            tell_before(real, real.asked - lag, state)
             row = real.asked
             unit = real.ask(state.contexts[row])
             assert real.problem.index(unit.arm) == state.rows["arm"][row]
-            real.tell(unit.id, float(state.outcomes[row]))
+        tell_before(real, real.asked, state)
         assert np.array_equal(state.coefs, real._record.state.coefs)
         found = np.array([arm.coef for arm in real.estimates()])
         gaps = (found - seat.outlook.coefs) @ seat.outlook.error_root
         assert errors[-1] == pytest.approx((gaps * gaps).sum(axis=1), rel=1e-9)
+
+
+def tell_before(experiment, end, state):
+    """Tell the outcomes of a trial that are awaited, of the first rows."""
+    for unit in experiment.pending:
+        if unit - 1 < end:
+            experiment.tell(unit, float(state.outcomes[unit - 1]))
 
 
 @pytest.mark.parametrize("policy", ["uniform", "trace-ucb", DESIGN])
@@ -89,7 +96,8 @@ def test_another_policy_goes_on_from_the_same_units(policy):
         other, _ = ask_one(other, record.contexts[row], int(record.state.rows["arm"][row]))
     told = eq.Experiment(record.problem, policy=policy, seed=record.seed)
     told._record = other
-    for row in [*np.flatnonzero(record.state.rows["status"] != PENDING), *seat.awaited]:
+    known = record.state.rows["status"] != PENDING
+    for row in [*np.flatnonzero(known), *np.flatnonzero(~known)]:
         told.tell(int(row) + 1, float(state.outcomes[row]))
     while told.remaining:
         row = told.asked
