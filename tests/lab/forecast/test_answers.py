@@ -22,7 +22,7 @@ from equipoise.errors import (
 
 @pytest.fixture(scope="module")
 def experiment():
-    return half_way(awaited=3, noise=[1.0, 1.5, 3.0])[0]
+    return half_way(awaited=3, noise=[1.0, 1.0, 1.0])[0]
 
 
 @pytest.fixture(scope="module")
