@@ -15,6 +15,7 @@ from equipoise.errors import (
     DataNotFound,
     InvalidArgument,
     InvalidData,
+    InvalidProblem,
     NotIdentified,
     UnknownPolicy,
 )
@@ -127,8 +128,8 @@ def test_kept_and_read_again(found, tmp_path):
     [
         ({"policies": ["sparse-trace-ucb"]}, InvalidArgument, "sparse-trace-ucb chooses features"),
         ({"policies": ["unifrom"]}, UnknownPolicy, "unifrom"),
-        ({"budgets": [20]}, BudgetTooSmall, "30 of the budget is spent"),
-        ({"budgets": [70.5]}, InvalidArgument, "whole number"),
+        ({"budgets": [20]}, BudgetTooSmall, "30 units are assigned"),
+        ({"budgets": [70.5]}, InvalidProblem, "budget=70.5"),
         ({"budgets": "70"}, InvalidArgument, "not a list"),
         ({"target": 0}, InvalidArgument, "target=0 is not a positive number"),
         ({"target": "low"}, InvalidArgument, "not a positive number"),

@@ -10,8 +10,6 @@ from half_way import half_way
 
 import equipoise as eq
 from equipoise.core.arms.state import PENDING
-from equipoise.core.experiment.asking import ask_one
-from equipoise.core.experiment.record import first_record
 from equipoise.lab.forecast.belief import contexts_to_come, error_root, settled_stage
 from equipoise.lab.forecast.seat import Seat, Setup
 from equipoise.lab.forecast.start import record_of, starting_stage
@@ -90,12 +88,10 @@ def test_another_policy_goes_on_from_the_same_units(policy):
     as_the_experiment(seat)
     seat.run_one(1, errors)
     state = seat.state
-    # The same units under that policy from the start, their arms told.
-    other = first_record(record.problem, eq.parse_policy(policy), record.seed)
-    for row in range(record.step):
-        other, _ = ask_one(other, record.contexts[row], int(record.state.rows["arm"][row]))
+    # The same units under that policy from the start, their arms given.
     told = eq.Experiment(record.problem, policy=policy, seed=record.seed)
-    told._record = other
+    for row in range(record.step):
+        told.ask(record.contexts[row], arm=record.problem.arms[record.state.rows["arm"][row]])
     known = record.state.rows["status"] != PENDING
     for row in [*np.flatnonzero(known), *np.flatnonzero(~known)]:
         told.tell(int(row) + 1, float(state.outcomes[row]))
@@ -173,6 +169,21 @@ def test_progress_and_an_interrupted_forecast():
 
     with pytest.raises(KeyboardInterrupt):
         eq.forecast(experiment, trials=2_000, progress=stop)
+
+
+def test_an_experiment_in_a_store():
+    experiment, _ = half_way(awaited=2)
+    stored = eq.create_experiment(
+        store="memory:", name="forecast", problem=experiment.problem, policy="trace-gain", seed=5
+    )
+    record = record_of(experiment)
+    for row in range(record.step):
+        unit = stored.ask(record.contexts[row], unit=f"P-{row}")
+        assert record.problem.index(unit.arm) == record.state.rows["arm"][row]
+        if record.state.rows["status"][row] != PENDING:
+            stored.tell(f"P-{row}", float(record.state.outcomes[row]))
+    one, other = (eq.forecast(each, trials=20) for each in (experiment, stored))
+    assert one.record() == other.record()
 
 
 def test_anything_that_has_an_experiment_in_memory():
