@@ -75,8 +75,8 @@ def draw_truths(stage: Stage, truth: str, *, trials: int, seed: int) -> Truths:
         coefs, noise = _draw_pooled(stage, squares, dof, trials, seed)
     else:
         coefs, noise = _draw_unshrunk(state, squares, dof, trials, seed)
-    # Drawn for itself σ² has no mean, or that no standard error, with so few degrees of freedom. Drawn together
-    # it has both, but a few trials decide them.
+    # Drawn for itself σ² has no mean, or that no standard error, with so few degrees of freedom. Drawn
+    # together it has both, but a few trials decide them.
     return Truths(
         coefs=coefs,
         deviations=np.sqrt(noise),
