@@ -63,14 +63,21 @@ def test_a_trial_decides_as_the_experiment_does(policy, moment, lag):
         state, real = seat.state, copy.deepcopy(experiment)
         while real.remaining:
             tell_before(real, real.asked - lag, state)
+            if real.asked == 30 + 7:
+                assert errors[1] == pytest.approx(errors_of(real, seat.outlook), rel=1e-9)
             row = real.asked
             unit = real.ask(state.contexts[row])
             assert real.problem.index(unit.arm) == state.rows["arm"][row]
         tell_before(real, real.asked, state)
         assert np.array_equal(state.coefs, real._record.state.coefs)
-        found = np.array([arm.coef for arm in real.estimates()])
-        gaps = (found - seat.outlook.coefs) @ seat.outlook.error_root
-        assert errors[-1] == pytest.approx((gaps * gaps).sum(axis=1), rel=1e-9)
+        assert errors[-1] == pytest.approx(errors_of(real, seat.outlook), rel=1e-9)
+
+
+def errors_of(experiment, outlook):
+    """Errors of an experiment's estimates against a trial's truth."""
+    found = np.array([arm.coef for arm in experiment.estimates()])
+    gaps = (found - outlook.coefs) @ outlook.error_root
+    return (gaps * gaps).sum(axis=1)
 
 
 def tell_before(experiment, end, state):
