@@ -178,6 +178,25 @@ def test_progress_and_an_interrupted_forecast():
         eq.forecast(experiment, trials=2_000, progress=stop)
 
 
+def test_redacted_units_are_still_known_of():
+    experiment, _ = half_way(policy="trace-ucb", awaited=2)
+    before = [starting_stage(record_of(experiment), *with_policy(experiment, "uniform"))]
+    for unit in (3, 7, 11):
+        experiment.redact(unit)
+    record = record_of(experiment)
+    before.append(starting_stage(record, *with_policy(experiment, "uniform")))
+    one, other = (stage.state for stage in before)
+    assert other.coefs == pytest.approx(one.coefs, rel=1e-9)
+    assert other.arms["rss"] == pytest.approx(one.arms["rss"], rel=1e-9)
+    assert len(contexts_to_come(record, None)) == 27
+    found = eq.forecast(experiment, policies=["uniform"], trials=20)
+    assert np.all(np.isfinite(found.course("uniform").errors))
+
+
+def with_policy(experiment, policy):
+    return eq.parse_policy(policy), experiment.problem
+
+
 def test_an_experiment_in_a_store():
     experiment, _ = half_way(awaited=2)
     stored = eq.create_experiment(
