@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from half_way import half_way
+from experiments.half_way import half_way
 
 import equipoise as eq
 from equipoise.errors import (

@@ -6,7 +6,7 @@ import copy
 
 import numpy as np
 import pytest
-from half_way import half_way
+from experiments.half_way import half_way
 
 import equipoise as eq
 from equipoise.core.arms.state import PENDING

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from half_way import half_way
+from experiments.half_way import half_way
 
 import equipoise as eq
 from equipoise.lab.forecast.belief import settled_stage
