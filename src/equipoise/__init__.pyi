@@ -63,6 +63,8 @@ from equipoise.lab.data import fetch_data as fetch_data
 from equipoise.lab.data import inspect_ratings as inspect_ratings
 from equipoise.lab.data import load_jester as load_jester
 from equipoise.lab.data import load_movielens as load_movielens
+from equipoise.lab.forecast.result import Forecast as Forecast
+from equipoise.lab.forecast.run import forecast as forecast
 from equipoise.lab.pieces import Accrual as Accrual
 from equipoise.lab.pieces import BinaryContexts as BinaryContexts
 from equipoise.lab.pieces import Closure as Closure
@@ -107,6 +109,7 @@ from equipoise.live.experiment.verification import verify_experiment as verify_e
 from equipoise.live.log.entries import LogEntry as LogEntry
 from equipoise.live.log.receipts import Receipt as Receipt
 from equipoise.live.stores.opening import open_store as open_store
+from equipoise.studies.forecasts import draw_forecast as draw_forecast
 from equipoise.studies.sweep import SweepResult as SweepResult
 from equipoise.studies.sweep import sweep as sweep
 from equipoise.version import __version__ as __version__
