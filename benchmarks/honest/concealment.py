@@ -25,8 +25,8 @@ SPECS = [
 SCENARIOS = {
     "unequal noise, m 7, d 10, n 350": eq.Scenario(noise=UNEQUAL, dim=10, budget=350),
     "equal noise, m 7, d 10, n 350": eq.Scenario(noise=EQUAL, dim=10, budget=350),
-    "two arms, d 4, n 120": eq.Scenario(noise=[0.5, 2.0], dim=4, budget=120, intercept=True),
-    "three arms, d 6, n 60": eq.Scenario(noise=[0.5, 1.0, 2.0], dim=6, budget=60, intercept=True),
+    "two arms, d 4, n 120": eq.Scenario(noise=(0.5, 2.0), dim=4, budget=120, intercept=True),
+    "three arms, d 6, n 60": eq.Scenario(noise=(0.5, 1.0, 2.0), dim=6, budget=60, intercept=True),
 }
 GUESSED_TRIALS = 200
 """Trials whose arms are guessed, one by one."""

@@ -17,6 +17,7 @@ from equipoise.core.diagnosis.weighted import WeightedEstimates
 from equipoise.core.estimates.arm_estimate import LASSO
 from equipoise.core.estimates.estimates import Estimates
 from equipoise.core.experiment.experiment import Experiment
+from equipoise.core.experiment.reading import ExperimentReader
 from equipoise.core.theory.plan import Plan
 from equipoise.errors import FitWarning, NoPropensities, NotReplayable, SupportWarning
 from equipoise.extras import is_installed
@@ -41,8 +42,8 @@ from equipoise.report.live.over_time import PERIODS, period_blocks, trend_blocks
 from equipoise.report.live.planned import planned_blocks
 from equipoise.report.live.population import population_blocks
 from equipoise.report.live.proof import proof_blocks
-from equipoise.report.live.rule import chance_realised, rule_blocks
-from equipoise.report.live.statements import check_statements, checklist_blocks, statement_blocks
+from equipoise.report.live.rule import chance_realised, most_used_share, rule_blocks
+from equipoise.report.live.statements import check_statements, checklist_blocks, further_blocks, seeing_blocks
 from equipoise.report.numbers import counted, interval, p_text, p_value, plain_numbers, shortened
 from equipoise.version import __version__
 
@@ -51,7 +52,7 @@ _TESTS = ("p_length", "p_squares", "p_products")
 
 
 def experiment_report(
-    experiment: Experiment,
+    experiment: ExperimentReader,
     *,
     title: str = "Experiment report",
     again: str | None = None,
@@ -69,15 +70,15 @@ def experiment_report(
     intervals
         As in ``estimates``.
     statements
-        What only people know, by what it is about: ``{"blinding": "Raters did not know the arms."}``. The page
-        lists what is asked for.
+        What only people know, by what it is about: ``{"blinding": "Raters did not know the arms."}``. The
+        page lists what is asked for.
     simulation
         Operating characteristics: what ``eq.simulate`` or ``eq.plan`` found for this design.
     history
         What happened, for experiments whose log is kept elsewhere; found by itself unless given.
     """
     said, simulation = check_statements(statements), check_simulation(simulation)
-    found, experiment = history_of(experiment)
+    found, experiment = history_of(experiment)  # of one moment, whatever others do
     history = found if history is None else history
     with warnings.catch_warnings():
         # The page says what they say.
@@ -88,6 +89,7 @@ def experiment_report(
     balance, fit, problem = experiment.balance(), experiment.lack_of_fit(), experiment.problem
     trends, policy, arms = experiment.time_trends(), experiment.policy, problem.arms
     periods = experiment.balance_by_period(PERIODS)
+    course = course_of(history, experiment, intervals=intervals)
     aside = sum(experiment.counts.values()) - sum(arm.count for arm in estimates)
     findings = Findings(
         history=history,
@@ -105,7 +107,7 @@ def experiment_report(
     sections = [
         Section("Units and errors", arm_blocks(estimates, closed=experiment.closed_arms, aside=aside)),
         Section("Flow of units", flow_blocks(history, arms)),
-        Section("Course", course_blocks(history, course_of(history, intervals=intervals), arms)),
+        Section("Course", course_blocks(history, course, arms)),
         Section("Models", model_blocks(estimates)),
         Section("Contrasts", contrast_blocks(estimates)),
         Section("Naive beside adjusted", naive_blocks(estimates, lambda arm: experiment.data(arm)[1], fits)),
@@ -115,11 +117,14 @@ def experiment_report(
         Section("Time trends", trend_blocks(trends)),
         Section("Lack of fit", fit_blocks(fit, problem.feature_names)),
         *([] if fits is None else [Section("Models by propensities", weighted_blocks(fits))]),
-        Section("Chance", [*chance_realised(history, arms), *chance_blocks(experiment)]),
+        Section(
+            "Chance", [*chance_blocks(experiment, most_used_share(history)), *chance_realised(history, arms)]
+        ),
         Section("The rule", rule_blocks(history, policy, problem, experiment.seed)),
         Section("Planned and changed", planned_blocks(history, problem, experiment.closed_arms)),
         Section("Deviations", deviation_blocks(history)),
-        Section("Who could see what", statement_blocks(said)),
+        Section("Who could see what", seeing_blocks(said)),
+        Section("Stated by the experimenters", further_blocks(said)),
         Section(
             "Simulated operating characteristics",
             operating_blocks(simulation, history, estimates, policy, problem),
@@ -345,14 +350,15 @@ def weighted_blocks(fits: WeightedEstimates) -> list[Block]:
     ]
 
 
-def chance_blocks(experiment: Experiment) -> list[Block]:
+def chance_blocks(experiment: Experiment, most_used: float) -> list[Block]:
     """How predictable the next arm was, and the test over redrawn lots."""
     found = experiment.predictability()
     if not found.units:
         return [Text("No unit has been assigned yet.")]
     rows = [
         ["best: knows rule, past and context", f"{100 * found.best:.1f} %"],
-        ["convergence: knows past arms", f"{100 * found.convergence:.1f} %"],
+        ["convergence: knows past arms, names the rarest", f"{100 * found.convergence:.1f} %"],
+        ["knows past arms, names the most frequent", f"{100 * most_used:.1f} %"],
         ["blind", f"{100 * found.chance:.1f} %"],
     ]
     blocks: list[Block] = [

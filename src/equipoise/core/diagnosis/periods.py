@@ -1,8 +1,8 @@
 """Balance over time: the units of every period against all units, and arms against each other within it.
 
 Periods hold equally many units, in the order of assignment. If the people who come change over time, and arms
-get their units at different times, arms see different people; if arms are in balance within every period, they
-do not.
+get their units at different times, arms see different people; if arms are in balance within every period,
+they do not.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 
 from equipoise.core.diagnosis.balance import ArmBalance, Balance, balance_of
 from equipoise.core.diagnosis.evidence import Evidence
+from equipoise.errors import InvalidArgument
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +44,8 @@ def balance_by_period(
     evidence: Evidence, ids: np.ndarray[Any, np.dtype[np.int64]], periods: int
 ) -> list[Period]:
     """Cut the units into periods of equal size; ``ids`` are their numbers. Fewer where units are few."""
+    if isinstance(periods, bool) or not isinstance(periods, int) or periods < 1:
+        raise InvalidArgument(f"periods={periods!r} is not a positive whole number", hint="e.g. 4")
     count = len(evidence.arms)
     pieces = min(periods, count)
     if pieces == 0:

@@ -7,7 +7,8 @@ the expected outcome changed from the first unit to the last, for one and the sa
 Allocation does not spoil the test: which units an arm got depends on contexts and on σ̂², never on the sign of
 a residual, so a slope is as likely to come out positive as negative. What is bent is its size, since σ̂² is,
 and an arm that met large residuals early got more units later. F is divided by the same inflation as
-in intervals. Simulated trials without a drift find one about as often as they should, see tests/core/diagnosis.
+in intervals. Simulated trials without a drift find one about as often as they should:
+tests/core/diagnosis/test_time_trend.py.
 
 Adaptive rules give arms units at different times. A drift that all arms share then looks like a difference
 between arms, unless time is among the features.

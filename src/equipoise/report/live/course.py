@@ -1,4 +1,4 @@
-"""The course of an experiment: units, noise and errors of every arm, as they were known at some twenty moments.
+"""The course of an experiment: units, noise and errors of every arm, as they were known at twenty moments.
 
 Each moment is the fold of the log up to it, with the outcomes that had come by then and the estimates that
 anybody would have read.
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from equipoise.core.arms.state import KNOWN, LOST, WITHDRAWN
 from equipoise.core.estimates.estimates import Estimates
 from equipoise.core.experiment.experiment import Experiment
 from equipoise.errors import EquipoiseError, FitWarning, SupportWarning
@@ -33,26 +34,72 @@ class Moment:
     estimates: Estimates
 
 
-def course_of(history: History, *, intervals: str, moments: int = MOMENTS) -> list[Moment]:
-    """Fold the log again, and read the estimates at moments with equally many events between them."""
-    entries: Sequence[tuple[Mapping[str, Any], datetime | None]]
+def course_of(history: History, experiment: Experiment, *, intervals: str) -> list[Moment]:
+    """Fold the events again, and read the estimates at moments with equally many events between them.
+
+    None where events are missing: erased ones, or in memory those that chose features.
+    """
     if history.logged:
-        entries = [(entry.event or {}, entry.time) for entry in history.entries]
+        entries = [(entry.event, entry.time) for entry in history.entries[1:]]
     else:
-        entries = [(event, None) for event in history.events]
-    if len(entries) < 2 or any(not event for event, _ in entries):
-        return []
-    marks = {round((len(entries) - 1) * (k + 1) / moments) for k in range(moments)}
+        entries = [(event, None) for event in _remembered(experiment)]
+    marks = {round(len(entries) * (k + 1) / MOMENTS) for k in range(MOMENTS)}
     found = []
     try:
-        experiment = Experiment.replay([entries[0][0]])
-        for place, (event, time) in enumerate(entries[1:], start=1):
-            experiment.apply(event)
-            if place in marks:
-                found.append(Moment(experiment.asked, time, _quiet(experiment, intervals)))
-    except EquipoiseError:
+        again = _begun(history, experiment)
+        for number, (event, time) in enumerate(entries, start=1):
+            if event is None:
+                return []
+            again.apply(event)
+            if number in marks:
+                found.append(Moment(again.asked, time, _quiet(again, intervals)))
+    except EquipoiseError:  # of another version, or of a policy that is not at hand
         return []
     return found
+
+
+def _begun(history: History, experiment: Experiment) -> Experiment:
+    """The experiment before its first unit."""
+    if history.logged:
+        return Experiment.replay([history.entries[0].event or {}], details=False)
+    return Experiment(experiment.problem, experiment.policy, experiment.seed)
+
+
+def _remembered(experiment: Experiment) -> list[Mapping[str, Any]]:
+    """Events that lead to what an experiment in memory knows; none where features were chosen on the way."""
+    record = experiment._snapshot()
+    if type(record.policy).staged:
+        return []
+    arms, rows, state = record.problem.arms, record.state.rows, record.state
+    closed: dict[int, list[int]] = {}
+    for place, step in enumerate(rows["closed_at"].tolist()):
+        closed.setdefault(step if step else -1, []).append(place)
+    events: list[Mapping[str, Any]] = []
+    for place, row in enumerate(rows):
+        if row["status"] == WITHDRAWN:
+            # It counts as if it had never come, but numbers go on.
+            left: list[Mapping[str, Any]] = [{"kind": "withdrawn", "id": place + 1}]
+        else:
+            left = []
+        events.append(
+            {
+                "kind": "asked",
+                "id": place + 1,
+                "x": record.contexts[place].tolist(),
+                "arm": arms[int(row["arm"])],
+                "top": arms[int(row["top"])],
+                "scores": [],  # read by nobody who asks for estimates
+                "chance": 0.0,
+                **{name: float(row[name]) for name in ("propensity", "likeliest", "possible")},
+            }
+        )
+        events += left
+        for other in closed.get(place + 1, ()):
+            if rows["status"][other] in KNOWN:
+                events.append({"kind": "told", "id": other + 1, "outcome": float(state.outcomes[other])})
+            elif rows["status"][other] == LOST:
+                events.append({"kind": "lost", "id": other + 1})
+    return events
 
 
 def _quiet(experiment: Experiment, intervals: str) -> Estimates:
@@ -74,7 +121,10 @@ def course_blocks(history: History, course: Sequence[Moment], arms: Sequence[str
         blocks.append(allocation_figure(history, arms))
     if not course:
         blocks.append(
-            Text("Noise and errors over time need a log whose entries are all there, which is not so here.")
+            Text(
+                "Noise and errors over time are not known here: some entries of the log were erased, or the "
+                "events that chose features were not kept, or nothing has happened yet."
+            )
         )
         return blocks
     if drawn:
@@ -99,7 +149,8 @@ def _dates(history: History) -> str:
             if unit.closed is not None and unit.time is not None
         )
         text += (
-            f" The newest outcome came on {max(closed):%Y-%m-%d}; outcomes took {waits[len(waits) // 2]:.3g} days in "
+            f" The newest outcome came on {max(closed):%Y-%m-%d}; outcomes took "
+            f"{waits[len(waits) // 2]:.3g} days in "
             f"the median and {waits[-1]:.3g} at most."
         )
     return text

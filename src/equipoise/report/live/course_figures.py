@@ -15,19 +15,25 @@ from equipoise.report.live.history import History
 from equipoise.report.numbers import shortened
 from equipoise.studies.colours import SERIES
 
+# What is drawn of intervals beyond the smallest and largest value: three times as much.
+_ROOM = 3.0
+# More steps than these cannot be told apart.
+_MOST_STEPS = 400
+
 
 def allocation_figure(history: History, arms: Sequence[str]) -> Figure:
     """How many units every arm had, after every unit."""
-    few = arms[: len(SERIES)]
-    places = _times([unit.time for unit in history.units]) if history.timed else None
-    across = np.arange(1, len(history.units) + 1) if places is None else places
+    few, units = arms[: len(SERIES)], len(history.units)
+    places = np.unique(np.linspace(0, units - 1, min(units, _MOST_STEPS)).astype(int))
+    timed = history.timed
+    across = _times([history.units[place].time for place in places]) if timed else places + 1
 
     def draw(axes: Any) -> None:
         for color, arm in zip(SERIES, few, strict=False):
             counts = np.cumsum([unit.assigned == arm for unit in history.units])
-            axes.step(across, counts, where="post", color=color, label=shortened(arm))
+            axes.step(across, counts[places], where="post", color=color, label=shortened(arm))
         axes.set_ylabel("units assigned")
-        _name_axis(axes, timed=places is not None)
+        _name_axis(axes, timed=timed)
         legend_above(axes)
 
     spoken = "; ".join(f"{arm}: {sum(unit.assigned == arm for unit in history.units)}" for arm in few)
@@ -75,17 +81,25 @@ def _over_time(
 
     def draw(axes: Any) -> None:
         axes.set_yscale("log")
+        axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        shown: list[float] = []
         for color, name in zip(SERIES, names, strict=False):
             found = [_numbers(moment, name, middle, ends) for moment in course]
             values, low, high = (np.array(column) for column in zip(*found, strict=True))
             axes.fill_between(across, low, high, color=color, alpha=0.14, linewidth=0.0)
             axes.plot(across, values, color=color, marker="o", markersize=2.5, label=shortened(name))
+            shown += values[np.isfinite(values)].tolist()
+        if shown:
+            # The first intervals reach to infinity nearly, and would leave no room for the others.
+            axes.set_ylim(min(shown) / _ROOM, max(shown) * _ROOM)
         axes.set_ylabel(called)
         _name_axis(axes, timed=timed)
         legend_above(axes)
 
     spoken = "; ".join(f"{name}: {_numbers(course[-1], name, middle, ends)[0]:.3g}" for name in names)
-    return new_figure(draw, caption=caption, description=f"In the end: {spoken}.")
+    return new_figure(
+        draw, caption=f"{caption} They may reach beyond the frame.", description=f"In the end: {spoken}."
+    )
 
 
 def _numbers(
@@ -112,9 +126,10 @@ def _name_axis(axes: Any, *, timed: bool) -> None:
     if not timed:
         axes.set_xlabel("units assigned")
         return
-    from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+    from matplotlib import dates
 
-    locator = AutoDateLocator(minticks=3, maxticks=6)
+    drawing: Any = dates  # without types
+    locator = drawing.AutoDateLocator(minticks=3, maxticks=6)
     axes.xaxis.set_major_locator(locator)
-    axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))
+    axes.xaxis.set_major_formatter(drawing.ConciseDateFormatter(locator))
     axes.set_xlabel("date (UTC)")

@@ -33,7 +33,8 @@ def deviation_blocks(history: History) -> list[Block]:
         return [Text("None: every unit went where the rule sent it, and nothing was taken back or changed.")]
     kinds = Counter(row[1].split(":")[0] for row in found)
     text = (
-        "Arms given by persons, arms received instead of the assigned ones, corrections, losses, withdrawals, "
+        "Arms given by persons, arms received instead of the assigned ones, corrections, losses, "
+        "withdrawals, "
         "erasures, changes to arms and budget, pauses, restored backups and notes, all of them: "
         + ", ".join(f"{number} × {kind}" for kind, number in kinds.items())
         + "."
@@ -77,7 +78,7 @@ def _row(entry: Entry, what: str, unit: str) -> list[str]:
 
 def _unit(history: History, event: Any) -> str:
     if "ids" in event:
-        units = [history.units[id - 1] for id in event["ids"] if id <= len(history.units)]
+        units = [history.units[number - 1] for number in event["ids"] if number <= len(history.units)]
         return ", ".join(unit.name for unit in units)
     path = history.unit(event)
     return event.get("unit") or "–" if path is None else path.name

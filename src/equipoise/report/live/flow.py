@@ -12,7 +12,6 @@ from equipoise.report.numbers import counted, shortened
 from equipoise.studies.colours import INK, PAPER, QUIET, STRIPE
 
 _MOST_DRAWN, _MOST_COLUMNS = 6, 5
-Count = Callable[[Callable[[UnitPath], bool]], int]
 
 
 def flow_blocks(history: History, arms: Sequence[str]) -> list[Block]:
@@ -80,9 +79,8 @@ def _table(
     lines = _lines(history)
     groups = [list(history.units), *(assigned[arm] for arm in shown)]
     cells = [[str(sum(map(holds, group))) for _, holds in lines] for group in groups]
-    known = [
-        str(sum(unit.status == TOLD for unit in group)) for group in [history.units, *map(got.get, shown)]
-    ]  # type: ignore[arg-type,misc]
+    treated = [list(history.units), *(got[arm] for arm in shown)]
+    known = [str(sum(unit.status == TOLD for unit in group)) for group in treated]
     cells = [[*row, last] for row, last in zip(cells, known, strict=True)]
     words = [*(words for words, _ in lines), "outcomes of those who got the arm"]
     names = ["all arms", *shown]
@@ -159,8 +157,8 @@ def _column(
     joined = sum(unit.received is not None and unit.status == TOLD for unit in got)
     out += [f"{left} got another arm"] if left else []
     known = sum(unit.status == TOLD for unit in got)
-    last = [counted(known, "outcome", "outcomes") + " in the model"]
-    last += [f"{joined} assigned elsewhere"] if joined else []
+    last = [counted(known, "outcome", "outcomes"), "in the model"]
+    last += [f"{joined} of them assigned elsewhere"] if joined else []
     erased = sum(unit.redacted for unit in got)
     last += [f"{erased} with data erased"] if erased else []
     persons = sum(unit.rule is not None for unit in assigned)

@@ -1,26 +1,20 @@
-"""What happened to every unit, from the entries of a log, or from what an experiment in memory still knows."""
+"""What happened to every unit: from the entries of a log, or from what an experiment in memory knows."""
 
 from __future__ import annotations
 
-import copy
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from equipoise.core.arms import state
 from equipoise.core.experiment.experiment import Experiment
+from equipoise.core.experiment.reading import ExperimentReader
+from equipoise.core.experiment.units.unit import STATUS
 
 PENDING, TOLD, LOST, WITHDRAWN = "pending", "told", "lost", "withdrawn"
 PRACTICE = "practice"
 """The mode of experiments whose units are not real."""
-_STATUS = {
-    state.PENDING: PENDING,
-    state.TOLD: TOLD,
-    state.SET_ASIDE: TOLD,
-    state.LOST: LOST,
-    state.WITHDRAWN: WITHDRAWN,
-}
 # How often a log is read again while others write to it.
 _TRIES = 5
 
@@ -53,7 +47,7 @@ class UnitPath:
     received: str | None = None
     """The arm it got instead of the assigned one; None: the assigned one."""
     rule: str | None = None
-    """What the rule chose where a person gave another arm."""
+    """What the rule chose where a person gave another arm; in memory, which arm had the highest score."""
     status: str = PENDING
     time: datetime | None = None
     closed: datetime | None = None
@@ -103,8 +97,6 @@ class History:
     """Numbers of units whose outcome is late; None where there is no deadline."""
     deadline: timedelta | None = None
     """How long an outcome may take."""
-    events: Sequence[Mapping[str, Any]] = field(default=(), repr=False)
-    """What a fold starts from: the entries' events, or those that an experiment in memory amounts to."""
 
     @property
     def logged(self) -> bool:
@@ -140,26 +132,28 @@ def as_entry(row: Any) -> Entry:
     return Entry(**{name: getattr(row, name) for name in names})
 
 
-def history_of(experiment: Any) -> tuple[History, Experiment]:
+def history_of(experiment: ExperimentReader) -> tuple[History, Experiment]:
     """What happened, and the experiment in memory that it has led to.
 
     A live experiment has a log; of one in memory only what its units still say is known.
     """
-    if not hasattr(experiment, "log"):
-        copied = copy.copy(experiment)  # of one moment, whatever other threads do
+    live: Any = experiment
+    if not hasattr(live, "log"):
+        copied = experiment.in_memory()
         return history_of_memory(copied), copied
     for _ in range(_TRIES):
-        entries = list(experiment.log())
+        entries = list(live.log())
         copied = experiment.in_memory()
-        if not any(True for _ in experiment.log(after=entries[-1].sequence)):
+        if not any(True for _ in live.log(after=entries[-1].sequence)):
             break  # nobody has written in between
-    return history_of_log(entries, name=experiment.name, store=experiment.store.url), copied
+    return history_of_log(entries, name=live.name, store=live.store.url), copied
 
 
 def history_of_log(
     rows: Iterable[Any], *, name: str | None = None, store: str | None = None, now: datetime | None = None
 ) -> History:
-    """The history that a log tells; ``now`` is what overdue outcomes are judged by, this moment unless given."""
+    """The history that a log tells; ``now`` is what overdue outcomes are judged by, this moment "
+    "unless given."""
     entries = [as_entry(row) for row in rows]
     units, created = _units(entries), (entries[0].event or {}) if entries else {}
     last = entries[-1] if entries else None
@@ -181,20 +175,31 @@ def history_of_log(
 
 
 def history_of_memory(experiment: Experiment) -> History:
-    """What an experiment in memory still knows of its units, and events that lead to the same."""
+    """What an experiment in memory still knows of its units."""
     record = experiment._snapshot()
-    arms, rows = record.problem.arms, record.state.rows
-    units = [
-        UnitPath(
-            id=place + 1,
-            assigned=arms[row["arm"]],
-            status=_STATUS[int(row["status"])],
-            propensity=float(row["propensity"]),
-            likeliest=float(row["likeliest"]),
-            possible=int(row["possible"]),
+    arms, book = record.problem.arms, record.book
+    units = []
+    for place, row in enumerate(record.state.rows):
+        details = book.details[place]
+        assigned, received = int(row["meant"]), int(row["arm"])
+        known = details is not None and len(details.scores) > assigned and not details.weighed
+        overruled = math.isnan(row["propensity"]) and assigned == received
+        units.append(
+            UnitPath(
+                id=place + 1,
+                key=book.keys[place],
+                assigned=arms[assigned],
+                received=None if received == assigned else arms[received],
+                rule=arms[int(row["top"])] if overruled else None,
+                status=STATUS[int(row["status"])],
+                forced=bool(details.scores[assigned] == math.inf) if known and details is not None else None,
+                restricted=details is not None and details.eligible is not None,
+                propensity=float(row["propensity"]),
+                likeliest=float(row["likeliest"]),
+                possible=int(row["possible"]),
+                given=details.given if details is not None and isinstance(details.given, Mapping) else None,
+            )
         )
-        for place, row in enumerate(rows)
-    ]
     return History(units=units)
 
 
@@ -219,9 +224,9 @@ def _units(entries: Sequence[Entry]) -> list[UnitPath]:
                 unit.together = entry.kind == "asked_together"
                 units.append(unit)
         elif entry.kind == "redacted":
-            for id in event.get("ids", ()):
-                if id <= len(units):
-                    units[id - 1].redacted = True
+            for number in event.get("ids", ()):
+                if number <= len(units):
+                    units[number - 1].redacted = True
         elif "id" in event and int(event["id"]) <= len(units):
             _entered(units[int(event["id"]) - 1], entry, event)
     return units
@@ -233,7 +238,7 @@ def _asked(event: Mapping[str, Any], entry: Entry, number: int, arms: Sequence[s
     forced = None
     if scores is not None and arm in arms and not event.get("weighed"):
         place = arms.index(arm)
-        forced = place < len(scores) and float(scores[place]) == float("inf")
+        forced = place < len(scores) and float(scores[place]) == math.inf
     given = event.get("given")
     return UnitPath(
         id=int(event.get("id", number)),

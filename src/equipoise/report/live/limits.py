@@ -13,9 +13,9 @@ from equipoise.core.diagnosis.lack_of_fit import LackOfFit
 from equipoise.core.diagnosis.time_trend import TimeTrends
 from equipoise.core.estimates.estimates import Estimates
 from equipoise.core.policies.base.policy import Policy
-from equipoise.report.document import Block, Text
+from equipoise.report.document import Block, Points, Text
 from equipoise.report.live.history import LOST, PENDING, PRACTICE, TOLD, WITHDRAWN, History
-from equipoise.report.live.statements import ASKED
+from equipoise.report.live.statements import SEEING
 from equipoise.report.numbers import counted, p_text
 
 # Degrees of freedom below which intervals rest mostly on their correction.
@@ -44,7 +44,7 @@ def limit_blocks(findings: Findings) -> list[Block]:
     said = [*_design(findings), *_conduct(findings), *_models(findings)]
     return [
         Text("Found by the program; those that only people know of are missing here."),
-        *(Text(f"• {sentence}") for sentence in said),
+        Points(said),
     ]
 
 
@@ -64,17 +64,19 @@ def _design(found: Findings) -> Iterator[str]:
         )
     if found.guessed.units and found.guessed.best > 0.999:
         yield (
-            "Nothing was drawn by lot. Who knew the rule, the past and the context knew the next arm; results "
+            "Nothing was drawn by lot. Who knew the rule, the past and the context knew the next "
+            "arm; results "
             "rest on the linear model, and on nobody having chosen whom to enrol."
         )
     elif found.guessed.units and found.guessed.best > 1.5 * found.guessed.chance:
         yield (
-            f"The next arm could be guessed in {100 * found.guessed.best:.0f} % of the units by who knew rule, past "
+            f"The next arm could be guessed in {100 * found.guessed.best:.0f} % of the units by who "
+            "knew rule, past "
             f"and context; blind guessing has {100 * found.guessed.chance:.0f} %."
         )
     silent = [name for name in ("blinding", "access", "seed") if name not in found.statements]
     if silent:
-        yield f"Not stated: {'; '.join(ASKED[name].lower() for name in silent)}."
+        yield f"Not stated: {'; '.join(SEEING[name].lower() for name in silent)}."
 
 
 def _conduct(found: Findings) -> Iterator[str]:
@@ -86,12 +88,14 @@ def _conduct(found: Findings) -> Iterator[str]:
     }
     if count[PENDING]:
         yield (
-            f"{counted(count[PENDING], 'outcome is', 'outcomes are')} still awaited. If those that come late differ "
+            f"{counted(count[PENDING], 'outcome is', 'outcomes are')} still awaited. If those that "
+            "come late differ "
             "from the others, models will change when they come."
         )
     if count[LOST]:
         yield (
-            f"{counted(count[LOST], 'outcome was', 'outcomes were')} lost, {100 * count[LOST] / len(units):.0f} % of "
+            f"{counted(count[LOST], 'outcome was', 'outcomes were')} lost, "
+            f"{100 * count[LOST] / len(units):.0f} % of "
             "the units. Nothing was imputed: models are right if losses do not depend on outcomes, given the "
             "context and the arm."
         )
@@ -100,40 +104,46 @@ def _conduct(found: Findings) -> Iterator[str]:
     persons = sum(unit.rule is not None for unit in units)
     if persons:
         yield (
-            f"{counted(persons, 'arm was', 'arms were')} given by persons. Who chose them may have seen more than "
+            f"{counted(persons, 'arm was', 'arms were')} given by persons. Who chose them may have "
+            "seen more than "
             "the context says; weighting by propensities leaves these units out."
         )
     moved = sum(unit.received is not None for unit in units)
     if moved:
         yield (
-            f"{counted(moved, 'unit', 'units')} received another arm than assigned. Estimates are as treated: "
+            f"{counted(moved, 'unit', 'units')} received another arm than assigned. Estimates are as "
+            "treated: "
             "right if the reason for it has nothing to do with the outcome, given the context."
         )
     corrected = sum(unit.corrections > 0 for unit in units)
     if corrected:
         yield (
-            f"{counted(corrected, 'outcome was', 'outcomes were')} corrected. Units assigned in between followed "
+            f"{counted(corrected, 'outcome was', 'outcomes were')} corrected. Units assigned in "
+            "between followed "
             "the old values."
         )
     erased = sum(unit.redacted for unit in units)
     if erased:
         yield (
-            f"The data of {counted(erased, 'unit', 'units')} were erased. They still count in the models, by frozen "
+            f"The data of {counted(erased, 'unit', 'units')} were erased. They still count in the "
+            "models, by frozen "
             "sums, and cannot be looked at again: tests of fit, balance and drift go without them."
         )
     if found.closed:
         yield (
-            f"Closed: {', '.join(found.closed)}. These arms saw only units of the time before, and are compared "
+            f"Closed: {', '.join(found.closed)}. These arms saw only units of the time before, and "
+            "are compared "
             "with others across time."
         )
     added = [entry.event["arm"] for entry in history.of("arm_added") if entry.event is not None]
     if added:
         yield (
-            f"Joined later: {', '.join(added)}. Comparisons with older arms also compare times; Time trends tell how "
+            f"Joined later: {', '.join(added)}. Comparisons with older arms also compare times; Time "
+            "trends tell how "
             "much that may matter."
         )
     if len(history.versions) > 1:
-        yield f"The log was written by {len(history.versions)} versions of the library: {'; '.join(history.versions)}."
+        yield f"Several versions of the library wrote the log: {'; '.join(history.versions)}."
     if any(history.of("restored")):
         yield "The log was restored from a backup; what was acknowledged after that backup is not in it."
 
@@ -143,7 +153,8 @@ def _models(found: Findings) -> Iterator[str]:
     few = [arm.arm for arm in arms if arm.dof < _FEW]
     if few:
         yield (
-            f"Few outcomes: {', '.join(few)} {'has' if len(few) == 1 else 'have'} fewer than {_FEW} degrees of "
+            f"Few outcomes: {', '.join(few)} {'has' if len(few) == 1 else 'have'} fewer than {_FEW} "
+            "degrees of "
             "freedom. Intervals rest on Gaussian noise and on a correction that was fitted by simulation."
         )
     if any(arm.chosen for arm in arms):
@@ -158,12 +169,14 @@ def _models(found: Findings) -> Iterator[str]:
         yield f"Contexts are out of balance: {aside}. Harmless where lines fit."
     if found.trends.p_value < 0.05:
         yield (
-            f"Outcomes drift over time ({p_text(found.trends.p_value)}): models are of an average over the time of the "
+            f"Outcomes drift over time ({p_text(found.trends.p_value)}): models are of an average "
+            "over the time of the "
             "experiment, and arms that got their units at other times are compared unfairly."
         )
     if not found.weighted and any(math.isfinite(arm.expected_error) for arm in arms):
         yield "Where the truth is not linear, no result here is free of the model: there are no propensities."
     yield (
-        "Expected errors and noise are estimates; the correction for adaptive allocation is right on average, as "
+        "Expected errors and noise are estimates; the correction for adaptive allocation is right on "
+        "average, as "
         "far as simulations went."
     )

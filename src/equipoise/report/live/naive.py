@@ -91,7 +91,9 @@ def naive_blocks(estimates: Estimates, outcomes: Outcomes, fits: WeightedEstimat
         f" (σ̂² is multiplied by up to {widest:.3g} here)."
     )
     if fits is None:
-        text += " Nothing was drawn by lot, so there are no results by propensities: these need the model to be right."
+        text += (
+            " Nothing was drawn by lot, so nothing can be weighted: all but plain means rest on the model."
+        )
     else:
         text += (
             " Those by propensities are right whatever the truth, for units at which every arm was possible."

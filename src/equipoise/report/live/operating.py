@@ -59,8 +59,10 @@ def operating_blocks(
         return shown
     blocks: list[Block] = [
         Text(
-            "None were handed in. They say how often and how far a rule errs in trials like this one, before any "
-            "outcome is known: write_report(…, simulation=eq.simulate(…)) shows them here. They belong into the "
+            "None were handed in. They say how often and how far a rule errs in trials like this "
+            "one, before any "
+            "outcome is known: write_report(…, simulation=eq.simulate(…)) shows them here. They "
+            "belong into the "
             "protocol; simulated after the fact, with the noise that was found, they only describe."
         )
     ]
@@ -80,9 +82,10 @@ def _command(noise: list[float], policy: Policy, problem: Problem) -> str:
         spec = policy.spec
     except EquipoiseError:  # of one's own, without a name
         spec = "trace-gain"
+    variances = ",".join(f"{value:.3g}" for value in noise)
     return (
-        f"equipoise simulate --noise {','.join(f'{value:.3g}' for value in noise)} --dim {problem.dim} "
-        f"--budget {problem.budget:.10g} --policy uniform --policy '{spec}' --trials 2000 --output simulated"
+        f"equipoise simulate --noise {variances} --dim {problem.dim} --budget {problem.budget:.10g} \\\n"
+        f"  --policy uniform --policy '{spec}' --trials 2000 --output simulated"
     )
 
 

@@ -28,7 +28,7 @@ def period_blocks(history: History, periods: Sequence[Period]) -> list[Block]:
             if unlike
             else "No period's contexts are clearly unlike those of all units."
         )
-        + " The first table compares periods with all units, the second arms with all units of the same period: "
+        + " The first table compares periods with all units, the second arms with all units of their period: "
         "units, and the largest standardised difference of a feature's mean. In small groups differences "
         "of 0.3 and more come by chance."
     )
@@ -68,7 +68,7 @@ def period_blocks(history: History, periods: Sequence[Period]) -> list[Block]:
 
 
 def _dates(history: History, period: Period) -> str:
-    first, last = (history.units[id - 1].time for id in (period.first, period.last))
+    first, last = (history.units[number - 1].time for number in (period.first, period.last))
     assert first is not None
     assert last is not None
     return f"{first:%Y-%m-%d} – {last:%Y-%m-%d}"
@@ -80,7 +80,8 @@ def trend_blocks(trends: TimeTrends) -> list[Block]:
     if not any(math.isfinite(line["change"]) for line in lines):
         return [Text("Too few outcomes for a test of drift over time.")]
     text = (
-        f"{trend_sentence(trends)} A unit's place in the order of assignment was tried as one more feature: the "
+        f"{trend_sentence(trends)} A unit's place in the order of assignment was tried as one more "
+        "feature: the "
         "change is that of the expected outcome from the first unit to the last, for the same context. "
         "Adaptive allocation leaves the test valid, since it never looks at the sign of a residual; σ̂² is "
         "corrected as in intervals. The mean time tells when an arm got its units: 0 at the start, 1 at the "

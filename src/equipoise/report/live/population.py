@@ -26,13 +26,16 @@ def population_blocks(history: History, problem: Problem, balance: Balance) -> l
     """Whom the models must serve, and whom the experiment saw, by arm where arms are few."""
     if problem.moment is None:
         text = (
-            "The models are to serve people like those who came: Σ = E[xxᵀ], which errors are measured by, was "
-            "learned from all contexts seen. Whoever wants to use them elsewhere checks that people there are "
+            "The models are to serve people like those who came: Σ = E[xxᵀ], which errors are "
+            "measured by, was "
+            "learned from all contexts seen. Whoever wants to use them elsewhere checks that people "
+            "there are "
             "like these."
         )
     else:
         text = (
-            "The models are to serve a population whose Σ = E[xxᵀ] was given when the experiment was created. "
+            "The models are to serve a population whose Σ = E[xxᵀ] was given when the experiment was "
+            "created. "
             "Errors are those to expect there, whoever came."
         )
     units = [unit for unit in history.units if unit.status != WITHDRAWN]

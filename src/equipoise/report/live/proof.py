@@ -43,13 +43,9 @@ def proof_blocks(history: History) -> list[Block]:
     if history.head is not None:
         blocks.append(Code(history.head, "Receipt:"))
     if history.name is not None:
-        words = ["equipoise", "verify", history.name]
-        words += [] if history.store is None else ["--store", history.store]
-        words += [] if history.head is None else ["--receipt", history.head]
-        blocks.append(
-            Code(
-                " ".join(map(shlex.quote, words)),
-                "To check the chain and the receipt, and to decide every unit anew from the log alone:",
-            )
-        )
+        lines = [f"equipoise verify {shlex.quote(history.name)}"]
+        lines += [] if history.store is None else [f"--store {shlex.quote(history.store)}"]
+        lines += [] if history.head is None else [f"--receipt {shlex.quote(history.head)}"]
+        caption = "To check the chain and the receipt, and to decide every unit anew from the log alone:"
+        blocks.append(Code(" \\\n  ".join(lines), caption))
     return blocks

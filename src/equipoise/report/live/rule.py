@@ -14,7 +14,6 @@ from equipoise.core.policies.base.policy import Policy, policy_fields
 from equipoise.core.problem.problem import Problem
 from equipoise.report.document import Block, Code, Table, Text
 from equipoise.report.experiment_models import MOST_ARMS
-from equipoise.report.live.deviations import when
 from equipoise.report.live.history import History, UnitPath
 from equipoise.report.numbers import counted
 from equipoise.version import __version__
@@ -36,7 +35,8 @@ def rule_blocks(history: History, policy: Policy, problem: Problem, seed: int) -
     ]
     return [
         Text(
-            "The same contexts, outcomes, unit keys and seed give the same arms on any machine, with this rule "
+            "The same contexts, outcomes, unit keys and seed give the same arms on any machine, with "
+            "this rule "
             "and this version."
         ),
         Table(["", "exactly"], rows, text_columns=2),
@@ -78,16 +78,16 @@ def chance_realised(history: History, arms: Sequence[str]) -> list[Block]:
     return [Text(text), Table(["arm", "units", "smallest", "median", "largest", "certain"], rows)]
 
 
-def forced_units(history: History, problem: Problem) -> list[UnitPath]:
-    """Units that went to arms which had to go first: by their scores, or where these are not kept by counts."""
-    if any(unit.forced is not None for unit in history.units):
-        return [unit for unit in history.units if unit.forced]
-    counts: dict[str | None, int] = {}
-    found = []
+def starts(history: History, problem: Problem) -> dict[str, list[UnitPath]]:
+    """Units of every arm's start: those it got while short of d + 1, or while its score was infinite."""
+    counts = dict.fromkeys(problem.arms, 0)
+    found: dict[str, list[UnitPath]] = {arm: [] for arm in problem.arms}
     for unit in history.units:
-        counts[unit.assigned] = counts.get(unit.assigned, 0) + 1
-        if counts[unit.assigned] <= problem.dim + 1:
-            found.append(unit)
+        if unit.assigned is None or unit.rule is not None:
+            continue
+        counts[unit.assigned] += 1
+        if unit.forced or counts[unit.assigned] <= problem.dim + 1:
+            found[unit.assigned].append(unit)
     return found
 
 
@@ -130,7 +130,8 @@ def _drivers(policy: Policy) -> str:
     kind = type(policy)
     if kind.weighs:
         text = (
-            "What drove allocation: every unit was drawn by lot, with probabilities that this design computes "
+            "What drove allocation: every unit was drawn by lot, with probabilities that this design "
+            "computes "
             "from past assignments and contexts, and if it adapts to the noise from the arms' σ̂²."
         )
     else:
@@ -152,24 +153,28 @@ def _drivers(policy: Policy) -> str:
 def _start(history: History, policy: Policy, problem: Problem) -> str:
     if not type(policy).forced_start:
         return "Start: the rule has no forced start; it applies from the first unit."
-    forced = forced_units(history, problem)
     text = (
-        f"Start (burn-in): every arm first gets units until its model can be fitted with a noise variance, "
-        f"{problem.dim + 1} of them or more; "
+        f"Start (burn-in): arms short of {problem.dim + 1} units go first, since no model with a "
+        "noise variance can "
+        "be fitted to fewer. "
     )
-    if not forced:
-        return text + "none has been assigned so yet."
-    text += counted(len(forced), "unit went", "units went") + " so"
-    last = max(forced, key=lambda unit: unit.id)
-    early = sum(unit.id <= last.id for unit in history.units)
-    text += f", the last of them unit number {last.id}" + (f" on {when(last.time)} UTC" if last.time else "")
-    free = early - len(forced)
-    if free:
-        text += f"; in between {counted(free, 'unit was', 'units were')} already sent where the rule said"
-    return (
-        text
-        + f". From then on, {len(history.units) - early} units so far, every unit adapts to all outcomes told before it."
-    )
+    begun = {arm: units for arm, units in starts(history, problem).items() if units}
+    if not begun:
+        return text + "No unit has been assigned yet."
+    joined = {entry.event["arm"] for entry in history.of("arm_added") if entry.event is not None}
+    first = [unit for arm, units in begun.items() if arm not in joined for unit in units]
+    forced = sum(map(len, begun.values()))
+    text += f"{counted(forced, 'unit was', 'units were')} of this kind"
+    if first:
+        last = max(first, key=lambda unit: unit.id)
+        text += f"; the start ended with unit {_named(last)}"
+    for arm in joined & begun.keys():
+        text += f", that of {arm}, which joined later, with unit {_named(begun[arm][-1])}"
+    return text + ". All others followed what was known of contexts and noise when they came."
+
+
+def _named(unit: UnitPath) -> str:
+    return f"number {unit.id}" + (f" on {unit.time:%Y-%m-%d}" if unit.time else "")
 
 
 def _batches(history: History) -> str:
@@ -180,3 +185,18 @@ def _batches(history: History) -> str:
         f"{counted(together, 'unit was', 'units were')} assigned in batches, all others one by one; within a "
         "batch no outcome of the batch is known."
     )
+
+
+def most_used_share(history: History) -> float:
+    """Share of units that went to an arm with the most units so far, where arms tie by lot."""
+    counts: dict[str, int] = {}
+    right = 0.0
+    units = [unit for unit in history.units if unit.assigned is not None]
+    known = {unit.assigned for unit in units if unit.assigned is not None}
+    for unit in units:
+        assert unit.assigned is not None
+        most = max(counts.values(), default=0)
+        leading = [arm for arm in known if counts.get(arm, 0) == most]
+        right += (unit.assigned in leading) / len(leading)
+        counts[unit.assigned] = counts.get(unit.assigned, 0) + 1
+    return right / len(units) if units else math.nan

@@ -8,11 +8,14 @@ from equipoise.errors import InvalidArgument
 from equipoise.report.document import Block, Table, Text
 
 NOT_STATED = "not stated"
-ASKED = {
+SEEING = {
     "blinding": "Who was kept from knowing the arms of units",
     "access": "Who could see arms, scores, outcomes and estimates while units came in",
     "seed": "Who chose the seed, and who knew it",
     "keys": "Who gave units their keys, and when",
+}
+"""Who could see what: no log can hold it."""
+FURTHER = {
     "eligibility": "Who was eligible, from where and when units came",
     "treatments": "What was done in every arm",
     "outcome": "What was measured, when and by whom",
@@ -23,7 +26,7 @@ ASKED = {
     "registration": "Where it is registered, and where the protocol is",
     "funding": "Who paid",
 }
-"""Statements that guidelines ask for and no log can hold."""
+"""What else guidelines ask for and no log can hold."""
 
 
 def check_statements(statements: Mapping[str, str] | None) -> dict[str, str]:
@@ -38,15 +41,24 @@ def check_statements(statements: Mapping[str, str] | None) -> dict[str, str]:
     return given
 
 
-def statement_blocks(statements: Mapping[str, str]) -> list[Block]:
-    """All statements that are asked for, given or not, then further ones."""
-    rows = [[f"{question} ({name})", statements.get(name, NOT_STATED)] for name, question in ASKED.items()]
-    rows += [[name, text] for name, text in statements.items() if name not in ASKED]
+def seeing_blocks(statements: Mapping[str, str]) -> list[Block]:
+    """Who could see what, as stated."""
     text = (
-        "In the words of whoever wrote this report; nothing here was checked by a program. "
-        'write_report(…, statements={"blinding": "…"}) states them, under the words in brackets.'
+        "In the words of whoever wrote this report; no program has checked them. "
+        'write_report(…, statements={"blinding": "…"}) states them, under the words in the first column.'
     )
-    return [Text(text), Table(["question", "answer"], rows, text_columns=2)]
+    return [Text(text), _table(SEEING, statements)]
+
+
+def further_blocks(statements: Mapping[str, str]) -> list[Block]:
+    """What else was stated, or asked for and not stated."""
+    others = {name: "" for name in statements if name not in SEEING and name not in FURTHER}
+    return [Text("Likewise in the experimenters' words."), _table({**FURTHER, **others}, statements)]
+
+
+def _table(asked: Mapping[str, str], statements: Mapping[str, str]) -> Table:
+    rows = [[name, question or "–", statements.get(name, NOT_STATED)] for name, question in asked.items()]
+    return Table(["about", "asked for", "statement"], rows, text_columns=3)
 
 
 # In our own words: what the CONSORT extension for adaptive designs (2020) and ICH E20 (draft) want reported.
@@ -55,8 +67,11 @@ _ITEMS = (
     ("what was planned to adapt, and by which rule", "The rule; Planned and changed"),
     ("what information drove adaptations, and when they began", "The rule"),
     ("important changes after the start, with reasons", "Planned and changed; Deviations"),
-    ("how the sample size was set, planned against achieved", "Planned and changed; Who could see what"),
-    ("interim looks and decisions that were made", "Planned and changed; Who could see what"),
+    (
+        "how the sample size was set, planned against achieved",
+        "Planned and changed; Stated by the experimenters",
+    ),
+    ("interim looks and decisions that were made", "Planned and changed; Stated by the experimenters"),
     (
         "how the sequence came about: kind, ratio, restrictions, changes of the ratio",
         "The rule; Course; Chance",
@@ -80,14 +95,15 @@ _ITEMS = (
     ("limits: bias, imprecision, and what depends on the design", "Limitations; Lack of fit"),
     ("whom the results apply to", "Target population"),
     ("where code, log and simulation can be found and checked", "Proof; Settings"),
-    ("protocol, registration, oversight, funding", "Who could see what"),
+    ("protocol, registration, oversight, funding", "Stated by the experimenters"),
 )
 
 
 def checklist_blocks() -> list[Block]:
     """Which section answers what."""
     text = (
-        "What guidelines ask of adaptive trials (the CONSORT extension for adaptive designs of 2020, the ICH E20 "
+        "What guidelines ask of adaptive trials (the CONSORT extension for adaptive designs of 2020, "
+        "the ICH E20 "
         "draft), in our words, and the sections that answer it. A list is no certificate: statements that "
         "are not stated answer nothing."
     )
