@@ -13,15 +13,18 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from equipoise.core.arms.state import KNOWN, LOST, WITHDRAWN
+import numpy as np
+
+from equipoise.core.arms.state import KNOWN, LOST, PENDING, WITHDRAWN
 from equipoise.core.estimates.estimates import Estimates
 from equipoise.core.experiment.experiment import Experiment
 from equipoise.errors import EquipoiseError, FitWarning, SupportWarning
 from equipoise.extras import is_installed
 from equipoise.report.document import Block, Table, Text
-from equipoise.report.live.history import History
+from equipoise.report.live.history import Entry, History
 
 MOMENTS = 20
+_TOLD_OF = (*KNOWN, LOST, PENDING, WITHDRAWN)
 _MOST_ROWS, _MOST_ARMS = 8, 6
 
 
@@ -37,10 +40,11 @@ class Moment:
 def course_of(history: History, experiment: Experiment, *, intervals: str) -> list[Moment]:
     """Fold the events again, and read the estimates at moments with equally many events between them.
 
-    None where events are missing: erased ones, or in memory those that chose features.
+    Without units whose data were erased, until their erasure. None where events are missing: in memory those
+    that chose features, or were of units whose data were erased.
     """
     if history.logged:
-        entries = [(entry.event, entry.time) for entry in history.entries[1:]]
+        entries = [(_foldable(entry), entry.time) for entry in history.entries[1:]]
     else:
         entries = [(event, None) for event in _remembered(experiment)]
     marks = {round(len(entries) * (k + 1) / MOMENTS) for k in range(MOMENTS)}
@@ -48,14 +52,17 @@ def course_of(history: History, experiment: Experiment, *, intervals: str) -> li
     try:
         again = _begun(history, experiment)
         for number, (event, time) in enumerate(entries, start=1):
-            if event is None:
-                return []
             again.apply(event)
             if number in marks:
                 found.append(Moment(again.asked, time, _quiet(again, intervals)))
     except EquipoiseError:  # of another version, or of a policy that is not at hand
         return []
     return found
+
+
+def _foldable(entry: Entry) -> Mapping[str, Any]:
+    """The event of an entry, or that there was one which was erased."""
+    return {"kind": "erased", "of": entry.kind} if entry.event is None else entry.event
 
 
 def _begun(history: History, experiment: Experiment) -> Experiment:
@@ -68,7 +75,7 @@ def _begun(history: History, experiment: Experiment) -> Experiment:
 def _remembered(experiment: Experiment) -> list[Mapping[str, Any]]:
     """Events that lead to what an experiment in memory knows; none where features were chosen on the way."""
     record = experiment._snapshot()
-    if type(record.policy).staged:
+    if type(record.policy).staged or not np.all(np.isin(record.state.rows["status"], _TOLD_OF)):
         return []
     arms, rows, state = record.problem.arms, record.state.rows, record.state
     closed: dict[int, list[int]] = {}
@@ -122,8 +129,8 @@ def course_blocks(history: History, course: Sequence[Moment], arms: Sequence[str
     if not course:
         blocks.append(
             Text(
-                "Noise and errors over time are not known here: some entries of the log were erased, or the "
-                "events that chose features were not kept, or nothing has happened yet."
+                "Noise and errors over time are not known here: events that chose features, or of units "
+                "whose data were erased, were not kept; or nothing has happened yet."
             )
         )
         return blocks
@@ -131,6 +138,8 @@ def course_blocks(history: History, course: Sequence[Moment], arms: Sequence[str
         from equipoise.report.live.course_figures import error_figure, noise_figure
 
         blocks += [noise_figure(course), error_figure(course)]
+    if any(entry.event is None for entry in history.entries):
+        blocks.append(Text("Units whose data were erased are missing in it, up to their erasure."))
     return [*blocks, _table(course, arms)]
 
 
