@@ -109,7 +109,7 @@ def test_erased_entries_take_the_course_and_nothing_else(log):
     history = history_of_log([replace(entry, mode="practice") for entry in entries], name="t")
     assert course_of(history, log.experiment, intervals="classical") == []
     text = Page(render(experiment_report(log.experiment, history=history))).text
-    assert "some entries of the log were erased" in text
+    assert "events that chose features, or of units whose data were erased, were not kept" in text
     assert "Of 1 unit whose data were erased the arm is not known here." in text
     assert text.index("This is practice: units are not real.") < text.index("The largest expected error")
 

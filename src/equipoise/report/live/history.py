@@ -278,7 +278,7 @@ def _told_again(unit: UnitPath, row: Mapping[str, Any], arms: Sequence[str]) -> 
     """Take in what a redaction still tells of a unit whose entries are gone."""
     unit.assigned = arms[row["meant"]]
     unit.received = None if row["arm"] == unit.assigned else row["arm"]
-    unit.status = _WAS.get(row.get("was"), unit.status)
+    unit.status = _WAS.get(str(row.get("was")), unit.status)
     unit.propensity, unit.likeliest = _number(row["propensity"]), _number(row["likeliest"])
     unit.possible = int(row["possible"])
 
