@@ -24,6 +24,7 @@ from equipoise.core.experiment.assignment import Assignment
 from equipoise.core.experiment.record import Record, draft
 from equipoise.core.experiment.roster import exhausted, remaining_units
 from equipoise.core.experiment.units.book import Details
+from equipoise.core.policies.base.absent import AbsentPolicy
 from equipoise.core.policies.base.staged import StagedPolicy
 from equipoise.core.stages.stage import next_stage
 from equipoise.errors import BudgetExhausted, NoArmLeft
@@ -76,7 +77,7 @@ def ask_one(record: Record, arrival: Arrival) -> tuple[Record, Assignment]:
         top=top,
         chance=chance,
         weighed=drawn,
-        chosen=problem.arms[chosen],
+        chosen=None if isinstance(record.policy, AbsentPolicy) else problem.arms[chosen],
         eligible=listed,
     )
 

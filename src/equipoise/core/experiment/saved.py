@@ -79,8 +79,8 @@ def from_data(data: Any) -> Record:
 def check_signature(data: Mapping[str, Any], policy: Any) -> None:
     """Refuse data that another version has laid out."""
     written_by = data.get("version")
-    if data["format"] != FORMAT:
-        raise _mismatch(written_by, f"its format is {data['format']!r}, not {FORMAT}")
+    if data.get("format") != FORMAT:
+        raise _mismatch(written_by, f"its format is {data.get('format')!r}, not {FORMAT}")
     for name, ours in signature(policy).items():
         theirs = data.get(name)
         if name != "version" and theirs != ours:
@@ -257,7 +257,8 @@ def _array(name: str, value: Any, kind: np.dtype[Any], shape: tuple[int | None, 
         wanted not in (None, found) for found, wanted in zip(value.shape, shape, strict=True)
     ):
         raise ValueError(f"{name} has shape {value.shape}, not {shape}")
-    return np.ascontiguousarray(value)
+    # Files do not say that a record is aligned, and compiled code tells such types apart.
+    return np.ascontiguousarray(value).view(kind)
 
 
 def _impossible(record: Record) -> Iterator[str]:
