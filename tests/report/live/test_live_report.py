@@ -9,8 +9,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from report_pages import CHROMIUM, Page, fetched, measured_by_browser, seen_by_browser
+from reporting.scripted_trial import scripted
 from scipy import stats
-from scripted_trial import scripted
 
 import equipoise as eq
 from equipoise.report import experiment_report, render, write_report

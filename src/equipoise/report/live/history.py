@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from equipoise.core.experiment.experiment import Experiment
+from equipoise.core.experiment.history.events import ASKED
 from equipoise.core.experiment.reading import ExperimentReader
 from equipoise.core.experiment.units.unit import STATUS
 
@@ -223,11 +224,10 @@ def _units(entries: Sequence[Entry]) -> list[UnitPath]:
             arms = [*event.get("problem", {}).get("arms", ())]
         elif entry.kind == "arm_added":
             arms.append(event["arm"])
-        elif entry.kind in ("asked", "asked_together"):
-            for one in event.get("units", (event,)):
-                unit = _asked(one, entry, len(units) + 1, arms)
-                unit.together = entry.kind == "asked_together"
-                units.append(unit)
+        elif entry.kind in ASKED:
+            unit = _asked(event, entry, len(units) + 1, arms)
+            unit.together = entry.kind == "asked_together"
+            units.append(unit)
         elif entry.kind == "redacted":
             for number in event.get("ids", ()):
                 units[number - 1].redacted = True
