@@ -61,8 +61,8 @@ def course_of(history: History, experiment: Experiment, *, intervals: str) -> li
 
 
 def _foldable(entry: Entry) -> Mapping[str, Any]:
-    """The event of an entry, or that there was one which was erased."""
-    return {"kind": "erased", "of": entry.kind} if entry.event is None else entry.event
+    """The event of an entry, or its kind alone once it is erased."""
+    return {"kind": entry.kind} if entry.event is None else entry.event
 
 
 def _begun(history: History, experiment: Experiment) -> Experiment:
@@ -153,7 +153,7 @@ def _dates(history: History) -> str:
     closed = [unit.closed for unit in history.units if unit.closed is not None]
     if closed:
         waits = sorted(
-            (unit.closed - unit.time).total_seconds() / 86400.0
+            unit.closed - unit.time
             for unit in history.units
             if unit.closed is not None and unit.time is not None
         )
