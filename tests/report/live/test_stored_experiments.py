@@ -12,7 +12,8 @@ from reporting.scripted_trial import FEATURES, outcome, person
 
 import equipoise as eq
 from equipoise.report import write_report
-from equipoise.report.live.history import history_of
+from equipoise.report.live.course import MOMENTS, course_of
+from equipoise.report.live.history import history_of, history_of_memory
 
 
 @pytest.fixture
@@ -67,3 +68,19 @@ def test_the_history_is_the_table_of_units(experiment):
     assert copied.asked == experiment.asked
     overdue = {unit["id"] for unit in experiment.overdue()}
     assert history.overdue == overdue
+
+
+def test_a_unit_whose_data_were_erased_is_still_counted(experiment, tmp_path):
+    before = experiment["P-002"]
+    experiment.redact("P-002", reason="asked for it")
+    history, copied = history_of(experiment)
+    unit = history.units[2]
+    assert (unit.key, unit.assigned, unit.status, unit.redacted) == (None, before.arm, "told", True)
+    assert len(course_of(history, copied, intervals="classical")) == MOMENTS
+    page = Page(write_report(tmp_path / "trial.html", experiment).read_text())
+    assert "P-002" not in page.text
+    assert "asked for it" in page.cells
+    assert "The data of 1 unit were erased." in page.text
+    remembered = history_of_memory(copied).units[2]
+    assert (remembered.assigned, remembered.status, remembered.redacted) == (before.arm, "redacted", True)
+    assert course_of(history_of_memory(copied), copied, intervals="classical") == []

@@ -10,7 +10,7 @@ import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import numpy as np
@@ -150,19 +150,26 @@ def _dates(history: History) -> str:
     assert first is not None
     assert last is not None
     text = f"The first unit was assigned on {first:%Y-%m-%d}, the last on {last:%Y-%m-%d}."
-    closed = [unit.closed for unit in history.units if unit.closed is not None]
-    if closed:
-        waits = sorted(
-            unit.closed - unit.time
-            for unit in history.units
-            if unit.closed is not None and unit.time is not None
-        )
+    waits = sorted(
+        unit.closed - unit.time for unit in history.units if unit.closed is not None and unit.time is not None
+    )
+    if waits:
+        newest = max(unit.closed for unit in history.units if unit.closed is not None)
         text += (
-            f" The newest outcome came on {max(closed):%Y-%m-%d}; outcomes took "
-            f"{waits[len(waits) // 2]:.3g} days in "
-            f"the median and {waits[-1]:.3g} at most."
+            f" The newest outcome came on {newest:%Y-%m-%d}; outcomes took "
+            f"{_duration(waits[len(waits) // 2])} in the "
+            f"median and {_duration(waits[-1])} at most."
         )
     return text
+
+
+def _duration(time: timedelta) -> str:
+    """A time in the largest unit that it has one of."""
+    seconds = time.total_seconds()
+    for length, name in ((86400.0, "days"), (3600.0, "hours"), (60.0, "minutes")):
+        if seconds >= length:
+            return f"{seconds / length:.3g} {name}"
+    return f"{seconds:.2g} seconds"
 
 
 def _table(course: Sequence[Moment], arms: Sequence[str]) -> Table:
@@ -171,13 +178,16 @@ def _table(course: Sequence[Moment], arms: Sequence[str]) -> Table:
     shown = [moment for k, moment in enumerate(reversed(course)) if k % step == 0][::-1]
     few = list(arms) if len(arms) <= _MOST_ARMS else []
     timed = all(moment.time is not None for moment in shown)
+    times = [moment.time for moment in shown if moment.time is not None]
+    # Of an experiment that took no two days the hour tells more.
+    form = "%Y-%m-%d" if times and times[-1] - times[0] >= timedelta(days=2) else "%H:%M:%S"
     columns = [*(["until (UTC)"] if timed else []), "units", "outcomes", "largest error", *few]
     rows = []
     for moment in shown:
         errors = {arm.arm: arm.expected_error for arm in moment.estimates}
         known = sum(arm.observed for arm in moment.estimates)
         cells = [_number(max(errors.values())), *(_number(errors.get(arm, math.nan)) for arm in few)]
-        date = [] if moment.time is None or not timed else [f"{moment.time:%Y-%m-%d}"]
+        date = [] if moment.time is None or not timed else [format(moment.time, form)]
         rows.append([*date, f"{moment.units:,}", f"{known:,}", *cells])
     return Table(columns, rows, caption="Expected errors as they were known then.")
 

@@ -19,7 +19,10 @@ An event is a dictionary of plain values with a ``kind``. What JSON cannot hold 
 ``budget_changed``     budget
 ``paused``, ``resumed``
 ``note``               text, unit
+``redacted``           ids, rows, frozen; see redacting.py
 =====================  ===================================================================================
+
+Of an event whose data were erased, when its unit was redacted, the kind is left and nothing else.
 """
 
 from __future__ import annotations
@@ -40,10 +43,17 @@ from equipoise.core.stages.stage import Choice
 Event = dict[str, Any]
 
 ASKED = ("asked", "asked_together")
+ENTERED = ("told", "corrected", "lost", "withdrawn", "received")
 KINDS = (
     *("created", *ASKED, "told", "corrected", "lost", "withdrawn", "received", "arm_closed", "arm_reopened"),
-    *("arm_added", "features_chosen", "budget_changed", "paused", "resumed", "note", "redacted", "restored"),
+    *("arm_added", "features_chosen", "budget_changed", "paused", "resumed", "note", "redacted"),
+    "restored",
 )
+
+
+def is_erased(event: Mapping[str, Any]) -> bool:
+    """Whether only the kind is left of an event that told of units."""
+    return len(event) == 1 and event.get("kind") in (*ASKED, *ENTERED, "redacted", "note")
 
 
 def created(record: Record) -> Event:
