@@ -101,15 +101,15 @@ def test_an_experiment_in_memory_has_the_same_course_over_units(log):
     assert [arm.expected_error for arm in upset[-1].estimates] == pytest.approx(expected)
 
 
-def test_erased_entries_take_the_course_and_nothing_else(log):
+def test_of_erased_entries_it_says_that_they_are_missing(log):
     entries = [
         replace(entry, event=None) if (entry.event or {}).get("unit") == "P-005" else entry
         for entry in log.entries
     ]
     history = history_of_log([replace(entry, mode="practice") for entry in entries], name="t")
-    assert course_of(history, log.experiment, intervals="classical") == []
+    assert len(course_of(history, log.experiment, intervals="classical")) == MOMENTS
     text = Page(render(experiment_report(log.experiment, history=history))).text
-    assert "events that chose features, or of units whose data were erased, were not kept" in text
+    assert "Units whose data were erased are missing in it, up to their erasure." in text
     assert "Of 1 unit whose data were erased the arm is not known here." in text
     assert text.index("This is practice: units are not real.") < text.index("The largest expected error")
 
