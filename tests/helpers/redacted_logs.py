@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import equipoise as eq
-from equipoise.core.experiment.redacting import redact
+from equipoise.core.experiment.history.redacting import redact
 
 DIM = 3
 MOMENTS = {"learned": None, "given": np.array([[2.0, 0.5, 0.0], [0.5, 1.0, 0.2], [0.0, 0.2, 3.0]])}

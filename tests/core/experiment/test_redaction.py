@@ -15,7 +15,7 @@ from redacted_logs import DIM, Logged, both_moments, go_on, half_way, models, sa
 
 import equipoise as eq
 from equipoise.core.arms.state import REDACTED
-from equipoise.core.experiment.redacting import lacks_data
+from equipoise.core.experiment.history.redacting import lacks_data
 from equipoise.errors import (
     AssignmentNotFound,
     ReplayMismatch,

@@ -77,6 +77,10 @@ class Histories(RuleBasedStateMachine):
     def withdraw(self, unit):
         self.both(lambda one: one.withdraw(unit, "because"))
 
+    @rule(unit=KEYS)
+    def redact(self, unit):
+        self.both(lambda one: one.redact(unit, "because"))
+
     @rule(unit=KEYS, arm=ARMS)
     def received(self, unit, arm):
         self.both(lambda one: one.received(unit, arm, "because"))
@@ -138,8 +142,8 @@ class Histories(RuleBasedStateMachine):
 
 TestHistories = Histories.TestCase
 TestHistories.settings = settings(
-    max_examples=12,
-    stateful_step_count=25,
+    max_examples=8,
+    stateful_step_count=20,
     deadline=None,
     # Shrinking takes minutes; the steps as they were are short enough to read.
     phases=[Phase.explicit, Phase.reuse, Phase.generate],

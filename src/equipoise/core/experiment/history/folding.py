@@ -22,8 +22,8 @@ from equipoise.core.experiment.history.events import (
     numbers,
     recorded_choice,
 )
+from equipoise.core.experiment.history.redacting import admit_blanks, fold_redacted, is_redacted
 from equipoise.core.experiment.record import Record, first_record
-from equipoise.core.experiment.redacting import admit_blanks, fold_redacted, is_redacted
 from equipoise.core.experiment.roster import with_another, with_budget, with_open
 from equipoise.core.experiment.treated import as_treated
 from equipoise.core.plain import from_plain

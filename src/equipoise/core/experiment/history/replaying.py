@@ -11,8 +11,8 @@ from equipoise.core.experiment.asking import ask_together, in_due_stage
 from equipoise.core.experiment.assignment import Assignment
 from equipoise.core.experiment.history.events import ASKED, assignment_of, is_erased
 from equipoise.core.experiment.history.folding import arrival_of, begun, fold_asked, folded
+from equipoise.core.experiment.history.redacting import lacks_data
 from equipoise.core.experiment.record import Record, draft
-from equipoise.core.experiment.redacting import lacks_data
 from equipoise.core.policies.base.absent import AbsentPolicy
 from equipoise.errors import ReplayMismatch
 

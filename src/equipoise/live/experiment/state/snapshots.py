@@ -15,6 +15,7 @@ from __future__ import annotations
 import struct
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
@@ -33,7 +34,7 @@ LABEL = f"1 {__version__} {NUMERICS}"
 """Format of the bytes, version and numerics: a snapshot of another label is not read."""
 
 _LENGTH = struct.Struct("<Q")
-_LEAST, _MOST = 1024, 16384
+_LEAST, _MOST = 1024, 8192
 _PATIENCE = 20.0
 
 Arrays = Mapping[str, npt.NDArray[Any]]
@@ -60,10 +61,18 @@ def load_fold(store: Store, name: str) -> tuple[Fold, int]:
         if row is not None and row.hash == snapshot.hash:
             began = fold.sequence
             fold.catch_up(rows)
+            if fold.redacted:
+                _drop(store, name)
             return fold, began
     fold = Fold(name)
     fold.catch_up(store.read(name))
     return fold, 0
+
+
+def _drop(store: Store, name: str) -> None:
+    """Remove snapshots that hold what was erased since; whoever may not write leaves that to others."""
+    with suppress(EquipoiseError):
+        store.drop_snapshots(name)
 
 
 class Snapshots:
@@ -127,7 +136,8 @@ def unpack(blob: bytes) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]:
     for name, descr, shape in head["arrays"]:
         kind = np.lib.format.descr_to_dtype(_tuples(descr))
         count = int(np.prod(shape, dtype=np.int64))
-        arrays[name] = np.frombuffer(blob, kind, count, place).reshape(shape)
+        # A copy may be written to; compiled code tells arrays that may not apart, and would be compiled anew.
+        arrays[name] = np.frombuffer(blob, kind, count, place).reshape(shape).copy()
         size = count * kind.itemsize
         place += size + -size % 64
     return arrays, head["meta"]
@@ -146,7 +156,7 @@ def _unpacked(name: str, snapshot: Snapshot) -> Fold | None:
         fold.experiment = CachedExperiment.restore(arrays)
     except (EquipoiseError, LookupError, TypeError, ValueError, struct.error):
         return None
-    fold.moments = Moments(moments.copy())
+    fold.moments = Moments(moments)
     fold.sequence, fold.hash = snapshot.sequence, snapshot.hash
     fold.epoch, fold.time, fold.mode = meta["epoch"], meta["time"], meta["mode"]
     deadline = meta["deadline"]
