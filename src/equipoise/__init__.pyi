@@ -11,7 +11,10 @@ from equipoise.core.diagnosis.balance import Balance as Balance
 from equipoise.core.diagnosis.guessing import Predictability as Predictability
 from equipoise.core.diagnosis.lack_of_fit import ArmFit as ArmFit
 from equipoise.core.diagnosis.lack_of_fit import LackOfFit as LackOfFit
+from equipoise.core.diagnosis.periods import Period as Period
 from equipoise.core.diagnosis.randomisation import RandomisationTest as RandomisationTest
+from equipoise.core.diagnosis.time_trend import ArmTrend as ArmTrend
+from equipoise.core.diagnosis.time_trend import TimeTrends as TimeTrends
 from equipoise.core.diagnosis.weighted import WeightedEstimate as WeightedEstimate
 from equipoise.core.diagnosis.weighted import WeightedEstimates as WeightedEstimates
 from equipoise.core.estimates.arm_estimate import ArmEstimate as ArmEstimate
@@ -20,6 +23,7 @@ from equipoise.core.estimates.inference.quantities import Inference as Inference
 from equipoise.core.estimates.support import Support as Support
 from equipoise.core.experiment.assignment import Assignment as Assignment
 from equipoise.core.experiment.experiment import Experiment as Experiment
+from equipoise.core.experiment.units.unit import Unit as Unit
 from equipoise.core.policies import BAS as BAS
 from equipoise.core.policies import CHAS as CHAS
 from equipoise.core.policies import BalancingWalk as BalancingWalk
@@ -62,6 +66,8 @@ from equipoise.lab.data import fetch_data as fetch_data
 from equipoise.lab.data import inspect_ratings as inspect_ratings
 from equipoise.lab.data import load_jester as load_jester
 from equipoise.lab.data import load_movielens as load_movielens
+from equipoise.lab.forecast.result import Forecast as Forecast
+from equipoise.lab.forecast.run import forecast as forecast
 from equipoise.lab.pieces import Accrual as Accrual
 from equipoise.lab.pieces import BinaryContexts as BinaryContexts
 from equipoise.lab.pieces import Closure as Closure
@@ -106,6 +112,7 @@ from equipoise.live.experiment.verification import verify_experiment as verify_e
 from equipoise.live.log.entries import LogEntry as LogEntry
 from equipoise.live.log.receipts import Receipt as Receipt
 from equipoise.live.stores.opening import open_store as open_store
+from equipoise.studies.forecasts import draw_forecast as draw_forecast
 from equipoise.studies.sweep import SweepResult as SweepResult
 from equipoise.studies.sweep import sweep as sweep
 from equipoise.version import __version__ as __version__

@@ -21,6 +21,7 @@ from equipoise.core.arithmetic.sums import exact_sum
 from equipoise.core.arms import least_squares as kernel
 from equipoise.core.arms.rebuild import rebuild, rebuild_all
 from equipoise.core.arms.state import (
+    BASELINES,
     KNOWN,
     SET_ASIDE,
     TOLD,
@@ -247,8 +248,22 @@ def on_own_columns(
     return _settled(moved)
 
 
+def taken_over(
+    stage: Stage, contexts: Matrix, problem: Problem, policy: Policy, seed: int, *, capacity: int
+) -> Stage:
+    """The rows of a stage under another policy, which sees all features: everything is computed anew."""
+    every, old = np.arange(problem.dim), copied(stage.state, capacity)
+    state, _, _ = _moved(old, contexts, problem, policy, every, seed)
+    # All features are seen before and after, so what redacted units have left means the same.
+    state = state._replace(**{name: getattr(old, name) for name in BASELINES})
+    rebuild_all(state)
+    fresh = first_stage(problem, policy, seed, capacity=1)
+    recall_assignments(state, policy, fresh.settings)
+    return replace(fresh, state=state)
+
+
 def _moved(
-    old: State, contexts: Matrix, problem: Problem, policy: StagedPolicy, columns: Columns, seed: int
+    old: State, contexts: Matrix, problem: Problem, policy: Policy, columns: Columns, seed: int
 ) -> tuple[State, Policy, Problem]:
     """The rows of a state in the coordinates of some columns, yet to be rebuilt; who acts there; the part."""
     step = int(old.trial["step"][0])

@@ -27,12 +27,14 @@ class Walk:
         self.time = 0
         self.epoch = FIRST_EPOCH
         self.mode = ""
+        self.writers: dict[tuple[str, int], int] = {}
+        """(version, numerics) of the libraries that wrote rows, and the first row of each."""
         self.restored: list[tuple[int, int]] = []
         """(epoch, row) of every restoration."""
         self.erased: list[int] = []
         """Rows without payload."""
-        self.redacted: set[int] = set()
-        """Rows that a redaction names."""
+        self.redacted: dict[int, int] = {}
+        """Rows that a redaction names, and the row of the first one that does."""
 
     def over(self, rows: Iterable[Row]) -> Iterator[tuple[Row, dict[str, Any], dict[str, Any] | None]]:
         """Check rows one by one, and give each with its header and its event; or ChainBroken."""
@@ -74,7 +76,8 @@ class Walk:
         if event is None:
             self.erased.append(row.sequence)
         elif header["kind"] == "redacted":
-            self.redacted.update(event.get("live", {}).get("rows", ()))
+            for erased in event.get("live", {}).get("rows", ()):
+                self.redacted.setdefault(erased, row.sequence)
         return header, event
 
     def _check(self, row: Row, header: dict[str, Any]) -> None:
@@ -88,6 +91,7 @@ class Walk:
                 raise self._broken(row.sequence, f"a log begins with 'created', not {header['kind']!r}")
         if header["mode"] != self.mode:
             raise self._broken(row.sequence, f"it is of mode {header['mode']!r} in a log of {self.mode!r}")
+        self.writers.setdefault((header["version"], header["numerics"]), row.sequence)
         follows = self.epoch + 1 if header["kind"] == "restored" else self.epoch
         if header["epoch"] != follows:
             raise self._broken(row.sequence, f"it is of epoch {header['epoch']}, and should be of {follows}")

@@ -54,6 +54,8 @@ class Fold:
         self.time = 0
         self.mode = ""
         self.deadline: timedelta | None = None
+        self.redacted = 0
+        """The last row that tells of a redaction, among those that were folded here."""
         self.sound = True
 
     def catch_up(self, rows: Iterable[Row]) -> None:
@@ -81,13 +83,15 @@ class Fold:
         self.moments.take(event, row.sequence, row.time)
         if event["kind"] == "restored":
             self.epoch += 1
+        elif event["kind"] == "redacted":
+            self.redacted = row.sequence
         self.sequence, self.hash, self.time = row.sequence, row.hash, row.time
 
 
 def event_of(row: Row) -> dict[str, Any]:
     """What a row tells; once it is redacted its kind alone, and the redaction tells what else is needed."""
     if row.payload is None:
-        return {"kind": "erased", "of": decode(row.header)["kind"]}
+        return {"kind": decode(row.header)["kind"]}
     event: dict[str, Any] = decode(row.payload)
     return event
 
