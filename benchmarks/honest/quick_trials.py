@@ -28,7 +28,7 @@ from equipoise.core.diagnosis.evidence import evidence_of
 from equipoise.core.diagnosis.lack_of_fit import LackOfFit, lack_of_fit
 from equipoise.core.estimates.arm_estimate import ArmEstimate
 from equipoise.core.estimates.estimates import estimate_arms
-from equipoise.core.experiment.admission import admit
+from equipoise.core.experiment.admission import ALL_ARMS, NOT_RECORDED, admit
 from equipoise.core.experiment.entries import tell
 from equipoise.core.experiment.record import draft
 from equipoise.core.jit.decorators import compiled
@@ -100,6 +100,8 @@ def quick_experiment(
         stage.settings,
         scores,
         told,
+        ALL_ARMS,
+        NOT_RECORDED,
     )
     assert done == len(contexts)
     experiment._record = record
@@ -117,10 +119,14 @@ def _run(
     settings: Vector,
     scores: Vector,
     told: Counts,
+    everywhere: Counts,
+    nothing: Vector,
 ) -> int:
     """Units that got an arm."""
     for t in range(contexts.shape[0]):
-        arm: int = admit(state, stored, columns, contexts[t], score, settings, scores, told[t])[0]
+        arm: int = admit(
+            state, stored, columns, contexts[t], score, settings, scores, told[t], 0, everywhere, nothing
+        )[0]
         if arm < 0:
             return t
         tell(state, t, outcomes[t, arm])

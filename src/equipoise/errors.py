@@ -90,6 +90,22 @@ class WriteInProgress(EquipoiseError, RuntimeError):
     """A change of an experiment from inside another one: a signal handler that tells during ``ask``."""
 
 
+class UnitConflict(EquipoiseError, ValueError):
+    """The key of a unit that is known already, with another context or another arm."""
+
+
+class ExperimentPaused(EquipoiseError, RuntimeError):
+    """No unit is assigned for the time being."""
+
+
+class InvalidEvent(EquipoiseError, ValueError):
+    """An event that does not fit the experiment that it is applied to."""
+
+
+class ReplayMismatch(EquipoiseError, RuntimeError):
+    """A history that is decided anew leads to other arms, scores or features than were recorded."""
+
+
 class StateMismatch(EquipoiseError, ValueError):
     """A saved experiment of another version, or one that cannot be."""
 
@@ -125,6 +141,10 @@ class NameTaken(InvalidPolicy):
 
 class ImportFailed(InvalidPolicy, ImportError):
     """A file or module with policies that cannot be imported."""
+
+
+class PolicyNotAtHand(InvalidPolicy):
+    """A policy of one's own that is not registered here, or not as it was when the experiment began."""
 
 
 class InvalidArgument(EquipoiseError, ValueError):

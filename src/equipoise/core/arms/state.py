@@ -54,6 +54,7 @@ ARM = np.dtype(
         ("floor", "i8"),  # count that the arm must reach
         ("cap", "i8"),  # assigned that it must not pass
         ("open", "i8"),  # whether it takes further units
+        ("eligible", "i8"),  # whether it may get the unit at hand; read where arms are limited
     ],
     align=True,
 )
@@ -98,6 +99,9 @@ ROW = np.dtype(
         ("likeliest", "f8"),  # highest probability that any arm had of getting it
         ("possible", "i8"),  # arms that might have got it
         ("closed_at", "i8"),  # units assigned when an experiment got its outcome or gave it up; 0: not yet
+        ("lot", "i8"),  # what addresses its draws where it has a key, see choice/lots.py; 0: its place
+        ("top", "i4"),  # the arm that had the highest score; kept by experiments
+        ("meant", "i4"),  # the arm it was assigned to, whichever it received; kept by experiments
     ],
     align=True,
 )
@@ -166,7 +170,7 @@ def new_state(
     arms["design_tried"] = -1
     arms["trace"] = np.inf
     arms["trace_sum"] = np.inf
-    arms["open"] = 1
+    arms["open"] = arms["eligible"] = 1
     arms["spread"] = 1.0
     trial = np.zeros(1, TRIAL)
     trial["arms"], trial["dim"], trial["budget"] = m, dim, budget
@@ -239,16 +243,19 @@ def with_another_arm(state: State, fresh: State) -> State:
     )
 
 
-def copied(state: State, capacity: int) -> State:
+def copied(state: State, capacity: int, *, share_rows: bool = False) -> State:
     """The same trial in arrays of its own, with room for ``capacity`` rows.
 
-    Contexts stay shared if there is room enough: those of assigned units never change.
+    Contexts stay shared if there is room enough: those of assigned units never change. With ``share_rows``
+    so do rows and outcomes, for whoever only writes to rows that are not assigned yet.
     """
     used = int(state.trial["step"][0])
-    arrays: dict[str, Any] = {"whitener": state.whitener, "contexts": state.contexts}
+    arrays: dict[str, Any] = {"whitener": state.whitener}
     for name in ("contexts", "outcomes", "rows"):
         rows = getattr(state, name)
-        if name != "contexts" or capacity > len(rows):
+        if capacity <= len(rows) and (share_rows or name == "contexts"):
+            arrays[name] = rows
+        else:
             arrays[name] = np.zeros((capacity, *rows.shape[1:]), rows.dtype)
             arrays[name][:used] = rows[:used]
     for name in ("factors", "f", "scratch"):

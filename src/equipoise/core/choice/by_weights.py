@@ -17,8 +17,9 @@ from equipoise.core.arrays import Vector
 from equipoise.core.choice import highest_score
 from equipoise.core.choice.eligible import restrict
 from equipoise.core.choice.leverage import look
+from equipoise.core.choice.lots import start_lot
 from equipoise.core.choice.weighing import WEIGH, call_design
-from equipoise.core.draws.streams import LOT, start, uniform
+from equipoise.core.draws.streams import uniform
 from equipoise.core.jit.decorators import compiled, inlined, only_where
 
 MAY_NOT = -1.0
@@ -66,7 +67,7 @@ def _drawn(state: State, scores: Vector) -> int:
         total += weight if weight > 0.0 else 0.0
     # Weights that are no weights, or all 0: then the arms are alike.
     sound = 0.0 < total < np.inf
-    start(state.lots, trial.seed, trial.number, LOT, trial.step, 0)
+    start_lot(state)
     place, chosen, top, largest, possible = uniform(state.lots), -1, -1, -1.0, 0
     for t in range(scores.shape[0]):
         i = turns[t]
@@ -98,7 +99,7 @@ def remember(state: State, settings: Vector) -> None:
 
 @compiled
 def recall(state: State, settings: Vector) -> None:
-    """Compute what the design remembers anew, from all rows that were ever assigned."""
+    """Compute what the design remembers anew, from all rows as they were assigned."""
     forget_assignments(state, 0.0)
     for row in range(state.trial[0].step):
-        call_design(state, row, state.rows[row].arm, settings, settings)
+        call_design(state, row, state.rows[row].meant, settings, settings)

@@ -37,7 +37,7 @@ def restrict(state: State, scores: Vector) -> bool:
     for i in range(scores.shape[0]):
         arm = state.arms[i]
         free = left if _owed(arm, left) > 0 else left - reserve
-        if arm.open and arm.assigned < arm.cap and _pays(free, arm.cost):
+        if arm.open and arm.eligible and arm.assigned < arm.cap and _pays(free, arm.cost):
             scores[i] = scores[i] if scores[i] > _LOWEST else _LOWEST
             possible = True
             starting = starting or arm.count <= dim

@@ -6,6 +6,8 @@ nothing has.
 
 from __future__ import annotations
 
+import numpy as np
+
 from equipoise.core.arms.state import State
 from equipoise.core.arrays import Counts, Matrix, Vector
 from equipoise.core.choice.decide import NO_ARM, decide
@@ -14,6 +16,12 @@ from equipoise.core.jit.decorators import compiled
 
 NO_ROOM = -2
 """There is no row for the unit."""
+
+ALL_ARMS: Counts = np.zeros(0, np.int64)
+"""The unit may go to any arm."""
+
+NOT_RECORDED: Vector = np.zeros(0)
+"""Nothing is known of the choice: it is made now."""
 
 
 @compiled
@@ -26,23 +34,45 @@ def admit(
     settings: Vector,
     scores: Vector,
     told: int,
+    lot: int,
+    eligible: Counts,
+    recorded: Vector,
 ) -> tuple[int, int, int, float]:
-    """Assign the next unit: the arm, the arm with the highest score, the row, the share left to chance.
+    """Assign the next unit: the arm, what the rule chose, the row, the share left to chance.
 
     Without a decision the arm is ``NO_ARM`` or ``NO_ROOM``, and nothing has changed. ``contexts`` hold all
-    features of all units, the state's own those of ``columns``; both may be the same.
+    features of all units, the state's own those of ``columns``; both may be the same. ``lot`` addresses the
+    draws of a unit with a key, ``eligible`` has 1 for every arm that may get it, and ``recorded`` is what a
+    log knows of the choice: its probability, the highest one, arms with any, the arm with the highest score.
     """
     trial = state.trial[0]
-    row, chance = trial.step, trial.chance
-    if row >= trial.budget or told >= state.arms.shape[0]:
+    row, chance, limited, m = trial.step, trial.chance, trial.limited, state.arms.shape[0]
+    if row >= trial.budget or told >= m:
         return NO_ARM, 0, row, chance
-    if trial.limited and not restrict(state, scores):
-        return NO_ARM, 0, row, chance
-    if row >= state.rows.shape[0]:
-        return NO_ROOM, 0, row, chance
-    for c in range(context.shape[0]):
-        contexts[row, c] = context[c]
-    for c in range(columns.shape[0]):
-        state.contexts[row, c] = context[columns[c]]
-    arm = decide(state, score, settings, scores, told)
-    return arm, trial.top, row, chance
+    if eligible.shape[0] > 0:
+        trial.limited = 1
+        for i in range(m):
+            state.arms[i].eligible = eligible[i]
+    arm = NO_ARM
+    if not trial.limited or restrict(state, scores):
+        arm = NO_ROOM
+        if row < state.rows.shape[0]:
+            for c in range(context.shape[0]):
+                contexts[row, c] = context[c]
+            for c in range(columns.shape[0]):
+                state.contexts[row, c] = context[columns[c]]
+            state.rows[row].lot = lot
+            arm = decide(state, score, settings, scores, told)
+    if eligible.shape[0] > 0:
+        trial.limited = limited
+        for i in range(m):
+            state.arms[i].eligible = 1
+    if arm >= 0:
+        state.rows[row].top = trial.top
+        state.rows[row].meant = arm
+        if recorded.shape[0] > 0:
+            state.rows[row].propensity = recorded[0]
+            state.rows[row].likeliest = recorded[1]
+            state.rows[row].possible = int(recorded[2])
+            state.rows[row].top = int(recorded[3])
+    return arm, trial.chosen, row, chance

@@ -7,31 +7,85 @@ nothing.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
 from equipoise.core.arms import least_squares as kernel
-from equipoise.core.arrays import Matrix, Vector
+from equipoise.core.arrays import Counts, Vector
 from equipoise.core.choice.batch import most_decided, score_arm, score_contexts
 from equipoise.core.choice.decide import CHOOSE
 from equipoise.core.choice.eligible import restrict
-from equipoise.core.experiment.admission import NO_ROOM, admit
+from equipoise.core.choice.lots import lot_of
+from equipoise.core.experiment.admission import ALL_ARMS, NO_ROOM, NOT_RECORDED, admit
 from equipoise.core.experiment.assignment import Assignment
 from equipoise.core.experiment.record import Record, draft
 from equipoise.core.experiment.roster import exhausted, remaining_units
+from equipoise.core.experiment.units.book import Details
 from equipoise.core.policies.base.staged import StagedPolicy
 from equipoise.core.stages.stage import next_stage
-from equipoise.errors import BudgetExhausted
+from equipoise.errors import BudgetExhausted, NoArmLeft
 
 
-def ask_one(record: Record, context: Vector, told: int = CHOOSE) -> tuple[Record, Assignment]:
-    """Assign one unit, to the arm ``told`` unless that is ``CHOOSE``; the record with it, and the unit."""
-    return _assigned(_in_due_stage(record), context, told)
+@dataclass(frozen=True, slots=True, eq=False)
+class Arrival:
+    """A unit that asks for an arm, and what is known of it already."""
+
+    context: Vector
+    key: str | None = None
+    given: Any = None
+    told: int = CHOOSE
+    """The arm that a person, or a log, gives it."""
+    eligible: Counts = field(default_factory=lambda: ALL_ARMS)
+    recorded: Vector = field(default_factory=lambda: NOT_RECORDED)
 
 
-def ask_together(record: Record, batch: Matrix) -> tuple[Record, list[Assignment]]:
-    """Assign many units; ``record`` stays as it is."""
+def ask_one(record: Record, arrival: Arrival) -> tuple[Record, Assignment]:
+    """Assign one unit in the stage at hand; the record with it, and its assignment."""
+    problem, stage, row = record.problem, record.stage, record.step
+    scores, drawn = np.empty(len(problem.arms)), type(stage.policy).weighs
+    chance = 1.0 if drawn else float(stage.state.trial["chance"][0])
+    listed = named(arrival.eligible, problem.arms)
+    record.book.write(row, arrival.key, Details(arrival.given, scores, chance, drawn, listed))
+    i, chosen, row, _ = admit(
+        stage.state,
+        record.contexts,
+        stage.columns,
+        arrival.context,
+        stage.score,
+        stage.settings,
+        scores,
+        arrival.told,
+        0 if arrival.key is None else lot_of(arrival.key),
+        arrival.eligible,
+        arrival.recorded,
+    )
+    if i == NO_ROOM:
+        return ask_one(draft(record, 1), arrival)
+    if i < 0:
+        raise _no_arm(record, listed)
+    top = problem.arms[int(stage.state.rows["top"][row])]
+    return record, Assignment(
+        id=row + 1,
+        unit=arrival.key,
+        arm=problem.arms[i],
+        arms=problem.arms,
+        score_values=scores,
+        top=top,
+        chance=chance,
+        weighed=drawn,
+        chosen=problem.arms[chosen],
+        eligible=listed,
+    )
+
+
+def ask_together(record: Record, batch: Sequence[Arrival]) -> tuple[Record, list[Assignment], int | None]:
+    """Assign many units; ``record`` stays as it is.
+
+    The answer tells after how many units a new stage began, if one did. All may go to the same arms.
+    """
     left = remaining_units(record)
     if left == 0:
         raise exhausted(record.problem, record.state.arms)
@@ -39,34 +93,36 @@ def ask_together(record: Record, batch: Matrix) -> tuple[Record, list[Assignment
         raise BudgetExhausted(
             f"{len(batch)} units are more than the {left} that the budget has left", hint="ask for fewer"
         )
-    record = draft(record, len(batch))
+    record, begun = draft(record, len(batch), share_rows=True), None
     units: list[Assignment] = []
-    for context in batch:
-        record = _in_due_stage(record)
+    for arrival in batch:
+        following = in_due_stage(record)
+        begun, record = (begun if following is record else len(units)), following
         acting = type(record.stage.policy)
         if acting.looks and not acting.weighs:
-            return _clear_ones_first(record, batch[len(units) :], units)
-        record, unit = _assigned(record, context)
+            return *_clear_ones_first(record, batch[len(units) :], units), begun
+        record, unit = ask_one(record, arrival)
         units.append(unit)
-    return record, units
+    return record, units, begun
 
 
 def _clear_ones_first(
-    record: Record, batch: Matrix, before: list[Assignment]
+    record: Record, batch: Sequence[Arrival], before: list[Assignment]
 ) -> tuple[Record, list[Assignment]]:
     """The units of a policy that looks: first those whose arm is clear."""
     stage, arms = record.stage, record.problem.arms
     assigned: list[Assignment | None] = [None] * len(batch)
-    seen = np.ascontiguousarray(stage.seen_by(batch))
+    seen = np.ascontiguousarray(stage.seen_by(np.array([arrival.context for arrival in batch])))
     waiting, barred = np.ones(len(batch), np.int64), np.zeros(len(arms))
     table = np.zeros((len(batch), len(arms)))
     if not kernel.is_settled(stage.state):
         kernel.settle(stage.state)
     score_contexts(stage.state, stage.score, stage.settings, seen, waiting, table)
+    table[:, np.flatnonzero(batch[0].eligible == 0)] = 0.0
     for turn in range(len(batch)):
         j = most_decided(stage.state, waiting, table, barred)
         waiting[j] = 0
-        record, unit = _assigned(record, batch[j])
+        record, unit = ask_one(record, batch[j])
         assigned[j] = unit
         if turn + 1 < len(batch):
             i = arms.index(unit.arm)
@@ -74,25 +130,22 @@ def _clear_ones_first(
     return record, before + [unit for unit in assigned if unit is not None]
 
 
-def _assigned(record: Record, context: Vector, told: int = CHOOSE) -> tuple[Record, Assignment]:
-    """Assign one unit in the stage at hand."""
-    problem, stage = record.problem, record.stage
-    scores = np.empty(len(problem.arms))
-    i, top, row, chance = admit(
-        stage.state, record.contexts, stage.columns, context, stage.score, stage.settings, scores, told
-    )
-    if i == NO_ROOM:
-        return _assigned(draft(record, 1), context, told)
-    if i < 0:
-        raise exhausted(problem, stage.state.arms)
-    drawn = type(stage.policy).weighs
-    chance = 1.0 if drawn else chance
-    return record, Assignment(
-        row + 1, problem.arms[i], problem.arms, scores, problem.arms[top], chance, drawn
-    )
+def named(eligible: Counts, arms: Sequence[str]) -> tuple[str, ...] | None:
+    """Names of the arms that a unit may go to; None: all."""
+    return tuple(arms[int(i)] for i in np.flatnonzero(eligible)) if len(eligible) else None
 
 
-def _in_due_stage(record: Record) -> Record:
+def _no_arm(record: Record, eligible: tuple[str, ...] | None) -> BudgetExhausted:
+    problem, state = record.problem, record.state
+    if eligible is not None and restrict(state, np.zeros(len(problem.arms))):
+        return NoArmLeft(
+            f"none of the arms that the unit may go to takes units: {', '.join(eligible)}",
+            hint="they are closed, at their caps or too dear; name others",
+        )
+    return exhausted(problem, state.arms)
+
+
+def in_due_stage(record: Record) -> Record:
     """The record in the stage that the next unit belongs to."""
     stage, policy = record.stage, record.policy
     if stage.whole or not stage.is_due():

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +13,7 @@ from equipoise.core.arrays import Vector
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Assignment:
-    """The answer to ``ask``: keep ``id``, treat the unit with ``arm``, then ``tell(id, outcome)``."""
+    """The answer to ``ask``: treat the unit with ``arm``, then ``tell`` its outcome by ``unit`` or ``id``."""
 
     id: int
     """Number of the unit, counted from 1."""
@@ -29,6 +31,18 @@ class Assignment:
 
     weighed: bool = False
     """Whether the scores are the probabilities by which the arm was drawn, as in a randomised design."""
+
+    unit: str | None = None
+    """Key of the unit, if it was asked for by one."""
+
+    chosen: str | None = None
+    """What the rule chose; another than ``arm`` where a person gave that. None: the rule was not at hand."""
+
+    eligible: tuple[str, ...] | None = None
+    """Arms that the unit might go to, where not to all."""
+
+    receipt: Any = None
+    """What proves that the assignment is stored, in a live experiment."""
 
     @property
     def scores(self) -> dict[str, float]:
@@ -56,16 +70,18 @@ class Assignment:
 
     @property
     def propensity(self) -> float:
-        """Probability that this unit went where it went."""
-        return self.propensities[self.arm]
+        """Probability that this unit went where it went; not a number where a person sent it elsewhere."""
+        return self.propensities[self.arm] if self.chosen == self.arm else math.nan
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Assignment):
             return NotImplemented
-        return (self.id, self.arm, self.scores) == (other.id, other.arm, other.scores)
+        mine, theirs = ((one.id, one.unit, one.arm, one.scores) for one in (self, other))
+        return mine == theirs
 
     def __hash__(self) -> int:
         return hash((self.id, self.arm))
 
     def __repr__(self) -> str:
-        return f"Assignment(id={self.id}, arm={self.arm!r})"
+        unit = "" if self.unit is None else f"unit={self.unit!r}, "
+        return f"Assignment({unit}id={self.id}, arm={self.arm!r})"

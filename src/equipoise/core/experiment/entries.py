@@ -9,22 +9,11 @@ from __future__ import annotations
 from equipoise.core.arms import least_squares as arms
 from equipoise.core.arms import rebuild as anew
 from equipoise.core.arms.state import LOST, PENDING, SET_ASIDE, TOLD, WITHDRAWN, State
+from equipoise.core.arrays import Counts, Vector
 from equipoise.core.jit.decorators import compiled
 
 NOBODY = -1
 """No unit was assigned to that row."""
-
-
-@compiled
-def tell(state: State, row: int, outcome: float) -> int:
-    """Take in the outcome of a pending row."""
-    if row >= state.trial[0].step:
-        return NOBODY
-    status: int = state.rows[row].status
-    if status == PENDING:
-        arms.observe(state, row, outcome)
-        state.rows[row].closed_at = state.trial[0].step
-    return status
 
 
 @compiled
@@ -41,6 +30,27 @@ def correct(state: State, row: int, outcome: float) -> int:
             state.rows[row].status = TOLD
             anew.rebuild(state, state.rows[row].arm)
     return status
+
+
+@compiled
+def tell(state: State, row: int, outcome: float) -> int:
+    """Take in the outcome of a pending row, or of one that was given up."""
+    if row >= state.trial[0].step:
+        return NOBODY
+    status: int = state.rows[row].status
+    if status == PENDING:
+        arms.observe(state, row, outcome)
+        state.rows[row].closed_at = state.trial[0].step
+    elif status == LOST:
+        correct(state, row, outcome)
+    return status
+
+
+@compiled
+def tell_all(state: State, rows: Counts, outcomes: Vector) -> None:
+    """Take in outcomes of rows that were looked at before: all of them can have one."""
+    for k in range(rows.shape[0]):
+        tell(state, rows[k], outcomes[k])
 
 
 @compiled

@@ -6,54 +6,32 @@ How it changes, and why neither a signal nor a thread can see or leave it half-c
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from equipoise.core.arms.state import KNOWN, LOST, PENDING, WITHDRAWN, State
-from equipoise.core.arrays import Vector
-from equipoise.core.diagnosis.balance import Balance
-from equipoise.core.diagnosis.guessing import Predictability, predictability_of
-from equipoise.core.diagnosis.lack_of_fit import LackOfFit
-from equipoise.core.diagnosis.randomisation import RandomisationTest, Statistic, randomisation_test
-from equipoise.core.diagnosis.weighted import WeightedEstimates
-from equipoise.core.estimates.estimates import Estimates
-from equipoise.core.estimates.estimators import DEFAULT
-from equipoise.core.estimates.robust import CLASSICAL
+from equipoise.core.arms.state import KNOWN, LOST, PENDING, WITHDRAWN
 from equipoise.core.experiment import entries
-from equipoise.core.experiment.asking import ask_one, ask_together
+from equipoise.core.experiment.asking import ask_one, ask_together, in_due_stage
 from equipoise.core.experiment.assignment import Assignment
-from equipoise.core.experiment.locking import new_lock
-from equipoise.core.experiment.record import (
-    Record,
-    first_record,
-    known_data,
-    rows_and_outcomes,
-    snapshot,
-)
-from equipoise.core.experiment.roster import remaining_units, spent, with_another, with_open
-from equipoise.core.experiment.saved import from_data, to_data
-from equipoise.core.experiment.summary import balance_record, estimate_record, fit_record, weighted_record
+from equipoise.core.experiment.history import events
+from equipoise.core.experiment.holding import RecordHolder
+from equipoise.core.experiment.reading import not_found
+from equipoise.core.experiment.record import first_record
+from equipoise.core.experiment.roster import with_another, with_budget, with_open
+from equipoise.core.experiment.treated import as_treated
+from equipoise.core.experiment.units.arriving import Newcomer, arrival_at, check_again, newcomers
+from equipoise.core.experiment.units.unit import assignment_again
 from equipoise.core.policies.base.policy import Policy, parse_policy
-from equipoise.core.problem.inputs import (
-    checked_outcome,
-    checked_seed,
-)
+from equipoise.core.problem.inputs import checked_outcome, checked_seed
 from equipoise.core.problem.problem import Problem
-from equipoise.core.stages.stage import Stage
-from equipoise.errors import (
-    AssignmentClosed,
-    AssignmentNotFound,
-    InvalidArgument,
-    OutcomeConflict,
-    WriteInProgress,
-)
+from equipoise.errors import AssignmentClosed, AssignmentNotFound, InvalidArgument, OutcomeConflict
 
 
-class Experiment:
+class Experiment(RecordHolder):
     """Allocates the units of one problem with one policy.
 
     The same contexts, outcomes and seed give the same arms, bit for bit. Every method does its whole work or
@@ -90,37 +68,50 @@ class Experiment:
             raise InvalidArgument(f"{problem!r} is not a Problem", hint="build one with eq.Problem(...)")
         self._begin(first_record(problem, parse_policy(policy), checked_seed(seed)))
 
-    def _begin(self, record: Record) -> None:
-        self._lock = new_lock()
-        # Held during a change, to tell a change within a change: both locks are the same thread's then.
-        self._changing = threading.Lock()
-        self._record = record
-
-    @property
-    def problem(self) -> Problem:
-        """What is to be estimated; the arms that have joined are listed last."""
-        return self._record.problem
-
-    @property
-    def policy(self) -> Policy:
-        """Who allocates."""
-        return self._record.policy
-
-    @property
-    def seed(self) -> int:
-        """What decides lots and ties."""
-        return self._record.seed
-
     # The life of a unit
 
-    def ask(self, x: npt.ArrayLike | Mapping[str, Any]) -> Assignment:
-        """Assign the next unit to an arm. ``x`` is its context: a vector, or a record of named fields."""
-        context = self._record.problem.features.encode(x)
-        with self._lock, self._change():
-            self._record, unit = ask_one(self._record, context)
-            return unit
+    def ask(
+        self,
+        x: npt.ArrayLike | Mapping[str, Any],
+        unit: str | None = None,
+        *,
+        arm: str | None = None,
+        arms: Sequence[str] | None = None,
+        reason: str | None = None,
+    ) -> Assignment:
+        """Assign a unit to an arm.
 
-    def ask_many(self, contexts: Any) -> list[Assignment]:
+        Parameters
+        ----------
+        x
+            Its context: a vector, or a record of named fields.
+        unit
+            A key of its own, such as ``"P-017"``. Asking again gives the same assignment; with another
+            context, or for another arm, it is an error.
+        arm
+            The arm that a person gives it: history from before, or a decision against the rule.
+        arms
+            The arms that it may go to; all unless given.
+        reason
+            Why a person decides; experiments in memory do not keep it.
+        """
+        newcomer = Newcomer.of(self._record.problem.features, x, unit)
+        with self._lock, self._change():
+            row = self._known(newcomer.key)
+            if row is not None:
+                return self._again(row, newcomer, arm)
+            arrival = arrival_at(self._record, newcomer, arm, arms)
+            due = self._record if arm is not None else in_due_stage(self._record)
+            begun = due is not self._record
+            self._record, assignment = ask_one(due, arrival)
+            if self._events is not None:
+                new = [events.features_chosen(self._record)] if begun else []
+                self._events += [*new, events.asked(self._record, assignment, arrival.given)]
+            return assignment
+
+    def ask_many(
+        self, contexts: Any, units: Sequence[str | None] | None = None, *, arms: Sequence[str] | None = None
+    ) -> list[Assignment]:
         """Assign a batch of units together, better than one by one.
 
         A policy that looks at contexts assigns first those whose arm is clear, and evens out with the
@@ -132,77 +123,148 @@ class Experiment:
         contexts
             One row a unit: a matrix, a data frame, a list of vectors or records. If any is not valid, or the
             budget does not suffice for all, none is assigned.
+        units
+            Their keys. Units that are known already get the assignment that they have.
+        arms
+            The arms that they may go to; all unless given.
         """
-        batch = self._record.problem.features.encode_many(contexts)
-        if not len(batch):
-            return []
+        listed = newcomers(self._record.problem.features, contexts, units)
         with self._lock, self._change():
-            self._record, units = ask_together(self._record, batch)
-            return units
+            rows = [self._known(newcomer.key) for newcomer in listed]
+            known = {
+                place: self._again(row, listed[place], None)
+                for place, row in enumerate(rows)
+                if row is not None
+            }
+            new = [
+                arrival_at(self._record, newcomer, None, arms)
+                for newcomer, row in zip(listed, rows, strict=True)
+                if row is None
+            ]
+            assigned: list[Assignment] = []
+            if new:
+                self._record, assigned, begun = ask_together(self._record, new)
+                if self._events is not None:
+                    given = [arrival.given for arrival in new]
+                    made = events.asked_together(self._record, assigned, given)
+                    if begun is not None:
+                        made.insert(begun, events.features_chosen(self._record))
+                    self._events += made
+            rest = iter(assigned)
+            return [known[place] if place in known else next(rest) for place in range(len(listed))]
 
-    def tell(self, id: int, outcome: float) -> None:
-        """Record the outcome of a unit. The same value twice is accepted and ignored."""
-        value = checked_outcome(outcome, self._record.problem.outcome)
+    def tell(self, unit: str | int, outcome: float) -> None:
+        """Record the outcome of a unit, by key or id. The same value twice is accepted and ignored.
+
+        An outcome that comes after it was declared lost brings the unit back.
+        """
         with self._lock, self._change():
-            row = self._row(id)
+            value = checked_outcome(outcome, self._record.problem.outcome)
+            row = self._row(unit)
+            self._check_tell(unit, row, value)
             status = entries.tell(self._state, row, value)
-            if status in KNOWN:
-                known = float(self._state.outcomes[row])
-                if known != value:
-                    raise OutcomeConflict(
-                        f"unit {id} already has outcome {known!r}, not {value!r}",
-                        hint=f"to replace it call correct({id}, {value!r})",
-                    )
-            elif status == LOST:
-                raise _refused(id, status, f"to enter its outcome after all call correct({id}, {value!r})")
-            elif status != PENDING:
-                raise _refused(id, status, _STAYS_OUT)
+            if status == entries.NOBODY:
+                raise _refused(unit, status)
+            if status in (PENDING, LOST):
+                self._entered("told", row, outcome=value)
 
-    def correct(self, id: int, outcome: float) -> None:
+    def tell_many(self, outcomes: Mapping[str | int, float] | Iterable[tuple[str | int, float]]) -> None:
+        """Record many outcomes: all of them, or none if one cannot be."""
+        pairs = list(outcomes.items() if isinstance(outcomes, Mapping) else outcomes)
+        with self._lock, self._change():
+            new: dict[int, float] = {}
+            for unit, outcome in pairs:
+                value, row = checked_outcome(outcome, self._record.problem.outcome), self._row(unit)
+                self._check_tell(unit, row, value)
+                if new.get(row, value) != value:
+                    raise OutcomeConflict(
+                        f"unit {unit!r} has two outcomes here, {new[row]!r} and {value!r}",
+                        hint="tell it one of them",
+                    )
+                if self._state.rows["status"][row] in (PENDING, LOST):
+                    new[row] = value
+            rows = np.array(list(new), dtype=np.int64)
+            entries.tell_all(self._state, rows, np.array(list(new.values()), dtype=float))
+            for row, value in new.items():
+                self._entered("told", row, outcome=value)
+
+    def correct(self, unit: str | int, outcome: float, reason: str | None = None) -> None:
         """Set the outcome of a unit whatever it was: told, pending or lost; the arm is computed anew.
 
         Decisions and features that were chosen with the old value stay as they are.
         """
-        value = checked_outcome(outcome, self._record.problem.outcome)
         with self._lock, self._change():
-            status = entries.correct(self._state, self._row(id), value)
+            value = checked_outcome(outcome, self._record.problem.outcome)
+            row = self._row(unit)
+            before = float(self._state.outcomes[row])
+            status = entries.correct(self._state, row, value)
             if status in (entries.NOBODY, WITHDRAWN):
-                raise _refused(id, status, _STAYS_OUT)
+                raise _refused(unit, status, _STAYS_OUT)
+            if status not in KNOWN or before != value:
+                self._entered("corrected", row, outcome=value)
 
-    def lose(self, id: int) -> None:
+    def lose(self, unit: str | int, reason: str | None = None) -> None:
         """Declare that a pending outcome will never come. Its place in the budget stays used."""
         with self._lock, self._change():
-            status = entries.lose(self._state, self._row(id))
+            row = self._row(unit)
+            status = entries.lose(self._state, row)
             if status not in (PENDING, LOST):
-                raise _refused(id, status, f"to remove a unit altogether call withdraw({id})")
+                raise _refused(unit, status, f"to remove a unit altogether call withdraw({unit!r})")
+            if status == PENDING:
+                self._entered("lost", row)
 
-    def withdraw(self, id: int) -> None:
+    def withdraw(self, unit: str | int, reason: str | None = None) -> None:
         """Remove a unit, outcome and context, as if it had never been assigned.
 
         Its place in the budget stays used, and past decisions stay as they were.
         """
         with self._lock, self._change():
-            if entries.withdraw(self._state, self._row(id)) == entries.NOBODY:
-                raise _refused(id, entries.NOBODY)
+            row = self._row(unit)
+            status = entries.withdraw(self._state, row)
+            if status == entries.NOBODY:
+                raise _refused(unit, status)
+            if status != WITHDRAWN:
+                self._entered("withdrawn", row)
 
-    # The arms
+    def received(self, unit: str | int, arm: str, reason: str | None = None) -> None:
+        """Note that a unit received another arm than it was assigned to: it counts where it was treated.
 
-    def close_arm(self, arm: str) -> None:
-        """Give the arm no further units; it stays in the estimates, and its floor no longer counts."""
+        Reports show both. Past decisions stay as they were.
+        """
         with self._lock, self._change():
-            self._record = with_open(self._record, arm, False)
+            row, i = self._row(unit), self._record.problem.index(arm)
+            if row >= self._record.step:
+                raise _refused(unit, entries.NOBODY)
+            line = self._state.rows[row]
+            if line["status"] == WITHDRAWN:
+                raise _refused(unit, WITHDRAWN, "withdrawn units stay out")
+            if line["arm"] != i:
+                self._record = as_treated(self._record, row, i)
+                self._entered("received", row, arm=arm)
 
-    def reopen_arm(self, arm: str) -> None:
+    # The arms and the budget
+
+    def close_arm(self, arm: str, reason: str | None = None) -> None:
+        """Give the arm no further units; it stays in the estimates, and its floor no longer counts."""
+        self._open(arm, False)
+
+    def reopen_arm(self, arm: str, reason: str | None = None) -> None:
         """Let a closed arm get units again, under its floor and cap as before.
 
         Nothing was kept for it meanwhile: if what is left no longer pays for every open arm's floor,
         floors are filled as far as it goes.
         """
-        with self._lock, self._change():
-            self._record = with_open(self._record, arm, True)
+        self._open(arm, True)
 
     def add_arm(
-        self, arm: str, *, weight: float = 1.0, cost: float = 1.0, floor: int = 0, cap: int | None = None
+        self,
+        arm: str,
+        *,
+        weight: float = 1.0,
+        cost: float = 1.0,
+        floor: int = 0,
+        cap: int | None = None,
+        reason: str | None = None,
     ) -> None:
         """Let a new arm join; what is left of the budget must pay for its start of d + 1 units, or its floor.
 
@@ -211,184 +273,89 @@ class Experiment:
         Past decisions stay as they were. ``problem`` then lists the arm last.
         """
         with self._lock, self._change():
-            self._record = with_another(self._record, arm, weight=weight, cost=cost, floor=floor, cap=cap)
+            terms = {"weight": weight, "cost": cost, "floor": floor, "cap": cap}
+            self._record = with_another(self._record, arm, **terms)
+            problem = self._record.problem
+            most = problem.caps[-1]
+            self._note(
+                "arm_added",
+                arm=arm,
+                weight=float(problem.weights[-1]),
+                cost=float(problem.costs[-1]),
+                floor=int(problem.floors[-1]),
+                cap=None if np.isinf(most) else int(most),
+            )
 
-    # What is known
+    def change_budget(self, budget: float, reason: str | None = None) -> None:
+        """Go on with another budget, in all; it must pay for the units assigned so far."""
+        with self._lock, self._change():
+            if budget != self._record.problem.budget:
+                self._record = with_budget(self._record, budget)
+                self._note("budget_changed", budget=self._record.problem.budget)
 
-    def estimates(
-        self,
-        *,
-        estimator: str = DEFAULT,
-        ridge: float | None = None,
-        confidence: float = 0.95,
-        intervals: str = CLASSICAL,
-    ) -> Estimates:
-        """Models of all arms with intervals and errors.
+    def pause(self, reason: str | None = None) -> None:
+        """Assign no unit until :meth:`resume`; outcomes are taken as before."""
+        self._pause(True)
 
-        Other threads can go on meanwhile: estimates are of the moment of the call.
+    def resume(self, reason: str | None = None) -> None:
+        """Assign units again."""
+        self._pause(False)
 
-        Parameters
-        ----------
-        estimator
-            How coefficients are estimated: shrunk as far as the data justify, ``"pooled"`` towards
-            what the arms have in common, ``"empirical-bayes"`` towards 0 or ``"leave-one-out"``; or
-            ``"ridge"`` with one λ for all arms.
-        ridge
-            That λ; None: 1/n.
-        confidence
-            Chance with which each interval covers the truth.
-        intervals
-            ``"classical"``, or ``"robust"`` where the noise may depend on the context, as it does with yes/no
-            outcomes and counts; these are wider.
-        """
-        return estimate_record(
-            self._snapshot(), estimator=estimator, ridge=ridge, confidence=confidence, intervals=intervals
-        )
-
-    def balance(self) -> Balance:
-        """The contexts that every arm got, against those of all units."""
-        return balance_record(self._snapshot())
-
-    def lack_of_fit(self) -> LackOfFit:
-        """Whether outcomes are linear in the features, by a test that adaptive allocation leaves valid."""
-        return fit_record(self._snapshot())
-
-    def weighted_estimates(self, *, confidence: float = 0.95) -> WeightedEstimates:
-        """Best linear fits by logged propensities, right whatever the truth; for policies that draw lots."""
-        return weighted_record(self._snapshot(), confidence)
-
-    def randomisation_test(
-        self, *, draws: int = 1000, seed: int = 0, statistic: Statistic | None = None
-    ) -> RandomisationTest:
-        """Test whether arms differ at all, by replaying the rule over redrawn lots; for policies that draw.
-
-        ``statistic(arms, outcomes, contexts)`` is a number that is large where arms differ; arms are places
-        in the problem. Unless given, the largest standardised difference of two arms' mean residuals from
-        one common line.
-        """
-        return randomisation_test(self._snapshot().stage, draws=draws, seed=seed, statistic=statistic)
-
-    def predictability(self) -> Predictability:
-        """How well the next arm could be guessed, by who knows the rule and by who knows past arms."""
-        record = self._snapshot()
-        return predictability_of(record.state.rows, len(record.problem.arms))
-
-    @property
-    def support(self) -> tuple[int, ...] | None:
-        """Features that the models have, counted from 0; None while they are yet to be chosen."""
-        stage = self._record.stage
-        return tuple(stage.columns.tolist()) if stage.chosen else None
-
-    @property
-    def asked(self) -> int:
-        """Units assigned so far."""
-        with self._lock:
-            return self._record.step
-
-    @property
-    def remaining(self) -> int:
-        """Most units that can still be assigned: 0 when ``ask`` would raise, and not before.
-
-        Without costs, caps and closed arms these are the units left in the budget.
-        """
-        with self._lock:
-            return remaining_units(self._record)
-
-    @property
-    def spent(self) -> float:
-        """What the units assigned so far have cost, lost and withdrawn ones included."""
-        with self._lock:
-            return spent(self._record)
-
-    @property
-    def closed_arms(self) -> tuple[str, ...]:
-        """Arms that get no further units."""
-        with self._lock:
-            record = self._record
-            return tuple(record.problem.arms[i] for i in np.flatnonzero(record.state.arms["open"] == 0))
-
-    @property
-    def pending(self) -> list[int]:
-        """Ids of units whose outcome is awaited."""
-        with self._lock:
-            rows, _ = rows_and_outcomes(self._record)
-        return [int(row) + 1 for row in np.flatnonzero(rows["status"] == PENDING)]
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """Units an arm that count: assigned, neither lost nor withdrawn."""
-        with self._lock:
-            record = self._record
-            arms = record.state.arms.copy()
-        return dict(zip(record.problem.arms, (arms["count"] + arms["set_aside"]).tolist(), strict=True))
-
-    def data(self, arm: str) -> tuple[npt.NDArray[np.float64], Vector]:
-        """Contexts and outcomes known of one arm, in the order of assignment."""
-        with self._lock:
-            return known_data(self._record, arm)
-
-    def __repr__(self) -> str:
-        record = self._snapshot()
-        status = record.state.rows["status"]
-        told, pending = np.count_nonzero(np.isin(status, KNOWN)), np.count_nonzero(status == PENDING)
-        return (
-            f"Experiment(policy={record.policy.label!r}, seed={record.seed}, asked={len(status)}, "
-            f"told={told}, pending={pending}, remaining={remaining_units(record)})"
-        )
-
-    # Copies and pickles: nothing is shared, and what comes from disk is checked, see saved.py
-
-    def __getstate__(self) -> dict[str, Any]:
-        record = self._snapshot()
-        rest = {name: value for name, value in vars(self).items() if name not in _OWN}
-        return {**to_data(record), "attributes": rest}
-
-    def __setstate__(self, data: dict[str, Any]) -> None:
-        record = from_data(data)
-        vars(self).update(data.get("attributes", {}))
-        self._begin(record)
+    def note(self, text: str, unit: str | int | None = None) -> None:
+        """A remark for the log, about a unit or about all; experiments in memory do not keep it."""
+        if not isinstance(text, str) or not text.strip():
+            raise InvalidArgument(f"{text!r} is not a remark", hint="write a sentence")
+        with self._lock, self._change():
+            if unit is None:
+                self._note("note", text=text)
+            else:
+                row = self._row(unit)
+                if row >= self._record.step:
+                    raise not_found(unit)
+                self._entered("note", row, text=text)
 
     # Helpers
 
-    def _snapshot(self) -> Record:
-        with self._lock:
-            return snapshot(self._record)
+    def _known(self, key: str | None) -> int | None:
+        return None if key is None else self._record.book.row_of(key, self._record.step)
 
-    @property
-    def _stage(self) -> Stage:
-        return self._record.stage
+    def _again(self, row: int, newcomer: Newcomer, arm: str | None) -> Assignment:
+        check_again(self._record, row, newcomer, arm)
+        return assignment_again(self._record, row)
 
-    @property
-    def _state(self) -> State:
-        return self._record.stage.state
-
-    def _change(self) -> Any:
-        """What to hold during a change. Only this thread can have it already, as it has the other lock."""
-        if self._changing.locked():
-            raise WriteInProgress(
-                "the experiment is in the middle of a change that this call has interrupted",
-                hint="in a signal handler only read; note what is to be told, and tell it afterwards",
+    def _check_tell(self, unit: str | int, row: int, value: float) -> None:
+        """Refuse an outcome that the unit cannot have."""
+        if row >= self._record.step:
+            raise _refused(unit, entries.NOBODY)
+        status, known = self._state.rows["status"][row], float(self._state.outcomes[row])
+        if status in KNOWN and known != value:
+            raise OutcomeConflict(
+                f"unit {unit} already has outcome {known!r}, not {value!r}",
+                hint=f"to replace it call correct({unit!r}, {value!r})",
             )
-        return self._changing
+        if status == WITHDRAWN:
+            raise _refused(unit, WITHDRAWN, _STAYS_OUT)
 
-    def _row(self, id: int) -> int:
-        """Row of a unit, if there is one: whether somebody was assigned to it is seen by the entry."""
-        if (
-            isinstance(id, bool)
-            or not isinstance(id, int | np.integer)
-            or not 1 <= id <= len(self._state.rows)
-        ):
-            raise _refused(id, entries.NOBODY)
-        return int(id) - 1
+    def _open(self, arm: str, is_open: bool) -> None:
+        with self._lock, self._change():
+            i = self._record.problem.index(arm)
+            if bool(self._state.arms["open"][i]) != is_open:
+                self._record = with_open(self._record, arm, is_open)
+                self._note("arm_reopened" if is_open else "arm_closed", arm=arm)
+
+    def _pause(self, paused: bool) -> None:
+        with self._lock, self._change():
+            if self._record.paused != paused:
+                self._record = replace(self._record, paused=paused)
+                self._note("paused" if paused else "resumed")
 
 
 _STAYS_OUT = "withdrawn units stay out; leave the outcome out, or ask for the unit again as a new one"
-_OWN = ("_lock", "_changing", "_record")
 
 
-def _refused(id: int, status: int, hint: str = "") -> AssignmentNotFound | AssignmentClosed:
+def _refused(unit: str | int, status: int, hint: str = "") -> AssignmentNotFound | AssignmentClosed:
     """Why an entry about a unit is refused."""
     if status == entries.NOBODY:
-        return AssignmentNotFound(f"no unit was assigned under id {id!r}", hint="ids come from ask(x).id")
+        return not_found(unit)
     word = {LOST: "was declared lost", WITHDRAWN: "was withdrawn"}.get(status, "already has an outcome")
-    return AssignmentClosed(f"unit {id} {word}", hint=hint)
+    return AssignmentClosed(f"unit {unit} {word}", hint=hint)

@@ -4,8 +4,8 @@ An experiment holds one record and changes in two ways. Either compiled code cha
 in a single call; or a new record with arrays of its own is made ready, and takes the old one's place.
 A record that was replaced never changes again.
 
-Contexts are the exception: records share them. Those of assigned units never change, and rows after
-them are scratch.
+Contexts and the book of units are the exception: records share them. Those of assigned units never change,
+and rows after them are scratch.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from equipoise.core.arms.state import KNOWN, State, copied
 from equipoise.core.arrays import Matrix, Vector
+from equipoise.core.experiment.units.book import UnitBook
 from equipoise.core.policies.base.policy import Policy
 from equipoise.core.problem.problem import Problem
 from equipoise.core.stages.stage import Stage, first_stage
@@ -35,6 +36,10 @@ class Record:
     stage: Stage
     contexts: Matrix
     """[capacity, d] all features of all units; the state's own contexts where the stage sees all."""
+    book: UnitBook
+    """Keys of units, and what was given and scored when they were asked for; records share it."""
+    paused: bool = False
+    """Whether no unit is assigned for the time being."""
 
     @property
     def state(self) -> State:
@@ -47,21 +52,24 @@ class Record:
         return int(self.stage.state.trial["step"][0])
 
 
-def first_record(problem: Problem, policy: Policy, seed: int) -> Record:
-    """What an experiment starts with."""
+def first_record(problem: Problem, policy: Policy, seed: int, *, details: bool = True) -> Record:
+    """What an experiment starts with; without ``details`` its book has keys alone."""
     policy.check(problem)  # refuses what cannot be
     capacity = min(problem.units, FIRST_CAPACITY)
     stage = first_stage(problem, policy, seed, capacity=capacity)
     contexts = stage.state.contexts if stage.whole else np.zeros((capacity, problem.dim))
-    return Record(problem, policy, seed, stage, contexts)
+    return Record(problem, policy, seed, stage, contexts, UnitBook(details=details))
 
 
-def draft(record: Record, units: int = 0) -> Record:
-    """The same record in arrays of its own, with room for so many units more."""
+def draft(record: Record, units: int = 0, *, share_rows: bool = False) -> Record:
+    """The same record in arrays of its own, with room for so many units more.
+
+    With ``share_rows`` rows and outcomes are the same arrays, for whoever assigns units and no more.
+    """
     step, capacity = record.step, len(record.contexts)
     if step + units > capacity:
         capacity = min(record.problem.units, max(2 * capacity, step + units))
-    stage = replace(record.stage, state=copied(record.state, capacity))
+    stage = replace(record.stage, state=copied(record.state, capacity, share_rows=share_rows))
     if stage.whole:
         contexts = stage.state.contexts
     else:

@@ -14,6 +14,7 @@ from equipoise.core.experiment.record import Record, draft
 from equipoise.core.problem.costs import covers, units_left
 from equipoise.core.problem.problem import Problem
 from equipoise.core.stages.stage import with_arm
+from equipoise.core.stages.stage import with_budget as stage_with_budget
 from equipoise.errors import BudgetExhausted, BudgetTooSmall, NoArmLeft
 
 Arms = npt.NDArray[Any]
@@ -98,3 +99,17 @@ def _committed(record: Record) -> float:
 
 def _paid(problem: Problem, arms: Arms) -> float:
     return exact_sum(problem.costs * arms["assigned"])
+
+
+def with_budget(record: Record, budget: float) -> Record:
+    """The same record with another budget, which must pay for the units assigned."""
+    problem = record.problem.with_budget(budget)
+    paid = spent(record)
+    if not covers(problem.budget, paid) or problem.units < record.step:
+        raise BudgetTooSmall(
+            f"{record.step} units are assigned and have cost {paid:.10g}: a budget of {budget:.10g} is less",
+            hint=f"give {paid:.10g} or more; pause() or close_arm() stop an experiment early",
+        )
+    stage = stage_with_budget(record.stage, problem)
+    contexts = stage.state.contexts if stage.whole else record.contexts
+    return replace(record, problem=problem, stage=stage, contexts=contexts)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, TypeVar
 
 import numpy as np
@@ -18,6 +18,7 @@ import numpy.typing as npt
 from equipoise.core.arithmetic.numerics import NUMERICS
 from equipoise.core.arms.state import ARM, LOST, PENDING, ROW, SET_ASIDE, TOLD, TRIAL, State, copied
 from equipoise.core.experiment.record import FIRST_CAPACITY, Record
+from equipoise.core.experiment.units.book import UnitBook
 from equipoise.core.policies.base.policy import Policy
 from equipoise.core.policies.base.settings import score_settings
 from equipoise.core.problem.costs import ROUNDING
@@ -30,7 +31,7 @@ from equipoise.core.stages.stage import Stage, acting_policy, recall_assignments
 from equipoise.errors import EquipoiseError, StateMismatch
 from equipoise.version import __version__
 
-FORMAT = 3
+FORMAT = 4
 """Raised when the shape of the data below changes."""
 
 T = TypeVar("T")
@@ -42,15 +43,15 @@ _KEPT = (
     "spreads",
 )
 _FOLLOWS = ("problem", "policy", "whole", "state", "recovery")
-_PARTS = ("problem", "policy", "seed", "stage", "recovery", "arrays", "contexts")
+_PARTS = ("problem", "policy", "seed", "stage", "recovery", "arrays", "contexts", "book", "paused")
 _STAGE = [field.name for field in dataclasses.fields(Stage) if field.name not in _FOLLOWS]
 
 
-def to_data(record: Record) -> dict[str, Any]:
-    """A record that no longer changes, as plain data."""
+def to_data(record: Record, *, details: bool = True) -> dict[str, Any]:
+    """A record that no longer changes, as plain data; without ``details`` units have keys alone."""
     stage = record.stage
     data = {
-        **_signature(record.policy),
+        **signature(record.policy),
         "problem": _fields(record.problem),
         "policy": record.policy,
         "seed": record.seed,
@@ -58,6 +59,8 @@ def to_data(record: Record) -> dict[str, Any]:
         "recovery": None if stage.recovery is None else _fields(stage.recovery),
         "arrays": {name: getattr(record.state, name) for name in _KEPT},
         "contexts": record.contexts,
+        "book": record.book.to_plain(record.step, details=details),
+        "paused": record.paused,
     }
     return {**data, "digest": _digest({name: data[name] for name in _PARTS})}
 
@@ -66,22 +69,33 @@ def from_data(data: Any) -> Record:
     """The record that data tell of, in arrays of its own, or StateMismatch."""
     if not isinstance(data, dict) or "format" not in data:
         raise _mismatch(None, "it does not say how it is laid out")
+    check_signature(data, data.get("policy"))
+    record = possible_record(data)
+    if data.get("digest") != _digest({name: data[name] for name in _PARTS}):
+        raise damaged("its numbers are not those that were saved")
+    return record
+
+
+def check_signature(data: Mapping[str, Any], policy: Any) -> None:
+    """Refuse data that another version has laid out."""
     written_by = data.get("version")
     if data["format"] != FORMAT:
         raise _mismatch(written_by, f"its format is {data['format']!r}, not {FORMAT}")
-    for name, ours in _signature(data.get("policy")).items():
+    for name, ours in signature(policy).items():
         theirs = data.get(name)
         if name != "version" and theirs != ours:
             raise _mismatch(written_by, _difference(name, theirs, ours))
+
+
+def possible_record(data: dict[str, Any]) -> Record:
+    """The record of data whose layout is this version's, in arrays of its own, if there can be such a one."""
     try:
         record = _record(data)
         wrong = next(_impossible(record), None)
     except (EquipoiseError, LookupError, TypeError, ValueError, AttributeError) as error:
-        raise _damaged(f"{type(error).__name__}, {error}") from error
-    if wrong is None and data.get("digest") != _digest({name: data[name] for name in _PARTS}):
-        wrong = "its numbers are not those that were saved"
+        raise damaged(f"{type(error).__name__}, {error}") from error
     if wrong is not None:
-        raise _damaged(wrong)
+        raise damaged(wrong)
     step, units = record.step, record.problem.units
     capacity = max(step, min(units, FIRST_CAPACITY))
     seen = np.ascontiguousarray(record.contexts[:, record.stage.columns])
@@ -96,7 +110,7 @@ def from_data(data: Any) -> Record:
     )
 
 
-def _signature(policy: Any) -> dict[str, Any]:
+def signature(policy: Any) -> dict[str, Any]:
     """What must be the same where data are written and where they are read, and the version."""
     records = {"ARM": ARM, "TRIAL": TRIAL, "ROW": ROW}
     return {
@@ -155,7 +169,8 @@ def _mismatch(written_by: Any, what: str) -> StateMismatch:
     )
 
 
-def _damaged(what: str) -> StateMismatch:
+def damaged(what: str) -> StateMismatch:
+    """Data that no experiment can have."""
     return StateMismatch(
         f"this saved experiment is damaged: {what}",
         hint="load another copy, or ask and tell its history anew",
@@ -204,7 +219,9 @@ def _record(data: dict[str, Any]) -> Record:
         recovery=None if recovery is None else Recovery(**recovery),
     )
     shape = (len(arrays["rows"]), problem.dim)
-    return Record(problem, policy, seed, stage, _array("contexts", data["contexts"], np.dtype(float), shape))
+    contexts = _array("contexts", data["contexts"], np.dtype(float), shape)
+    book = UnitBook.from_plain(data["book"], shape[0])
+    return Record(problem, policy, seed, stage, contexts, book, bool(data["paused"]))
 
 
 def _problem(data: dict[str, Any]) -> Problem:
@@ -274,9 +291,10 @@ def _impossible(record: Record) -> Iterator[str]:
         yield "a trial with impossible flags"
     if not np.isin(rows["status"], range(5)).all():
         yield "a status that is not known"
-    if step and not 0 <= rows["arm"].min() <= rows["arm"].max() < m:
-        yield "a unit of an arm that is not there"
-        return
+    for name in ("arm", "top", "meant"):
+        if step and not 0 <= rows[name].min() <= rows[name].max() < m:
+            yield "a unit of an arm that is not there"
+            return
     yield from _miscounted(arms, rows, m)
     yield from _mistaken_rows(rows)
     if not np.all(np.abs(record.contexts) < LARGEST) or not np.all(np.abs(state.outcomes) < LARGEST):
@@ -290,7 +308,7 @@ _FIXED_IN_TRIAL = (
     *("seed", "chance"),
 )
 _FIXED_IN_ARMS = ("position", "cost", "floor", "cap")
-_FLAGS = ("design_ready", "data_ready", "buffer", "provisional", "open")
+_FLAGS = ("design_ready", "data_ready", "buffer", "provisional", "open", "eligible")
 
 
 def _mistaken_rows(rows: npt.NDArray[Any]) -> Iterator[str]:

@@ -210,6 +210,18 @@ class Problem:
             object.__setattr__(larger, "allow_small_budget", True)  # or it could not be built again
         return larger
 
+    def with_budget(self, budget: float) -> Problem:
+        """The same problem with another budget: a number of units, or money where arms have costs."""
+        whole = isinstance(self.budget, int) and bool(np.all(self.costs == 1.0))
+        other = copy(self)
+        budget = _countable(positive_integer("budget", budget) if whole else _money(budget))
+        check_money(budget, self.costs, self.floors, self.caps)
+        object.__setattr__(other, "budget", budget)
+        object.__setattr__(other, "units", most_units(budget, self.costs, self.caps))
+        if not other.pays_for_start:
+            object.__setattr__(other, "allow_small_budget", True)  # or it could not be built again
+        return other
+
     def on_columns(self, columns: npt.NDArray[np.int64]) -> Problem:
         """The same problem with some features only, even none."""
         part = copy(self)

@@ -104,6 +104,15 @@ class Stage:
         return contexts if self.whole else contexts[..., self.columns]
 
 
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """A choice of features, as it was made."""
+
+    recovery: Recovery
+    held: npt.NDArray[np.int64] | None
+    """[m] as in :class:`Stage`."""
+
+
 @compiled
 def is_due(state: State, needed: npt.NDArray[np.int64], needed_in_all: int, reserve: float) -> bool:
     """Whether the outcomes that a stage waits for have come, or cannot be waited for any longer."""
@@ -150,36 +159,55 @@ def first_stage(problem: Problem, policy: Policy, seed: int, *, capacity: int) -
 
 
 def next_stage(
-    stage: Stage, contexts: Matrix, problem: Problem, policy: StagedPolicy, seed: int, *, reuse: bool
+    stage: Stage,
+    contexts: Matrix,
+    problem: Problem,
+    policy: StagedPolicy,
+    seed: int,
+    *,
+    reuse: bool,
+    known: Choice | None = None,
 ) -> Stage:
     """Choose features from the outcomes known, and go on among them; ``stage`` stays as it is.
 
     ``contexts`` are those of all units, in all features; ``reuse`` tells whether outcomes that choose
-    features serve estimates as well.
+    features serve estimates as well. ``known`` is a choice that was made before, as a log has it.
     """
-    following = _chosen(stage, contexts, problem, policy, seed, reuse=reuse)
+    recovery = None if known is None else known.recovery
+    following = _chosen(stage, contexts, problem, policy, seed, reuse=reuse, recovery=recovery)
     if not (policy.by_arm and reuse) or following.recovery is None:
         return following
-    held = held_units(problem, following.state, contexts, following.recovery)
-    following = replace(following, held=held if held.any() else None)
+    if known is None:
+        held = held_units(problem, following.state, contexts, following.recovery)
+        following = replace(following, held=held if held.any() else None)
+    else:
+        following = replace(following, held=known.held)
     set_limits(following.state.arms, following.state.trial, problem.costs, following.floors, problem.caps)
     return following
 
 
 def _chosen(
-    stage: Stage, contexts: Matrix, problem: Problem, policy: StagedPolicy, seed: int, *, reuse: bool
+    stage: Stage,
+    contexts: Matrix,
+    problem: Problem,
+    policy: StagedPolicy,
+    seed: int,
+    *,
+    reuse: bool,
+    recovery: Recovery | None = None,
 ) -> Stage:
-    """The stage among the features that the outcomes known choose."""
+    """The stage among the features that the outcomes known choose, or have chosen."""
     old = stage.state
     step = int(old.trial["step"][0])
     told = _choosing_rows(old, step, math.inf if policy.by_arm and reuse else policy.screening(problem))
-    recovery = policy.recover(
-        contexts[told],
-        old.outcomes[told],
-        np.ascontiguousarray(old.rows["arm"][told]),
-        len(problem.arms),
-        problem.dim if reuse else _most_columns(problem, old),
-    )
+    if recovery is None:
+        recovery = policy.recover(
+            contexts[told],
+            old.outcomes[told],
+            np.ascontiguousarray(old.rows["arm"][told]),
+            len(problem.arms),
+            problem.dim if reuse else _most_columns(problem, old),
+        )
     state, acting, part = _moved(old, contexts, problem, policy, recovery.columns, seed)
     if not reuse:
         state.rows["status"][told] = SET_ASIDE
@@ -286,6 +314,15 @@ def own_coefs(stage: Stage, contexts: Matrix, policy: StagedPolicy) -> Matrix | 
     known = np.isin(state.rows["status"][:used], KNOWN)
     arms = np.ascontiguousarray(state.rows["arm"][:used][known])
     return policy.fit(contexts[:used][known], state.outcomes[:used][known], arms, len(state.arms))
+
+
+def with_budget(stage: Stage, problem: Problem) -> Stage:
+    """The same stage of a problem that has another budget."""
+    part = problem if stage.whole else problem.on_columns(stage.columns)
+    state = copied(stage.state, len(stage.state.rows))
+    state.trial["budget"], state.trial["money"] = part.units, float(part.budget)
+    settings = _settings(stage.policy, part)
+    return replace(stage, problem=part, state=state, settings=settings)
 
 
 def with_arm(stage: Stage, problem: Problem, seed: int) -> Stage:

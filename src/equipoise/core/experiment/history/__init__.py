@@ -1,0 +1,8 @@
+"""What happened to an experiment: events as plain data, and what they lead to.
+
+=============  ======================================================================================
+``events``     kinds of events, and how they are written and read
+``folding``    one event after the other, with the arms and features recorded
+``replaying``  the same, deciding anew: is it what was recorded?
+=============  ======================================================================================
+"""

@@ -1,0 +1,87 @@
+"""A unit: all that is known of one."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from equipoise.core.arms.state import KNOWN, LOST, PENDING, SET_ASIDE, TOLD, WITHDRAWN
+from equipoise.core.experiment.assignment import Assignment
+from equipoise.core.experiment.record import Record
+from equipoise.core.experiment.units.book import Details
+
+STATUS = {PENDING: "pending", TOLD: "told", LOST: "lost", WITHDRAWN: "withdrawn", SET_ASIDE: "told"}
+"""Words for what has become of a unit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """One unit of an experiment, as it is at the moment of the call."""
+
+    unit: str | None
+    """Its key."""
+    id: int
+    """Its number, counted from 1."""
+    arm: str
+    """The arm that it received."""
+    assigned: str
+    """The arm that it was assigned to."""
+    status: str
+    """``"pending"``, ``"told"``, ``"lost"`` or ``"withdrawn"``."""
+    outcome: float | None
+    context: dict[str, Any]
+    """Its context in the user's words: the fields that were given, or a number a feature."""
+    propensity: float
+    """Probability that it went where it went; not a number where a person sent it elsewhere."""
+    scores: dict[str, float] | None
+    """Every arm's score at the choice; None where they were not kept."""
+    asked_at: datetime | None = None
+    closed_at: datetime | None = None
+    """When its outcome came, or was given up; None in experiments in memory, which have no clock."""
+
+
+def unit_of(record: Record, row: int, key: str | None, details: Details | None) -> Unit:
+    """What a record knows of one row."""
+    problem, line = record.problem, record.state.rows[row]
+    status, arms = int(line["status"]), problem.arms
+    return Unit(
+        unit=key,
+        id=row + 1,
+        arm=arms[int(line["arm"])],
+        assigned=arms[int(line["meant"])],
+        status=STATUS[status],
+        outcome=float(record.state.outcomes[row]) if status in KNOWN else None,
+        context=_in_words(record, row, details),
+        propensity=float(line["propensity"]),
+        scores=None
+        if details is None
+        else dict(zip(arms[: len(details.scores)], details.scores.tolist(), strict=True)),
+    )
+
+
+def assignment_again(record: Record, row: int) -> Assignment:
+    """The assignment that somebody who asks again gets."""
+    line, arms, details = record.state.rows[row], record.problem.arms, record.book.details[row]
+    assert details is not None
+    arm = arms[int(line["meant"])]
+    overruled = math.isnan(line["propensity"]) and line["arm"] == line["meant"]
+    return Assignment(
+        id=row + 1,
+        unit=record.book.keys[row],
+        arm=arm,
+        arms=arms[: len(details.scores)],
+        score_values=details.scores,
+        top=arms[int(line["top"])],
+        chance=details.chance,
+        weighed=details.weighed,
+        chosen=None if overruled else arm,
+        eligible=details.eligible,
+    )
+
+
+def _in_words(record: Record, row: int, details: Details | None) -> dict[str, Any]:
+    if details is not None and details.given is not None:
+        return dict(details.given)
+    return dict(zip(record.problem.feature_names, record.contexts[row].tolist(), strict=True))

@@ -1,0 +1,121 @@
+"""A policy that is not at hand: an experiment under it opens, folds and reports, and does not decide."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from equipoise.core.arrays import Vector
+from equipoise.core.jit.fingerprint import code_fingerprint
+from equipoise.core.policies.base.plugins import source_of
+from equipoise.core.policies.base.policy import Policy
+from equipoise.core.problem.problem import Problem
+from equipoise.errors import InvalidPolicy, PolicyNotAtHand, UnknownPolicy
+
+_OWN = "equipoise."
+_FLAGS = ("forced_start", "looks", "pools")
+
+
+def policy_source(policy: Policy) -> str | None:
+    """A hash of the source of a policy of one's own; None for those of this package."""
+    kind = type(policy)
+    if f"{kind.__module__}.".startswith(_OWN):
+        return None
+    source = source_of(kind)
+    try:
+        text = inspect.getsource(kind) if source is None else source.text
+    except (OSError, TypeError):  # typed in a terminal
+        text = code_fingerprint(kind)
+    return hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=16).hexdigest()
+
+
+def policy_traits(policy: Policy) -> dict[str, Any]:
+    """What folding a log needs to know of a policy, should it not be at hand."""
+    kind = type(policy)
+    flags = {name: getattr(kind, name) for name in _FLAGS}
+    return {**flags, "staged": kind.staged, "spread": policy.keeps_spread(), "chance": policy.lots()}
+
+
+class AbsentPolicy(Policy):
+    """Stands for a policy whose source is not at hand, or is another one than it was."""
+
+    plain: Mapping[str, Any]
+    """The policy as the log has it."""
+    traits: Mapping[str, Any]
+    why: str
+
+    def __reduce__(self) -> Any:
+        return _absent, (self.plain, self.traits, self.why)
+
+    @property
+    def spec(self) -> str:
+        """Its text form, as far as it can be told."""
+        arguments = [f"{name}={value}" for name, value in self.plain.items() if name != "name"]
+        return ":".join([str(self.plain["name"]), *arguments])
+
+    def to_dict(self) -> dict[str, Any]:
+        """The policy as the log has it."""
+        return dict(self.plain)
+
+    def refuse(self) -> PolicyNotAtHand:
+        """Why it cannot decide."""
+        return PolicyNotAtHand(
+            f"the policy {self.plain['name']!r} cannot decide: {self.why}",
+            hint="import it as it was, with equipoise.import_policies(…) or --import, or give the arm",
+        )
+
+    def check(self, problem: Problem) -> None:
+        """Any problem will do."""
+
+    def settings(self, problem: Problem) -> Vector:
+        """None."""
+        return np.zeros(0)
+
+    @staticmethod
+    def score(arm: Any, trial: Any, settings: Vector) -> float:
+        """Nothing is known of it."""
+        return 0.0
+
+
+def recorded_policy(plain: Mapping[str, Any], source: str | None, traits: Mapping[str, Any]) -> Policy:
+    """The policy that a log names, or one that stands for it where it is not at hand."""
+    try:
+        policy = Policy.from_dict(plain)
+    except UnknownPolicy as error:
+        return _absent(plain, traits, error.message)
+    except InvalidPolicy as error:
+        if source is None:
+            raise
+        return _absent(plain, traits, error.message)
+    if policy_source(policy) != source:
+        return _absent(plain, traits, "its source is not the one that the experiment began with")
+    return policy
+
+
+def _absent(plain: Mapping[str, Any], traits: Mapping[str, Any], why: str) -> AbsentPolicy:
+    if traits.get("staged"):
+        raise PolicyNotAtHand(
+            f"the policy {plain.get('name')!r} chooses features, and cannot be done without: {why}",
+            hint="import it as it was with equipoise.import_policies(…) or --import",
+        )
+    chance, spread = float(traits.get("chance", 0.0)), bool(traits.get("spread"))
+    kind = type(
+        AbsentPolicy.__name__,
+        (AbsentPolicy,),
+        {
+            **{name: bool(traits.get(name)) for name in _FLAGS},
+            "__module__": __name__,
+            "lots": lambda self: chance,
+            "keeps_spread": lambda self: spread,
+        },
+    )
+    policy = kind()
+    object.__setattr__(policy, "plain", dict(plain))
+    object.__setattr__(policy, "traits", dict(traits))
+    object.__setattr__(policy, "why", why)
+    found: AbsentPolicy = policy
+    return found
