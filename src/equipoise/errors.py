@@ -239,6 +239,62 @@ class NotReplayable(EquipoiseError, RuntimeError):
     """A history that cannot be gone through again from what an experiment has kept."""
 
 
+class InvalidStore(EquipoiseError, ValueError):
+    """A URL that names no store, or a place where none can be kept."""
+
+
+class NotOffered(EquipoiseError, NotImplementedError):
+    """Something that this kind of store does not do; the hint says what does it."""
+
+
+class ExperimentNotFound(EquipoiseError, KeyError):
+    """The store holds no experiment of that name."""
+
+    __str__ = EquipoiseError.__str__
+
+
+class ExperimentExists(EquipoiseError, ValueError):
+    """The store holds an experiment of that name already."""
+
+
+class SchemaMismatch(EquipoiseError, RuntimeError):
+    """A database laid out by another version of this package."""
+
+
+class StoreBusy(EquipoiseError, TimeoutError):
+    """Another writer held the experiment for longer than one waits. Nothing was stored."""
+
+    __str__ = EquipoiseError.__str__
+
+
+class StoreUnavailable(EquipoiseError, ConnectionError):
+    """The server or the file cannot be reached, or went away. Nothing was stored."""
+
+    __str__ = EquipoiseError.__str__
+
+
+class CommitUnknown(StoreUnavailable):
+    """The store went away in the very moment of storing: what was sent may be stored, or not."""
+
+
+class StoreFull(EquipoiseError, OSError):
+    """No space is left where the store is. Nothing was stored."""
+
+    __str__ = EquipoiseError.__str__
+
+
+class StoreReadOnly(EquipoiseError, PermissionError):
+    """The store can be read here, but not written. Nothing was stored."""
+
+    __str__ = EquipoiseError.__str__
+
+
+class StoreDamaged(EquipoiseError, OSError):
+    """The store's bytes are not those that were written."""
+
+    __str__ = EquipoiseError.__str__
+
+
 class FitWarning(UserWarning):
     """Arms got contexts unlike the population's, and outcomes are not linear: models may mislead."""
 

@@ -1,0 +1,155 @@
+"""A store that ends with the process: for tries, tests and the in-memory side of the commands."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from threading import Lock
+
+from equipoise.errors import (
+    ExperimentExists,
+    InvalidArgument,
+    NotOffered,
+    StoreBusy,
+    StoreUnavailable,
+)
+from equipoise.live.stores.chain import empty_head, extended
+from equipoise.live.stores.names import full_name, no_experiment, parse_name
+from equipoise.live.stores.store import FIRST_EPOCH, Head, Row, Snapshot, Store, Writer
+
+
+class _Log:
+    """One experiment."""
+
+    def __init__(self, head: Head, rows: Sequence[Row]) -> None:
+        self.head, self.rows = head, list(rows)
+        self.snapshot: Snapshot | None = None
+        self.turn = Lock()
+
+
+class _MemoryWriter(Writer):
+    def __init__(self, log: _Log) -> None:
+        self.rows = log.rows
+        del self.rows[log.head.sequence :]  # an interrupt between rows and head has stored nothing
+        self.head = log.head
+        self.now = max(time.time_ns() // 1000, log.head.updated)
+        self.erased: set[int] = set()
+
+    def newer(self, after: int) -> list[Row]:
+        return [_erased(row) if row.sequence in self.erased else row for row in self.rows[max(after, 0) :]]
+
+    def append(self, rows: Sequence[Row], *, epoch: int | None = None) -> None:
+        self.head = extended(self.head, rows, epoch)
+        self.rows.extend(rows)  # not seen by others before the head says so
+
+    def erase(self, sequences: Sequence[int]) -> None:
+        for sequence in sequences:
+            if not 1 <= sequence <= self.head.sequence:
+                raise InvalidArgument(f"{self.head.name!r} has no row {sequence}")
+        self.erased.update(sequences)
+
+
+class MemoryStore(Store):
+    """Logs in this process. A fork goes on with a copy of its own."""
+
+    url = "memory:"
+
+    def __init__(self, *, wait: float) -> None:
+        self._wait = wait
+        self._logs: dict[str, _Log] = {}
+        self._lock = Lock()
+        self._closed = False
+
+    @contextmanager
+    def writing(self, name: str) -> Iterator[Writer]:
+        """Hold an experiment's head."""
+        log = self._log(name)
+        if not log.turn.acquire(timeout=self._wait):
+            raise StoreBusy(f"another writer has held {name!r} for {self._wait:g} s", hint="try again")
+        try:
+            writer = _MemoryWriter(log)
+            yield writer
+            self._open()
+            for sequence in writer.erased:
+                writer.rows[sequence - 1] = _erased(writer.rows[sequence - 1])
+            log.head = writer.head  # from here on it is stored
+        finally:
+            log.turn.release()
+
+    def create(
+        self, name: str, rows_of: Callable[[int], Sequence[Row]], mode: str, *, epoch: int = FIRST_EPOCH
+    ) -> Head:
+        """Begin an experiment."""
+        start = empty_head(name, mode, epoch)
+        self._open()
+        with self._lock:
+            if start.name in self._logs:
+                raise ExperimentExists(f"there is an experiment {start.name!r} already")
+            rows = rows_of(time.time_ns() // 1000)
+            head = extended(start, rows)
+            if not rows:
+                raise InvalidArgument(f"{start.name!r} would begin without a row")
+            self._logs[start.name] = _Log(head, rows)
+        return head
+
+    def head(self, name: str) -> Head:
+        """Where an experiment's rows end."""
+        return self._log(name).head
+
+    def read(self, name: str, after: int = 0, upto: int | None = None) -> Iterator[Row]:
+        """The rows after one number and up to another."""
+        log = self._log(name)
+        end = log.head.sequence
+        return iter(log.rows[max(after, 0) : end if upto is None else min(max(upto, 0), end)])
+
+    def names(self, project: str | None = None) -> list[Head]:
+        """All experiments, or those of a project."""
+        self._open()
+        heads = [log.head for _, log in sorted(self._logs.copy().items())]
+        return [head for head in heads if project in (None, parse_name(head.name).project)]
+
+    def save_snapshot(self, name: str, sequence: int, hash: bytes, label: str, blob: bytes) -> None:
+        """Keep a state, unless a newer one is there."""
+        log = self._log(name)
+        with self._lock:
+            if log.snapshot is None or log.snapshot.sequence <= sequence:
+                log.snapshot = Snapshot(sequence, bytes(hash), label, bytes(blob))
+
+    def load_snapshot(self, name: str) -> Snapshot | None:
+        """The newest snapshot, or None."""
+        return self._log(name).snapshot
+
+    def drop_snapshots(self, name: str) -> None:
+        """Forget it."""
+        self._log(name).snapshot = None
+
+    def backup(self, path: str | Path) -> None:
+        """Not offered: there is no file."""
+        raise NotOffered(
+            "a store in memory has no backup",
+            hint='keep the experiment in a file: store="sqlite:///trial.db"',
+        )
+
+    def close(self) -> None:
+        """Forget everything."""
+        self._closed = True
+        self._logs = {}
+
+    def _log(self, name: str) -> _Log:
+        name = full_name(name)
+        self._open()
+        try:
+            return self._logs[name]
+        except KeyError:
+            raise no_experiment(name, self.url, self._logs) from None
+
+    def _open(self) -> None:
+        if self._closed:
+            raise StoreUnavailable("the store is closed", hint="open it anew")
+
+
+def _erased(row: Row) -> Row:
+    return replace(row, salt=b"", payload=None)

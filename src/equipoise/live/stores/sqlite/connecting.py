@@ -1,0 +1,166 @@
+"""Connections to a file that must stay where it is, and whole.
+
+The file is never opened but by SQLite: closing any other handle of it would drop the locks that SQLite holds
+in this process. What must be known of the file comes from ``stat`` and from SQLite itself.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from equipoise.errors import InvalidStore, StoreUnavailable
+from equipoise.live.stores.migrations import check_readable, newest
+from equipoise.live.stores.sql import VERSION
+from equipoise.live.stores.sqlite.failures import damaged, translated
+
+OLDEST_SQLITE = (3, 51, 3)
+"""Before it, a writer and a checkpoint at the same moment could damage the file."""
+APPLICATION = 0x45515053
+"""Marks files of this package ("EQPS")."""
+SCHEMA = newest("equipoise.live.stores.sqlite")
+
+_SETTINGS = """
+PRAGMA synchronous = FULL;
+PRAGMA fullfsync = ON;
+PRAGMA secure_delete = FAST;
+PRAGMA cell_size_check = ON;
+PRAGMA trusted_schema = OFF;
+PRAGMA journal_size_limit = 67108864;
+"""
+_SHORTEST, _LONGEST = 0.0001, 0.001
+
+Place = tuple[int, int]
+
+
+def check_library() -> None:
+    """Refuse an SQLite that may damage files."""
+    found = apsw.sqlite_lib_version()
+    if tuple(map(int, found.split("."))) < OLDEST_SQLITE:
+        wanted = ".".join(map(str, OLDEST_SQLITE))
+        raise InvalidStore(
+            f"SQLite {found} may damage a file that is written while it is tidied up; {wanted} is needed",
+            hint=f"pip install 'apsw>={wanted}'",
+        )
+
+
+def place_of(path: str | Path) -> Place | None:
+    """Which file is there: another one under the same name has another place."""
+    try:
+        found = os.stat(path)  # noqa: PTH116 - two of them in every commit
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+@cache
+def native(sql: str) -> str:
+    """A shared statement with SQLite's placeholders."""
+    return sql.replace("$", "?")
+
+
+class Patience:
+    """Waits for other processes, a bounded time, and lets a Ctrl-C through."""
+
+    def __init__(self, wait: float) -> None:
+        self._wait = wait
+        self._until = 0.0
+
+    def __call__(self, tries: int) -> bool:
+        """Whether to try once more."""
+        now = time.monotonic()
+        if tries == 0:
+            self._until = now + self._wait
+        if now >= self._until:
+            return False
+        time.sleep(random.uniform(_SHORTEST, _LONGEST))
+        return True
+
+
+class Connection:
+    """One connection, and the files that it was opened on."""
+
+    def __init__(self, path: Path, url: str, wait: float, expected: Place | None) -> None:
+        self.path, self.url, self._wait = path, url, wait
+        if path.is_dir():
+            raise InvalidStore(f"{path} is a folder", hint="name a file in it")
+        self._check_size()
+        self._place = place_of(path)
+        if expected is not None and self._place != expected:
+            raise gone(path)
+        try:
+            self.raw = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
+        except apsw.Error as error:
+            raise translated(error, path, wait) from error
+        try:
+            self._set_up()
+        except BaseException as error:
+            system = self.raw.system_errno
+            self.raw.close(True)
+            if isinstance(error, apsw.Error):
+                raise translated(error, path, wait, system=system) from error
+            raise
+        self._wal = f"{path}-wal"
+        self._wal_place = place_of(self._wal)
+
+    @property
+    def place(self) -> Place | None:
+        """The file it was opened on."""
+        return self._place
+
+    def run(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """What a statement gives."""
+        return self.raw.execute(native(sql), values).fetchall()
+
+    def check_place(self) -> None:
+        """Refuse to go on where the file was removed or replaced: what is written would be lost."""
+        if place_of(self.path) != self._place or (
+            self._wal_place is not None and place_of(self._wal) != self._wal_place
+        ):
+            raise gone(self.path)
+
+    def check_name(self) -> int:
+        """The schema's version; refuses databases of others."""
+        if not self.run("SELECT 1 FROM sqlite_schema WHERE name = 'equipoise_schema'"):
+            raise InvalidStore(
+                f"{self.path} is a database of another program", hint="choose another file for experiments"
+            )
+        return int(self.run(VERSION)[0][0] or 0)
+
+    def _set_up(self) -> None:
+        self.raw.set_busy_handler(Patience(self._wait))
+        self.raw.execute(_SETTINGS).fetchall()  # a statement runs when what the one before gives was read
+        wal = Path(f"{self.path}-wal")
+        empty_before = _size(wal) == 0
+        version = self.check_name()
+        pages = self.raw.pragma("page_count") * self.raw.pragma("page_size")
+        # Pages may be in the write-ahead log alone; where it is empty, all of them must be in the file.
+        if empty_before and _size(self.path) < pages and _size(wal) == 0:
+            raise damaged(self.path, f"it has {_size(self.path)} bytes, and should have {pages}")
+        check_readable(self.url, version, SCHEMA)
+
+    def _check_size(self) -> None:
+        if self.path.exists() and _size(self.path) == 0:
+            raise damaged(self.path, "it is empty (if it was meant to be a new one, remove it)")
+
+
+def gone(path: Path) -> StoreUnavailable:
+    """The file is not the one that was opened."""
+    return StoreUnavailable(
+        f"{path}, or the -wal file beside it, was removed or replaced while it was open",
+        hint="bring it back, then open the store anew; nothing was stored since",
+    )
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0

@@ -1,0 +1,125 @@
+"""Places where file locks and shared memory cannot be relied on: network file systems and shared folders.
+
+SQLite's write-ahead log needs memory that all its users share, and locks that all of them see. Across
+machines there is neither, and a log written from two of them is damaged silently. So such places are refused.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from equipoise.errors import InvalidStore
+
+MOUNTS = Path("/proc/self/mountinfo")
+"""Where Linux lists what is mounted; on other systems nothing is checked."""
+
+NETWORK = frozenset(
+    {
+        "9p",
+        "acfs",
+        "afpfs",
+        "afs",
+        "beegfs",
+        "ceph",
+        "cifs",
+        "coda",
+        "davfs",
+        "gfs",
+        "gfs2",
+        "glusterfs",
+        "gpfs",
+        "lustre",
+        "mfs",
+        "ncp",
+        "ncpfs",
+        "nfs",
+        "nfs4",
+        "ocfs2",
+        "orangefs",
+        "panfs",
+        "prl_fs",
+        "pvfs2",
+        "smb",
+        "smb2",
+        "smb3",
+        "smb3_cifs",
+        "smbfs",
+        "vboxsf",
+        "virtiofs",
+        "vmhgfs",
+        "webdav",
+    }
+)
+_NETWORK_FUSE = frozenset(
+    {
+        "afpfs",
+        "beegfs",
+        "blobfuse",
+        "blobfuse2",
+        "ceph-fuse",
+        "cephfs",
+        "curlftpfs",
+        "davfs",
+        "davfs2",
+        "gcsfuse",
+        "glusterfs",
+        "goofys",
+        "grpcfuse",
+        "hdfs",
+        "httpfs",
+        "juicefs",
+        "lustre",
+        "mfs",
+        "moosefs",
+        "mountpoint-s3",
+        "nfs",
+        "onedriver",
+        "prl_fsd",
+        "rclone",
+        "s3fs",
+        "s3ql",
+        "seaweedfs",
+        "smb",
+        "smbnetfs",
+        "sshfs",
+        "vmhgfs-fuse",
+        "webdavfs",
+        "wsfs",
+    }
+)
+
+
+def file_system_of(folder: Path, mounts: str) -> str | None:
+    """The type of the file system that a folder is in, from the text of ``mountinfo``."""
+    best, kind = -1, None
+    for line in mounts.splitlines():
+        before, _, after = line.partition(" - ")
+        fields, rest = before.split(), after.split()
+        if len(fields) < 5 or not rest:
+            continue
+        point = Path(re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), fields[4]))
+        # Of two mounts at one place the later one covers the other.
+        if (folder == point or point in folder.parents) and len(point.parts) >= best:
+            best, kind = len(point.parts), rest[0]
+    return kind
+
+
+def is_network(kind: str) -> bool:
+    """Whether files of such a file system may be written from several machines."""
+    name = kind.lower()
+    return name in NETWORK or (name.startswith("fuse.") and name.removeprefix("fuse.") in _NETWORK_FUSE)
+
+
+def refuse_network(path: Path) -> None:
+    """Refuse a file whose folder is on a network file system."""
+    try:
+        mounts = MOUNTS.read_text(errors="surrogateescape")
+    except OSError:
+        return
+    kind = file_system_of(path.parent.resolve(), mounts)
+    if kind is not None and is_network(kind):
+        raise InvalidStore(
+            f"{path} is on a network file system or shared folder ({kind}), where SQLite's locks do not hold",
+            hint='choose a folder on a local disk; for several machines use store="postgresql://…"',
+        )

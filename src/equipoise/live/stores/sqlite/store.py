@@ -1,0 +1,260 @@
+"""``SqliteStore``: one file, many readers, one writer at a time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from equipoise.errors import (
+    CommitUnknown,
+    EquipoiseError,
+    ExperimentExists,
+    ExperimentNotFound,
+    InvalidArgument,
+    StoreUnavailable,
+)
+from equipoise.live.stores.chain import empty_head, extended
+from equipoise.live.stores.migrations import check_writable, not_understood
+from equipoise.live.stores.names import full_name
+from equipoise.live.stores.pool import Held, Pool
+from equipoise.live.stores.sql import VERSION, SqlStore, SqlWriter, Step
+from equipoise.live.stores.sqlite.connecting import SCHEMA, Connection, Place, check_library, gone
+from equipoise.live.stores.sqlite.failures import translated
+from equipoise.live.stores.sqlite.file_systems import refuse_network
+from equipoise.live.stores.sqlite.making import copy_file, make_file
+from equipoise.live.stores.store import FIRST_EPOCH, Head, Row, Writer
+
+_MOST_READERS = 16
+_HOLD = (
+    "SELECT (SELECT max(version) FROM equipoise_schema), number,"
+    " name, mode, sequence, hash, epoch, created, updated FROM equipoise_experiments WHERE name = $1"
+)
+_INSERT = "INSERT INTO equipoise_events VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+_MOVE = (
+    "UPDATE equipoise_experiments SET sequence = $1, hash = $2, epoch = $3, updated = $4 WHERE number = $5"
+)
+_BEGIN_EXPERIMENT = (
+    "INSERT INTO equipoise_experiments (name, mode, sequence, hash, epoch, created, updated)"
+    " VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING number"
+)
+
+
+class _SqliteWriter(SqlWriter):
+    def __init__(self, number: int, head: Head, connection: Connection) -> None:
+        super().__init__(number, head, clock(), connection.run)
+        self._connection = connection
+
+    def erase(self, sequences: Sequence[int]) -> None:
+        self._connection.run("PRAGMA secure_delete = ON")
+        super().erase(sequences)
+
+    def _send(self, rows: Sequence[Row]) -> None:
+        insert(self._connection, self.number, rows)
+        head = self.head
+        self._run(_MOVE, (head.sequence, head.hash, head.epoch, head.updated, self.number))
+
+
+class SqliteStore(SqlStore):
+    """Logs in an SQLite file, which is made with the first experiment."""
+
+    def __init__(self, path: str | Path, *, url: str, wait: float) -> None:
+        check_library()
+        self.url = url
+        # Kept whole: the program may change its folder.
+        self.path = Path(path).absolute()
+        refuse_network(self.path)
+        self._wait = wait
+        self._place: Place | None = None
+        # Threads of this process queue for the one connection that writes; processes queue for SQLite's lock.
+        self._writers = Pool(self._connect, _close, most=1, wait=wait)
+        self._readers = Pool(self._connect, _close, most=_MOST_READERS, wait=wait)
+
+    @contextmanager
+    def writing(self, name: str) -> Iterator[Writer]:
+        """Hold an experiment's head: BEGIN IMMEDIATE, and COMMIT at the end."""
+        name = full_name(name)
+        with self._transaction() as connection:
+            found = connection.run(_HOLD, (name,))
+            if not found:
+                raise self._no_experiment(name)
+            version, number, *columns = found[0]
+            check_writable(self.url, version, SCHEMA)
+            writer = _SqliteWriter(number, self._as_head(columns), connection)
+            yield writer
+            writer.flush()
+        if writer.has_erased:
+            self._scrub()
+
+    def create(
+        self, name: str, rows_of: Callable[[int], Sequence[Row]], mode: str, *, epoch: int = FIRST_EPOCH
+    ) -> Head:
+        """Begin an experiment, and the file if it is the first."""
+        start = empty_head(name, mode, epoch)
+        if not self.path.exists():
+            if self._place is not None:
+                raise gone(self.path)
+            make_file(self.path)
+        with self._transaction() as connection:
+            check_writable(self.url, connection.run(VERSION)[0][0], SCHEMA)
+            if connection.run("SELECT 1 FROM equipoise_experiments WHERE name = $1", (start.name,)):
+                raise ExperimentExists(
+                    f"there is an experiment {start.name!r} in {self.url} already",
+                    hint="load it, or choose another name",
+                )
+            rows = rows_of(clock())
+            head = extended(start, rows)
+            if not rows:
+                raise InvalidArgument(f"{start.name!r} would begin without a row")
+            values = (head.name, mode, head.sequence, head.hash, head.epoch, head.created, head.updated)
+            number = connection.run(_BEGIN_EXPERIMENT, values)[0][0]
+            insert(connection, number, rows)
+        return head
+
+    def names(self, project: str | None = None) -> list[Head]:
+        """All experiments, or those of a project; none where no file was made yet."""
+        if self._place is None and not self.path.exists():
+            return []
+        return super().names(project)
+
+    def drop_snapshots(self, name: str) -> None:
+        """Remove all snapshots, and what the disk still holds of them."""
+        super().drop_snapshots(name)
+        self._scrub()
+
+    def backup(self, path: str | Path) -> None:
+        """Copy everything into a new file while others go on writing."""
+        with self._using(self._readers) as held:
+            copy_file(held.connection, Path(path))
+
+    def close(self) -> None:
+        """Close all connections; the last one in the world tidies the write-ahead log away."""
+        self._readers.close()
+        self._writers.close()
+
+    def _connect(self) -> Connection:
+        if not self.path.exists():
+            if self._place is not None:
+                raise gone(self.path)
+            raise ExperimentNotFound(
+                f"there is no file {self.path}, so no experiment in it",
+                hint="check the path; the first experiment that is created makes the file",
+            )
+        connection = Connection(self.path, self.url, self._wait, self._place)
+        self._place = connection.place
+        return connection
+
+    @contextmanager
+    def _using(self, pool: Pool[Connection]) -> Iterator[Held[Connection]]:
+        """A connection outside transactions, whose errors are ours."""
+        with pool.using() as held:
+            connection = held.connection
+            connection.check_place()
+            try:
+                yield held
+            except apsw.Error as error:
+                raise self._translated(error, connection) from error
+            held.sound = True
+
+    @contextmanager
+    def _transaction(self) -> Iterator[Connection]:
+        with self._writers.using() as held:
+            connection = held.connection
+            connection.check_place()
+            committing = False
+            try:
+                connection.run("BEGIN IMMEDIATE")
+                yield connection
+                if held.is_inherited:
+                    raise StoreUnavailable(
+                        "a fork inside of writing: the transaction is the parent's",
+                        hint="nothing was stored here",
+                    )
+                connection.check_place()
+                committing = True
+                connection.run("COMMIT")
+            except apsw.Error as error:
+                failure = self._translated(error, connection, committing=committing)
+                self._roll_back(held)
+                raise failure from error
+            except BaseException:
+                self._roll_back(held)
+                raise
+            held.sound = True
+
+    def _roll_back(self, held: Held[Connection]) -> None:
+        if held.is_inherited:
+            return
+        # A connection that cannot roll back is closed instead, which does the same.
+        with suppress(apsw.Error):
+            if held.connection.raw.in_transaction:
+                held.connection.run("ROLLBACK")
+            held.connection.run("PRAGMA secure_delete = FAST")
+            held.sound = True
+
+    def _translated(
+        self, error: apsw.Error, connection: Connection, *, committing: bool = False
+    ) -> EquipoiseError:
+        if isinstance(error, apsw.SQLError):
+            with suppress(apsw.Error):
+                version = connection.run(VERSION)[0][0]
+                if version > SCHEMA:
+                    return not_understood(self.url, version, SCHEMA, error)
+        system = connection.raw.system_errno
+        failure = translated(error, self.path, self._wait, system=system, committing=committing)
+        if isinstance(failure, CommitUnknown):
+            self._writers.empty()
+        return failure
+
+    def _select(self, sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+        with self._using(self._readers) as held:
+            return held.connection.run(sql, values)
+
+    def _change(self, *steps: Step) -> None:
+        with self._transaction() as connection:
+            check_writable(self.url, connection.run(VERSION)[0][0], SCHEMA)
+            for sql, values in steps:
+                connection.run(sql, values)
+
+    def _clock(self) -> int:
+        return clock()
+
+    def _scrub(self) -> None:
+        """Move the write-ahead log into the file and empty it, so that it does not keep what was erased."""
+        with suppress(EquipoiseError), self._using(self._writers) as held:
+            held.connection.run("PRAGMA secure_delete = FAST")
+            held.connection.run("PRAGMA wal_checkpoint(TRUNCATE)")
+
+
+def clock() -> int:
+    """The machine's time, in microseconds."""
+    return time.time_ns() // 1000
+
+
+def insert(connection: Connection, number: int, rows: Sequence[Row]) -> None:
+    """Add rows to an experiment's log; a number that is taken is an error."""
+    connection.raw.executemany(
+        _INSERT,
+        [
+            (
+                number,
+                row.sequence,
+                row.time,
+                row.header,
+                row.salt if row.payload is not None else None,
+                row.payload,
+                row.payload_hash,
+                row.hash,
+            )
+            for row in rows
+        ],
+    )
+
+
+def _close(connection: Connection) -> None:
+    with suppress(apsw.Error):
+        connection.raw.close(True)
