@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from hypothesis import settings
+from postgres import empty_postgres, postgres_server, postgres_url  # noqa: F401 - fixtures of all tests
 
 # CI judges a change: the same examples every time. Elsewhere new ones are looked for.
 settings.register_profile("ci", derandomize=True, deadline=None)

@@ -19,7 +19,9 @@ from equipoise.live.stores.store import Store
 
 WAIT = 30.0
 """Seconds that one waits for another writer."""
-_FORMS = 'for example "sqlite:///trial.db", "sqlite:////data/trial.db", "postgresql://user@host/database" or "memory:"'
+_FORMS = (
+    'for example "sqlite:///trial.db", "sqlite:////data/trial.db", "postgresql://host/database" or "memory:"'
+)
 
 
 def open_store(url: str, *, wait: float = WAIT) -> Store:

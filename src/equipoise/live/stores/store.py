@@ -1,7 +1,7 @@
 """The interface of all stores, and the values that they hand out.
 
-A store keeps, for every experiment, rows in an order without gaps, and a head that says where they end. Whoever
-writes takes the head first, so there is one writer at a time; readers never wait for one.
+A store keeps, for every experiment, rows in an order without gaps, and a head that says where they end.
+Whoever writes takes the head first, so there is one writer at a time; readers never wait for one.
 :mod:`equipoise.live.stores.contract` has the promises as checks.
 """
 
@@ -114,9 +114,9 @@ class Store(ABC):
     def writing(self, name: str) -> AbstractContextManager[Writer]:
         """Hold an experiment's head: ``with store.writing(name) as writer``.
 
-        All is committed at the end of the block, or nothing if it raises. Waits for another writer for a bounded
-        time, then raises StoreBusy. After :class:`~equipoise.errors.CommitUnknown` read the head again; after any
-        other error nothing was stored.
+        All is committed at the end of the block, or nothing if it raises. Waits for another writer for a
+        bounded time, then raises StoreBusy. After :class:`~equipoise.errors.CommitUnknown` read the head
+        again; after any other error nothing was stored.
         """
 
     @abstractmethod

@@ -12,6 +12,7 @@ from pathlib import Path
 import apsw
 
 from equipoise.errors import InvalidStore, OutputExists
+from equipoise.files import not_writable
 from equipoise.live.stores.migrations import check_writable, migrations
 from equipoise.live.stores.sqlite.connecting import APPLICATION, SCHEMA, Connection
 from equipoise.live.stores.sqlite.failures import refused_by_system, translated
@@ -54,7 +55,8 @@ def migrate_file(path: Path, url: str, wait: float) -> tuple[int, int]:
         raw.execute("BEGIN EXCLUSIVE")
         if not raw.execute("SELECT 1 FROM sqlite_schema WHERE name = 'equipoise_schema'").fetchall():
             raise InvalidStore(f"{path} is a database of another program", hint="choose another file")
-        before = int(raw.execute("SELECT max(version) FROM equipoise_schema").fetchall()[0][0])
+        before = raw.execute("SELECT max(version) FROM equipoise_schema").fetchall()[0][0]
+        assert isinstance(before, int)
         if before > SCHEMA:
             check_writable(url, before, SCHEMA)
         _apply(raw, before)
@@ -88,9 +90,7 @@ def copy_file(source: Connection, target: Path) -> None:
     except FileExistsError:
         raise OutputExists(f"{target} is there already", hint="choose another place") from None
     except OSError as error:
-        raise OutputNotWritable(
-            f"{target} cannot be written: {error.strerror}", hint="choose another place"
-        ) from None
+        raise not_writable(target, error, "choose another place") from None
 
 
 def put_in_place(draft: Path, path: Path) -> None:

@@ -1,0 +1,97 @@
+"""Connections, their settings, and what a URL gives away."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
+
+from equipoise.errors import InvalidStore
+from equipoise.live.stores.migrations import check_readable, newest
+from equipoise.live.stores.postgresql.failures import translated
+from equipoise.live.stores.sql import VERSION
+
+SCHEMA = newest("equipoise.live.stores.postgresql")
+Connection = psycopg.Connection[tuple[Any, ...]]
+
+_ABANDONED_AFTER = 300
+"""Seconds after which the server ends a transaction whose program does nothing more."""
+# A peer that has vanished is noticed within a minute. What the URL says comes first.
+_DEFAULTS: dict[str, Any] = {
+    "application_name": "equipoise",
+    "connect_timeout": 10,
+    "keepalives_idle": 20,
+    "keepalives_interval": 10,
+    "keepalives_count": 4,
+    "tcp_user_timeout": 60_000,
+}
+
+
+def connect(url: str, shown: str, wait: float) -> Connection:
+    """A connection whose commits are on the server's disk when they are acknowledged."""
+    try:
+        settings = conninfo_to_dict(url)
+    except psycopg.Error as error:
+        raise InvalidStore(
+            f"{shown} is not a URL of a server: {str(error).strip()}",
+            hint='the form is "postgresql://user@host:5432/database"',
+        ) from None
+    try:
+        connection: Connection = psycopg.Connection.connect(
+            **{**_DEFAULTS, **settings},
+            autocommit=True,
+            prepare_threshold=0,
+            cursor_factory=psycopg.RawCursor,
+        )
+    except psycopg.Error as error:
+        raise translated(error, shown, wait) from error
+    try:
+        connection.execute(
+            "SELECT set_config('lock_timeout', $1, false),"
+            " set_config('idle_in_transaction_session_timeout', $2, false),"
+            " set_config('synchronous_commit',"
+            "  CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on'"
+            "  ELSE current_setting('synchronous_commit') END, false)",
+            (f"{max(int(wait * 1000), 1)}ms", f"{_ABANDONED_AFTER}s"),
+        )
+    except psycopg.Error as error:
+        close(connection)
+        raise translated(error, shown, wait) from error
+    except BaseException:
+        close(connection)
+        raise
+    return connection
+
+
+def connect_to_ours(url: str, shown: str, wait: float) -> Connection:
+    """A connection to a database that has our tables, and none that are too old."""
+    connection = connect(url, shown, wait)
+    try:
+        version = connection.execute(VERSION).fetchall()[0][0] or 0
+        check_readable(shown, version, SCHEMA)
+    except psycopg.Error as error:
+        close(connection)
+        raise translated(error, shown, wait) from error
+    except BaseException:
+        close(connection)
+        raise
+    return connection
+
+
+def close(connection: Connection) -> None:
+    """Close, whatever the state."""
+    with suppress(psycopg.Error):
+        connection.close()
+
+
+def without_password(url: str) -> str:
+    """A URL as it may be shown."""
+    head, at, rest = url.partition("@")
+    if at and head.count(":") > 1:
+        head = head[: head.index(":", head.index("//")) + 1] + "…"
+    shown = head + at + rest
+    before, mark, options = shown.partition("?")
+    kept = ["password=…" if part.startswith("password=") else part for part in options.split("&")]
+    return before + mark + "&".join(kept)

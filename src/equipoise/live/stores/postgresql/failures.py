@@ -1,0 +1,59 @@
+"""What the server says, as our errors: each says what was wrong and what to do."""
+
+from __future__ import annotations
+
+import psycopg
+
+from equipoise.errors import (
+    EquipoiseError,
+    InvalidStore,
+    SchemaMismatch,
+    StoreBusy,
+    StoreDamaged,
+    StoreFull,
+    StoreReadOnly,
+    StoreUnavailable,
+)
+from equipoise.live.stores.sql import RESTORE
+
+# By SQLSTATE, the whole code or its class: https://www.postgresql.org/docs/current/errcodes-appendix.html
+_BUSY = ("55P03", "40", "57014")
+_DAMAGED = ("XX001", "XX002", "58030", "58P01", "23")
+_SETTINGS = ("28", "3D000", "3F000")
+
+
+def translated(error: psycopg.Error, url: str, wait: float) -> EquipoiseError:
+    """The error to raise in the place of the server's."""
+    state, said = error.sqlstate or "", _first_line(error)
+    if state.startswith(_BUSY):
+        return StoreBusy(f"another writer has held the experiment for {wait:g} s", hint="try again")
+    if state == "53100":
+        return StoreFull(
+            f"the disk of {url} is full: nothing was stored", hint="free some space, then try again"
+        )
+    if state in ("25006", "42501"):
+        return StoreReadOnly(
+            f"{url} may not be written: {said}",
+            hint="connect to the primary server, as a user who may write; nothing was stored",
+        )
+    if state in ("42P01", "42703", "42883"):
+        return SchemaMismatch(
+            f"{url} lacks tables of experiments: {said}", hint=f"type: equipoise migrate --store {url}"
+        )
+    if state.startswith(_DAMAGED):
+        return StoreDamaged(f"{url} is damaged: {said}", hint=RESTORE)
+    if state.startswith(_SETTINGS):
+        return InvalidStore(f"{url} refuses: {said}", hint="check user, password and database in the URL")
+    return StoreUnavailable(
+        f"{url} cannot be reached: {said}", hint="see to the server and the network; nothing was stored"
+    )
+
+
+def is_lost(error: psycopg.Error, connection: psycopg.Connection[object]) -> bool:
+    """Whether the connection went away, so that no more will be heard from its transaction."""
+    return connection.closed or connection.broken or (error.sqlstate or "").startswith(("57P", "08", "25P03"))
+
+
+def _first_line(error: psycopg.Error) -> str:
+    primary = error.diag.message_primary or str(error).strip() or type(error).__name__
+    return primary.splitlines()[-1].strip()

@@ -1,0 +1,270 @@
+"""``PostgresStore``: two round trips a commit, one to take the head, one to append and commit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+from equipoise.errors import (
+    CommitUnknown,
+    EquipoiseError,
+    ExperimentExists,
+    ExperimentNotFound,
+    InvalidArgument,
+    NotOffered,
+    StoreUnavailable,
+)
+from equipoise.live.stores.chain import empty_head, extended
+from equipoise.live.stores.migrations import check_writable, not_understood
+from equipoise.live.stores.names import full_name
+from equipoise.live.stores.pool import Held, Pool
+from equipoise.live.stores.postgresql.connecting import (
+    SCHEMA,
+    Connection,
+    close,
+    connect_to_ours,
+    without_password,
+)
+from equipoise.live.stores.postgresql.failures import is_lost, translated
+from equipoise.live.stores.postgresql.making import CLOCK
+from equipoise.live.stores.sql import VERSION, SqlStore, SqlWriter, Step
+from equipoise.live.stores.store import FIRST_EPOCH, Head, Row, Writer
+
+_MOST_CONNECTIONS = 16
+_BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED"
+# The time is that after the wait for the row: the inner query is done first.
+_HOLD = f"""
+SELECT (SELECT max(version) FROM equipoise_schema), {CLOCK}, held.* FROM (
+    SELECT number, name, mode, sequence, hash, epoch, created, updated
+    FROM equipoise_experiments WHERE name = $1 FOR UPDATE
+) held
+"""
+_APPEND = """
+WITH moved AS (
+    UPDATE equipoise_experiments SET sequence = $2, hash = $3, epoch = $4, updated = $5 WHERE number = $1
+)
+INSERT INTO equipoise_events (experiment, sequence, time, header, salt, payload, payload_hash, hash)
+SELECT $1, * FROM unnest(
+    $6::bigint[], $7::bigint[], $8::bytea[], $9::bytea[], $10::bytea[], $11::bytea[], $12::bytea[]
+)
+"""
+_BEGIN_EXPERIMENT = """
+INSERT INTO equipoise_experiments (name, mode, sequence, hash, epoch, created, updated)
+VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING number
+"""
+_IS_THERE = "SELECT 1 FROM equipoise_events WHERE experiment = $1 AND sequence = $2 AND hash = $3"
+
+
+class _PostgresWriter(SqlWriter):
+    def __init__(self, number: int, head: Head, now: int, connection: Connection) -> None:
+        super().__init__(number, head, now, lambda sql, values: run(connection, sql, values))
+        self._connection = connection
+
+    def _send(self, rows: Sequence[Row]) -> None:
+        append(self._connection, self.number, self.head, rows)
+
+
+class PostgresStore(SqlStore):
+    """Logs in a PostgreSQL database that ``migrate`` has given its tables."""
+
+    def __init__(self, url: str, *, wait: float) -> None:
+        self.url = without_password(url)
+        self._wait = wait
+        self._pool = Pool(
+            lambda: connect_to_ours(url, self.url, wait), close, most=_MOST_CONNECTIONS, wait=wait
+        )
+
+    @contextmanager
+    def writing(self, name: str) -> Iterator[Writer]:
+        """Hold an experiment's head: SELECT … FOR UPDATE, and COMMIT at the end."""
+        name = full_name(name)
+        with self._pool.using() as held, self._ending(held):
+            found = self._first(held, _HOLD, (name,))
+            if not found:
+                raise self._missing(held.connection, name)
+            version, now, number, *columns = found[0]
+            check_writable(self.url, version, SCHEMA)
+            before = self._as_head(columns)
+            writer = _PostgresWriter(number, before, now, held.connection)
+            yield writer
+            _refuse_inherited(held)
+            try:
+                with held.connection.pipeline():
+                    writer.flush()
+                    held.connection.execute("COMMIT")
+            except psycopg.Error as error:
+                if not is_lost(error, held.connection):
+                    raise
+                self._find_out(held, number, before, writer.head, error)
+
+    def create(
+        self, name: str, rows_of: Callable[[int], Sequence[Row]], mode: str, *, epoch: int = FIRST_EPOCH
+    ) -> Head:
+        """Begin an experiment."""
+        start = empty_head(name, mode, epoch)
+        with self._pool.using() as held, self._ending(held):
+            version, now = self._first(held, f"SELECT ({VERSION}), {CLOCK}", ())[0]
+            check_writable(self.url, version, SCHEMA)
+            rows = rows_of(now)
+            head = extended(start, rows)
+            if not rows:
+                raise InvalidArgument(f"{start.name!r} would begin without a row")
+            values = (head.name, mode, head.sequence, head.hash, head.epoch, head.created, head.updated)
+            try:
+                number = run(held.connection, _BEGIN_EXPERIMENT, values)[0][0]
+            except psycopg.errors.UniqueViolation:
+                raise ExperimentExists(
+                    f"there is an experiment {head.name!r} in {self.url} already",
+                    hint="load it, or choose another name",
+                ) from None
+            _refuse_inherited(held)
+            try:
+                with held.connection.pipeline():
+                    append(held.connection, number, head, rows)
+                    held.connection.execute("COMMIT")
+            except psycopg.Error as error:
+                if not is_lost(error, held.connection):
+                    raise
+                self._find_out(held, number, start, head, error)
+        return head
+
+    def backup(self, path: str | Path) -> None:
+        """Not offered: the server has tools of its own."""
+        raise NotOffered(
+            "backups of a server are made with its own tools",
+            hint="pg_dump --format=custom --file=trial.dump URL",
+        )
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._pool.close()
+
+    @contextmanager
+    def _ending(self, held: Held[Connection]) -> Iterator[None]:
+        """Whatever happens inside, no transaction stays open and errors are ours."""
+        try:
+            yield
+        except psycopg.Error as error:
+            failure = self._translated(error, held.connection)
+            self._roll_back(held)
+            raise failure from error
+        except BaseException:
+            self._roll_back(held)
+            raise
+        held.sound = not held.connection.closed
+
+    def _roll_back(self, held: Held[Connection]) -> None:
+        if held.is_inherited:
+            return
+        # A connection that cannot roll back is closed instead, which does the same.
+        with suppress(psycopg.Error):
+            held.connection.rollback()
+            held.sound = not held.connection.closed
+
+    def _first(self, held: Held[Connection], sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+        """Begin a transaction with a question, in one round trip; anew if the server left meanwhile."""
+        while True:
+            connection = held.connection
+            try:
+                with connection.pipeline():
+                    connection.execute(_BEGIN)
+                    cursor = connection.execute(sql, values, binary=True)
+                return cursor.fetchall()
+            except psycopg.Error as error:
+                if not (held.was_idle and is_lost(error, connection)):
+                    raise
+            held.renew()
+
+    def _find_out(
+        self, held: Held[Connection], number: int, before: Head, after: Head, error: psycopg.Error
+    ) -> None:
+        """The connection broke while COMMIT was on its way: look, holding the head, whether it arrived."""
+        lost = f"{self.url} was lost in the moment of storing"
+        if after == before:
+            raise StoreUnavailable(
+                lost, hint="nothing was to be stored but erasures; repeat the call"
+            ) from error
+        try:
+            held.renew()
+            # Holding the head's row, nothing of the old transaction can still be under way.
+            self._first(held, _HOLD, (before.name,))
+            arrived = run(held.connection, _IS_THERE, (number, after.sequence, after.hash))
+            held.connection.rollback()
+        except (psycopg.Error, EquipoiseError):
+            raise CommitUnknown(
+                f"{lost}: what was sent may be stored, or not",
+                hint="when the server answers, repeat the call with the same unit: it is never stored twice",
+            ) from error
+        if not arrived:
+            raise StoreUnavailable(f"{lost}: nothing was stored", hint="try again") from error
+
+    def _missing(self, connection: Connection, name: str) -> ExperimentNotFound:
+        connection.rollback()
+        return self._no_experiment(name)
+
+    def _translated(self, error: psycopg.Error, connection: Connection) -> EquipoiseError:
+        if isinstance(error, psycopg.errors.UndefinedTable | psycopg.errors.UndefinedColumn):
+            with suppress(psycopg.Error):
+                connection.rollback()
+                version = run(connection, VERSION, ())[0][0]
+                if version > SCHEMA:
+                    return not_understood(self.url, version, SCHEMA, error)
+        return translated(error, self.url, self._wait)
+
+    def _select(self, sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+        with self._pool.using() as held, self._ending(held):
+            while True:
+                try:
+                    return run(held.connection, sql, values)
+                except psycopg.Error as error:
+                    if not (held.was_idle and is_lost(error, held.connection)):
+                        raise
+                held.renew()
+
+    def _change(self, *steps: Step) -> None:
+        with self._pool.using() as held, self._ending(held):
+            check_writable(self.url, self._first(held, VERSION, ())[0][0], SCHEMA)
+            with held.connection.pipeline():
+                for sql, values in steps:
+                    held.connection.execute(sql, values)
+                held.connection.execute("COMMIT")
+
+    def _clock(self) -> int:
+        return int(self._select(f"SELECT {CLOCK}", ())[0][0])
+
+
+def run(connection: Connection, sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+    """What a statement gives, in the server's own representation: bytes stay bytes."""
+    return connection.execute(sql, values, binary=True).fetchall()
+
+
+def append(connection: Connection, number: int, head: Head, rows: Sequence[Row]) -> None:
+    """Add rows to an experiment's log and move its head; a number that is taken is an error."""
+    connection.execute(
+        _APPEND,
+        (
+            number,
+            head.sequence,
+            head.hash,
+            head.epoch,
+            head.updated,
+            [row.sequence for row in rows],
+            [row.time for row in rows],
+            [row.header for row in rows],
+            [row.salt if row.payload is not None else None for row in rows],
+            [row.payload for row in rows],
+            [row.payload_hash for row in rows],
+            [row.hash for row in rows],
+        ),
+    )
+
+
+def _refuse_inherited(held: Held[Connection]) -> None:
+    if held.is_inherited:
+        raise StoreUnavailable(
+            "a fork inside of writing: the transaction is the parent's", hint="nothing was stored here"
+        )
