@@ -1,9 +1,9 @@
 """What a command costs: ``equipoise ask`` and others from a shell, each in a process of its own.
 
-Beside them what no Python program of this kind can be quicker than: an empty process, and one that imports NumPy
-and Numba. Warm means that bytecode and machine code are on disk; cold that neither is, as after an upgrade. Both
-use folders of their own, so that nothing of the real ones is touched. The least of several runs counts: whatever
-else the machine does only adds to it.
+Beside them what no Python program of this kind can be quicker than: an empty process, and one that imports
+NumPy and Numba. Warm means that bytecode and machine code are on disk; cold that neither is, as after an
+upgrade. Both use folders of their own, so that nothing of the real ones is touched. The least of several runs
+counts: whatever else the machine does only adds to it.
 """
 
 from __future__ import annotations
@@ -89,7 +89,10 @@ def seconds(place: Path, *arguments: str, cache: Path | None = None) -> float:
     """How long Python took, with caches of its own."""
     cache = place / "cache" if cache is None else cache
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    environment |= {"EQUIPOISE_KERNELS": str(cache / "kernels"), "PYTHONPYCACHEPREFIX": str(cache / "bytecode")}
+    environment |= {
+        "EQUIPOISE_KERNELS": str(cache / "kernels"),
+        "PYTHONPYCACHEPREFIX": str(cache / "bytecode"),
+    }
     environment["EQUIPOISE_STORE"] = "sqlite:///trial.db"
     begin = time.perf_counter()
     subprocess.run(

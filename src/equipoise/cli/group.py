@@ -17,7 +17,6 @@ from equipoise.errors import EquipoiseError, PluginWarning, ScaleWarning, Suppor
 from equipoise.version import __version__
 
 
-
 class SuggestingGroup(click.Group):
     """Commands that know what somebody who mistyped one may have meant."""
 

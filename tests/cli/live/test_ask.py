@@ -138,7 +138,12 @@ def test_pauses_are_a_status_of_their_own(live, refused, trial):
 
 @pytest.mark.parametrize(
     "arguments",
-    [("P-1", "--file", "u.csv"), (), ("--file", "u.csv", "--arm", "drug"), ("P-1", "age=3", "--context", "1")],
+    [
+        ("P-1", "--file", "u.csv"),
+        (),
+        ("--file", "u.csv", "--arm", "drug"),
+        ("P-1", "age=3", "--context", "1"),
+    ],
 )
 def test_what_does_not_go_together(refused, trial, arguments):
     refused(2, "ask", trial, *arguments)

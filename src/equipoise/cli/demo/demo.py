@@ -51,8 +51,8 @@ def command(policy: str, budget: int, seed: int, folder: Path, overwrite: bool) 
     """Run one simulated trial twice, with a policy and with equal shares, and compare.
 
     Seven arms with unequal noise, ten features. Both runs see the same contexts, and the same
-    noise for the first, second, ... unit of an arm. The run with the policy is a practice experiment in an SQLite
-    file, where it can be looked at afterwards, and ends with its report.
+    noise for the first, second, ... unit of an arm. The run with the policy is a practice experiment in an
+    SQLite file, where it can be looked at afterwards, and ends with its report.
     """
     import equipoise as eq
     from equipoise.cli.demo.plot import save_plot

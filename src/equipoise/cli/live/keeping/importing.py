@@ -1,4 +1,6 @@
 import click
+
+
 @click.command("x", short_help="X.")
 def command() -> None:
     """X."""

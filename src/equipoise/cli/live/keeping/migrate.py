@@ -12,7 +12,10 @@ from equipoise.cli.terminal import print_json, say
 @click.command("migrate", short_help="Bring a store up to this version.")
 @reading_options
 def command(store: str, as_json: bool) -> None:
-    """Bring the tables of a store up to this version. Make a backup first; programs in use must be stopped."""
+    """Bring the tables of a store up to this version; make a backup first.
+
+    Programs of the earlier version then still read the store, and refuse to write to it.
+    """
     from equipoise.live.stores.opening import migrate
 
     before, after = migrate(existing_store(store))

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 def command(name: str, receipt: str | None, decisions: bool, store: str, as_json: bool) -> None:
     """Check the log of the experiment NAME, or of an ARCHIVE, from its first row to its last.
 
-    Every row must be what its hash says, every decision what the rule makes of the rows before. If it is not so,
-    the first row that differs is named, and the command ends with 4.
+    Every row must be what its hash says, every decision what the rule makes of the rows before. If it is not
+    so, the first row that differs is named, and the command ends with 4.
     """
     from equipoise.live.experiment.verification import verify_archive, verify_experiment
 

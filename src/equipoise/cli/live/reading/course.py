@@ -1,7 +1,7 @@
 """The error against the budget so far: what least squares expected after so many units, beside an oracle's.
 
-Both at today's estimates of the noise, so that one column shows what the allocation did, and not what was learned
-about the noise meanwhile.
+Both at today's estimates of the noise, so that one column shows what the allocation did, and not what was
+learned about the noise meanwhile.
 """
 
 from __future__ import annotations
@@ -58,9 +58,7 @@ def course_of(experiment: Experiment, estimates: Estimates) -> list[Point]:
     for units in sorted({max(1, round(record.step * share / _POINTS)) for share in range(1, _POINTS + 1)}):
         first = counts & (np.arange(len(rows)) < units)
         arms = rows["arm"]
-        errors = [
-            noise[i] * _trace(contexts[first & (arms == i)], moment) for i in range(len(problem.arms))
-        ]
+        errors = [noise[i] * _trace(contexts[first & (arms == i)], moment) for i in range(len(problem.arms))]
         taken = np.array([np.count_nonzero(first & (arms == i)) for i in range(len(problem.arms))])
         error = combine(errors, problem.weights, problem.objective)
         points.append(Point(units, float(error), _oracle(problem, noise, taken)))

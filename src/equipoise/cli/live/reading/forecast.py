@@ -44,8 +44,8 @@ def command(
 ) -> None:  # fmt: skip
     """Simulate the rest of the experiment NAME from where it stands: the errors that it may end with.
 
-    Truths are drawn from what the outcomes so far leave open. Beside the plan: what another policy, or another
-    budget, would give. The experiment itself is not changed.
+    Truths are drawn from what the outcomes so far leave open. Beside the plan: what another policy, or
+    another budget, would give. The experiment itself is not changed.
 
     \b
     Examples:

@@ -25,9 +25,7 @@ _MOST_ROWS = 50
 @experiment_argument
 @value_option("--after", whole_number("--after", "100", least=0), "SEQUENCE", "Only rows after this one.")
 @click.option("--kind", metavar="KIND", help="Only rows of this kind, e.g. told.")
-@click.option(
-    "--unit", metavar="UNIT", help="Only rows about this unit.", shell_complete=completion.units
-)
+@click.option("--unit", metavar="UNIT", help="Only rows about this unit.", shell_complete=completion.units)
 @click.option("--all", "everything", is_flag=True, help=f"Show more than the last {_MOST_ROWS}.")
 @click.option("--scores", is_flag=True, help="With --json: scores, too; they help to guess arms.")
 @reading_options

@@ -8,7 +8,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from equipoise.cli.live.reading.course import course_of
-from equipoise.errors import FitWarning, SupportWarning
+from equipoise.errors import FitWarning, InvalidArgument, SupportWarning
 
 if TYPE_CHECKING:
     from equipoise.live.experiment.experiment import LiveExperiment
@@ -18,15 +18,15 @@ def standing_of(experiment: LiveExperiment) -> dict[str, Any]:
     """How an experiment stands at this moment."""
     copy = experiment.in_memory()  # everything of one moment
     problem, closed = copy.problem, copy.closed_arms
-    overdue = experiment.overdue()
-    late = Counter(unit.arm for unit in overdue)
+    deadline, overdue = _late(experiment)
+    late = Counter(overdue)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FitWarning)  # the report says it at length
         warnings.simplefilter("ignore", SupportWarning)
         estimates = copy.estimates()
     table = copy.units()
     statuses = Counter(zip(table.column("arm"), table.column("status"), strict=True))
-    head = experiment.head
+    head = experiment.store.head(experiment.name)
     return {
         "experiment": experiment.name,
         "store": experiment.store.url,
@@ -76,11 +76,20 @@ def standing_of(experiment: LiveExperiment) -> dict[str, Any]:
             }
             for point in course_of(copy, estimates)
         ],
-        "deadline_seconds": None if experiment.deadline is None else experiment.deadline.total_seconds(),
+        "deadline_seconds": deadline,
         "head": {"sequence": head.sequence, "epoch": head.epoch, "hash": head.hash.hex()},
         "created": _moment(head.created),
         "updated": _moment(head.updated),
     }
+
+
+def _late(experiment: LiveExperiment) -> tuple[float | None, list[str]]:
+    """The deadline in seconds, and the arm of every unit that is overdue; neither without a deadline."""
+    try:
+        table = experiment.overdue()
+    except InvalidArgument:
+        return None, []
+    return table.metadata["deadline_seconds"], table.column("arm")
 
 
 def finite(number: float) -> float | None:

@@ -90,8 +90,8 @@ def _print_course(facts: dict[str, Any]) -> None:
         )
     print_table(table, title=f"Error against the budget so far ({_goal(facts['objective'])})")
     console.print(
-        "Of least squares, with today's noise estimates for the truth. The oracle is the best fixed split of as "
-        "many units by one who knows the noise; a regret below 0 is better than that."
+        "Of least squares, with today's noise estimates for the truth. The oracle is the best fixed split of "
+        "as many units by one who knows the noise; a regret below 0 is better than that."
     )
     console.print()
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 _STATUSES = ("pending", "overdue", "told", "lost", "withdrawn")
 # More would only scroll by; files and --json have them all.
 _MOST_ROWS = 50
+# What the screen has no room for.
+_HIDDEN = ("id", "propensity", "ended_at")
 
 
 @click.command("units", short_help="What is known of every unit.")
@@ -55,7 +57,11 @@ def command(
         say(f"{counted(len(table), 'unit')} written to {output}")
     elif format_ == "csv":
         text = table.to_csv(output)
-        say(text.removesuffix("\n") if output is None else f"{counted(len(table), 'unit')} written to {output}")
+        say(
+            text.removesuffix("\n")
+            if output is None
+            else f"{counted(len(table), 'unit')} written to {output}"
+        )
     else:
         _show(table, everything=everything)
 
@@ -66,7 +72,7 @@ def _chosen(experiment: LiveExperiment, status: str | None, arm: str | None, *, 
     table = experiment.units(scores=scores)
     if status is None and arm is None:
         return table
-    late = {unit.id for unit in experiment.overdue()} if status == "overdue" else set()
+    late = set(experiment.overdue().column("id")) if status == "overdue" else set()
     kept = [
         tuple(record.values())
         for record in table.records()
@@ -81,23 +87,22 @@ def _show(table: TidyTable, *, everything: bool) -> None:
         say("No units.")
         return
     records = table.records() if everything else table.records()[-_MOST_ROWS:]
-    fields = [name for name in table.columns if name not in _HIDDEN]
-    shown = new_table(*fields, text_columns=len(fields))
+    moved = any(record["arm"] != record["assigned"] for record in records)
+    hidden = _HIDDEN if moved else (*_HIDDEN, "assigned")
+    fields = [name for name in table.columns if name not in hidden]
+    shown = new_table(*fields)
     for record in records:
-        shown.add_row(*(_cell(record[name]) for name in fields))
+        shown.add_row(*(_cell(name, record[name]) for name in fields))
     of = f"; the last {len(records)}, all with --all" if len(records) < len(table) else ""
     print_table(shown, title=f"{counted(len(table), 'unit')}{of}")
 
 
-_HIDDEN = ("propensity",)
-
-
-def _cell(value: Any) -> str:
+def _cell(name: str, value: Any) -> str:
     if value is None or value != value:
         return "–"
-    if isinstance(value, float):
-        return f"{value:.4g}"
-    return f"{value:%Y-%m-%d %H:%M}" if hasattr(value, "strftime") else str(value)
+    if name == "asked_at":
+        return str(value)[:16].replace("T", " ")  # to the minute
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def _plain(record: dict[str, Any]) -> dict[str, Any]:
@@ -105,7 +110,5 @@ def _plain(record: dict[str, Any]) -> dict[str, Any]:
 
     plain = {}
     for name, value in record.items():
-        if isinstance(value, float):
-            value = finite(value)
-        plain[name] = value.isoformat() if hasattr(value, "isoformat") else value
+        plain[name] = finite(value) if isinstance(value, float) else value
     return plain

@@ -6,8 +6,8 @@ import click
 
 from equipoise.cli.live.common.answers import answer, receipt_option
 from equipoise.cli.live.common.arguments import (
-    arm_argument,
     argument,
+    arm_argument,
     experiment_argument,
     reason_option,
     writing_options,

@@ -21,7 +21,10 @@ from equipoise.cli.values import typed
 @click.command("budget", short_help="Change the budget.")
 @experiment_argument
 @argument(
-    "amount", "N", "The new budget in all: units, or money where arms have costs.", callback=typed(parse_budget)
+    "amount",
+    "N",
+    "The new budget in all: units, or money where arms have costs.",
+    callback=typed(parse_budget),
 )
 @reason_option(needed=False)
 @receipt_option
@@ -74,9 +77,7 @@ def resume(
 @click.command("note", short_help="Write a note into the log.")
 @experiment_argument
 @argument("text", "TEXT", "The note; everything that is written stays in the log.")
-@click.option(
-    "--unit", metavar="UNIT", help="The unit that it is about.", shell_complete=completion.units
-)
+@click.option("--unit", metavar="UNIT", help="The unit that it is about.", shell_complete=completion.units)
 @receipt_option
 @writing_options
 def note(

@@ -57,14 +57,14 @@ def command(
         actor=actor, deadline=deadline,
     ) as experiment:  # fmt: skip
         facts = {
-            "store": store, "mode": mode, "policy": experiment.policy.spec, "seed": seed,
+            "store": store, "mode": mode, "policy": experiment.policy.label, "seed": seed,
             "deadline_seconds": None if deadline is None else deadline.total_seconds(),
             "problem": problem.to_dict(),
         }  # fmt: skip
         late = "" if deadline is None else f", outcomes overdue after {in_words(deadline)}"
         sentence = (
             f"{experiment.name} is set up in {store}: {len(problem.arms)} arms, {problem.dim} features, "
-            f"{problem.units} units, {experiment.policy.spec}, seed {seed}{late}."
+            f"{problem.units} units, {experiment.policy.label}, seed {seed}{late}."
             + (" It is a practice experiment." if mode == "practice" else "")
         )
         answer(experiment, sentence, facts, as_json=as_json)

@@ -46,8 +46,8 @@ if TYPE_CHECKING:
 @writing_options
 def command(
     name: str, unit: str | None, fields: tuple[str, ...], context: list[float] | None, source: str | None,
-    unit_column: str, arms: list[str] | None, arm: str | None, reason: str | None, scores: bool, dry_run: bool,
-    with_receipt: bool, store: str, actor: str | None, as_json: bool,
+    unit_column: str, arms: list[str] | None, arm: str | None, reason: str | None, scores: bool,
+    dry_run: bool, with_receipt: bool, store: str, actor: str | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Assign UNIT of the experiment NAME to an arm, which is shown once it is stored.
 

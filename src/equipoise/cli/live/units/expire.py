@@ -33,11 +33,11 @@ def command(
     An outcome that comes after all brings its unit back.
     """
     with opened(name, store, actor) as experiment:
-        found = experiment.overdue(deadline=older_than) if dry_run else experiment.expire(older_than, reason)
-        units = [unit.unit if unit.unit is not None else unit.id for unit in found]
         if dry_run:
-            _list(experiment.name, units, as_json=as_json)
+            late = experiment.overdue(older_than).records()
+            _list(experiment.name, [unit["unit"] or unit["id"] for unit in late], as_json=as_json)
             return
+        units = experiment.expire(older_than, reason)
         facts = {"units": units, "reason": reason}
         sentence = f"{counted(len(units), 'unit')} older than {in_words(older_than)} declared lost."
         answer(experiment, sentence, facts, as_json=as_json, with_receipt=with_receipt)

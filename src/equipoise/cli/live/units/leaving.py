@@ -30,8 +30,8 @@ def lose(
 ) -> None:  # fmt: skip
     """Say that the outcome of UNIT in the experiment NAME will never come.
 
-    Its context no longer counts; its place in the budget stays used. An outcome that comes after all brings it
-    back.
+    Its context no longer counts; its place in the budget stays used. An outcome that comes after all brings
+    it back.
     """
     with opened(name, store, actor) as experiment:
         experiment.lose(named_unit(unit, by_id=by_id), reason=reason)

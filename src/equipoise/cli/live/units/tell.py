@@ -71,8 +71,8 @@ def tell(
 ) -> None:  # fmt: skip
     """Enter the outcome VALUE of UNIT in the experiment NAME.
 
-    With --file all of its outcomes or none. The same value again changes nothing, so that a line or a file may
-    be run again; for another value there is 'equipoise correct'.
+    With --file all of its outcomes or none. The same value again changes nothing, so that a line or a file
+    may be run again; for another value there is 'equipoise correct'.
 
     \b
     Examples:
