@@ -1,6 +1,93 @@
+"""``equipoise restore``: going on from a backup, in a new epoch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
 import click
 
+from equipoise.cli import completion
+from equipoise.cli.live.common.arguments import argument, reason_option, writing_options
+from equipoise.cli.live.common.opening import existing_store, opened_store
+from equipoise.cli.terminal import counted, print_json, say
+from equipoise.errors import DataNotFound, ExperimentExists, InvalidArgument
 
-@click.command("x", short_help="X.")
-def command() -> None:
-    """X."""
+
+@click.command("restore", short_help="Go on from a backup.")
+@argument(
+    "file",
+    "[FILE]",
+    "A file of 'backup'.",
+    required=False,
+    type=click.Path(path_type=Path),
+    shell_complete=completion.files,
+)
+@click.option("--experiment", "names", multiple=True, metavar="NAME", help="Only this one; may be repeated.")
+@click.option(
+    "--in-place",
+    is_flag=True,
+    help="Without FILE: the store itself is a backup, put back by tools of its own.",
+)
+@reason_option(needed=True)
+@writing_options
+def command(
+    file: Path | None,
+    names: tuple[str, ...],
+    in_place: bool,
+    reason: str,
+    store: str,
+    actor: str | None,
+    as_json: bool,
+) -> None:
+    """Bring the experiments of the backup FILE into the store, which must have none of their names.
+
+    Each begins a new epoch: who comes with a receipt of something that was acknowledged after the backup is
+    told that it is gone, instead of being given a used number again. The store is made if it is not there.
+    """
+    from equipoise.live.experiment.restoring import restore_experiment
+
+    if (file is None) != in_place:
+        raise InvalidArgument(
+            "type either the FILE of a backup or --in-place", hint="e.g. equipoise restore trial-backup.db"
+        )
+    if file is not None and not file.is_file():
+        raise DataNotFound(f"there is no file {file}", hint="'equipoise backup FILE' makes one")
+    source = existing_store(store) if file is None else f"sqlite:///{file.absolute()}"
+    chosen = list(names) or _names(source)
+    if file is not None:
+        _refuse_known(store, chosen)
+    receipts = {}
+    for name in chosen:
+        with restore_experiment(
+            store=store, name=name, backup=file, actor=actor, reason=reason
+        ) as experiment:
+            head = experiment.store.head(experiment.name)
+            receipts[experiment.name] = {
+                "rows": head.sequence,
+                "epoch": head.epoch,
+                "hash": head.hash.hex(),
+            }
+    if as_json:
+        print_json({"store": store, "experiments": receipts})
+        return
+    say(f"{counted(len(receipts), 'experiment')} restored in {store}:")
+    for name, facts in receipts.items():
+        say(f"  {name}: {counted(facts['rows'], 'row')}, epoch {facts['epoch']}")
+
+
+def _names(url: str) -> list[str]:
+    with opened_store(url) as store:
+        return [head.name for head in store.names()]
+
+
+def _refuse_known(url: str, names: list[str]) -> None:
+    """All or none: a name that is taken is found before the first is restored."""
+    try:
+        known = _names(url)
+    except DataNotFound:  # it is yet to be made
+        return
+    taken = [name for name in names if name in known]
+    if taken:
+        raise ExperimentExists(
+            f"{url} has {taken[0]!r} already", hint="restore into another store, or --experiment another one"
+        )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,7 @@ _STATUSES = ("pending", "overdue", "told", "lost", "withdrawn")
 # More would only scroll by; files and --json have them all.
 _MOST_ROWS = 50
 # What the screen has no room for.
-_HIDDEN = ("id", "propensity", "ended_at")
+_HIDDEN = ("id", "propensity", "closed_at")
 
 
 @click.command("units", short_help="What is known of every unit.")
@@ -92,16 +93,16 @@ def _show(table: TidyTable, *, everything: bool) -> None:
     fields = [name for name in table.columns if name not in hidden]
     shown = new_table(*fields)
     for record in records:
-        shown.add_row(*(_cell(name, record[name]) for name in fields))
+        shown.add_row(*(_cell(record[name]) for name in fields))
     of = f"; the last {len(records)}, all with --all" if len(records) < len(table) else ""
     print_table(shown, title=f"{counted(len(table), 'unit')}{of}")
 
 
-def _cell(name: str, value: Any) -> str:
+def _cell(value: Any) -> str:
     if value is None or value != value:
         return "–"
-    if name == "asked_at":
-        return str(value)[:16].replace("T", " ")  # to the minute
+    if isinstance(value, datetime):
+        return f"{value:%Y-%m-%d %H:%M}"
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
@@ -110,5 +111,6 @@ def _plain(record: dict[str, Any]) -> dict[str, Any]:
 
     plain = {}
     for name, value in record.items():
+        value = value.isoformat() if isinstance(value, datetime) else value
         plain[name] = finite(value) if isinstance(value, float) else value
     return plain

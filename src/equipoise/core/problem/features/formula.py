@@ -1,7 +1,7 @@
 """A formula as products of factors: read by formulaic, which also decides what columns are not redundant.
 
-Importing formulaic takes longer than everything else that an ``ask`` in a new process does. So what it said of
-a formula is kept on disk beside the machine code, under the same stamp of all sources and its own version.
+Importing formulaic takes longer than everything else that an ``ask`` in a new process does. So what it said
+of a formula is kept on disk beside the machine code, under the same stamp of all sources and its own version.
 """
 
 from __future__ import annotations
