@@ -95,6 +95,17 @@ from equipoise.lab.running.predictability import predictability as predictabilit
 from equipoise.lab.running.simulate import simulate as simulate
 from equipoise.lab.scenario import GaussianScenario as GaussianScenario
 from equipoise.lab.scenario import Scenario as Scenario
+from equipoise.live.experiment.experiment import LiveExperiment as LiveExperiment
+from equipoise.live.experiment.opening import create_experiment as create_experiment
+from equipoise.live.experiment.opening import load_experiment as load_experiment
+from equipoise.live.experiment.restoring import import_archive as import_archive
+from equipoise.live.experiment.restoring import restore_experiment as restore_experiment
+from equipoise.live.experiment.verification import Verification as Verification
+from equipoise.live.experiment.verification import verify_archive as verify_archive
+from equipoise.live.experiment.verification import verify_experiment as verify_experiment
+from equipoise.live.log.entries import LogEntry as LogEntry
+from equipoise.live.log.receipts import Receipt as Receipt
+from equipoise.live.stores.opening import open_store as open_store
 from equipoise.studies.sweep import SweepResult as SweepResult
 from equipoise.studies.sweep import sweep as sweep
 from equipoise.version import __version__ as __version__

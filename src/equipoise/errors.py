@@ -239,6 +239,25 @@ class NotReplayable(EquipoiseError, RuntimeError):
     """A history that cannot be gone through again from what an experiment has kept."""
 
 
+class ChainBroken(EquipoiseError, ValueError):
+    """A log in which a row is missing, exchanged or changed."""
+
+    sequence = 0
+    """The first row that is not what it should be."""
+
+
+class ReceiptUnknown(EquipoiseError, LookupError):
+    """A receipt of a call that is not in the log: of another experiment, or from before a restoration."""
+
+
+class ReasonMissing(EquipoiseError, ValueError):
+    """A change that must be explained, without a reason."""
+
+
+class WrongMode(EquipoiseError, ValueError):
+    """Data of a practice experiment where live data belong, or the other way round."""
+
+
 class InvalidStore(EquipoiseError, ValueError):
     """A URL that names no store, or a place where none can be kept."""
 

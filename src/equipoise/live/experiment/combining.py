@@ -1,0 +1,108 @@
+"""Requests of many threads, carried out together by whichever of them has the lock.
+
+A thread puts its request into the queue and waits for the lock. Whoever gets it carries out all requests that
+wait, in their order, and then lets go; the others find theirs answered. There is no thread in the background.
+
+A request stays in the queue until it is answered. So a thread that is interrupted while it works for the
+others loses none of theirs: the next one that gets the lock goes on with them. A request of a thread that is
+interrupted while it waits leaves the queue, unless it is being carried out just then. After a fork the
+child forgets requests of threads that only its parent has.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import os
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from equipoise.core.experiment.locking import new_lock
+from equipoise.errors import EquipoiseError, WriteInProgress
+
+MOST = 1024
+"""Requests that are carried out together."""
+
+
+class Request:
+    """What one thread wants done."""
+
+    __slots__ = ("act", "actor", "answer", "process", "reason")
+
+    def __init__(self, act: Callable[..., Any], actor: str, reason: str | None) -> None:
+        self.act = act
+        self.actor = actor
+        self.reason = reason
+        self.process = os.getpid()
+        self.answer: tuple[Any, BaseException | None] | None = None
+        """(result, error) once it is known."""
+
+
+class Combiner:
+    """A queue of requests, and the lock that whoever works on them has.
+
+    ``carry_out`` gets requests and answers all of them, or raises: then all of them get that error. It may
+    also be interrupted, and is given those without an answer again.
+    """
+
+    def __init__(self, carry_out: Callable[[Sequence[Request]], None]) -> None:
+        self.lock = new_lock()
+        self._carry_out = carry_out
+        self._waiting: deque[Request] = deque()
+        # Held by the thread at work, to tell a call from a signal handler that has interrupted it.
+        self._working = threading.Lock()
+
+    def submit(self, request: Request) -> Any:
+        """Have a request carried out, and give its result or raise its error."""
+        self._waiting.append(request)
+        try:
+            with self.lock:
+                while request.answer is None:
+                    with self.change():
+                        self._work()
+        except BaseException:
+            self._forget(request)
+            raise
+        assert request.answer is not None
+        result, error = request.answer
+        if error is not None:
+            raise _own_copy(error) from error.__cause__
+        return result
+
+    def change(self) -> Any:
+        """What to hold, beside the lock, while what is guarded may be half-changed."""
+        if self._working.locked():
+            raise WriteInProgress(
+                "the experiment is in the middle of a change that this call has interrupted",
+                hint="in a signal handler only note what is to be done, and do it afterwards",
+            )
+        return self._working
+
+    def _work(self) -> None:
+        process = os.getpid()
+        batch = []
+        for request in tuple(self._waiting)[:MOST]:
+            if request.process != process:
+                self._forget(request)
+            else:
+                batch.append(request)
+        try:
+            self._carry_out(batch)
+        except Exception as error:
+            for request in batch:
+                if request.answer is None:
+                    request.answer = None, error
+        for request in batch:
+            if request.answer is not None:
+                self._forget(request)
+
+    def _forget(self, request: Request) -> None:
+        with contextlib.suppress(ValueError):  # it is no longer there
+            self._waiting.remove(request)
+
+
+def _own_copy(error: BaseException) -> BaseException:
+    """An error of this thread's own: several threads may raise it, each with its own traceback."""
+    return copy.copy(error) if isinstance(error, EquipoiseError) else error

@@ -1,0 +1,94 @@
+"""The state of an experiment: the fold of its log up to one row."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from datetime import timedelta
+from typing import Any
+
+import numpy as np
+
+from equipoise.core.experiment.assignment import Assignment
+from equipoise.core.experiment.experiment import Experiment
+from equipoise.core.experiment.units.arriving import Newcomer, check_again
+from equipoise.live.experiment.moments import Moments
+from equipoise.live.log.checking import broken, check_link
+from equipoise.live.log.encoding import decode
+from equipoise.live.stores.chain import first_link
+from equipoise.live.stores.store import FIRST_EPOCH, Row
+
+
+class CachedExperiment(Experiment):
+    """An experiment that keeps no scores: who asks for a unit again gets them from the log."""
+
+    def _again(self, row: int, newcomer: Newcomer, arm: str | None) -> Assignment:
+        check_again(self._record, row, newcomer, arm)
+        arms = self._record.problem.arms
+        meant = arms[int(self._record.state.rows["meant"][row])]
+        return Assignment(
+            id=row + 1,
+            unit=newcomer.key,
+            arm=meant,
+            arms=arms,
+            score_values=np.zeros(0),
+            top=meant,
+            chance=math.nan,
+        )
+
+
+class Fold:
+    """An experiment in memory, and the row of the log that it has come to.
+
+    Whoever changes it sets ``sound`` to False first, and to True when what it has come to is in the store.
+    A fold that is found otherwise was left by somebody who was interrupted, and is thrown away.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.experiment: CachedExperiment
+        self.moments = Moments()
+        self.sequence = 0
+        self.hash = first_link(name)
+        self.epoch = FIRST_EPOCH
+        self.time = 0
+        self.mode = ""
+        self.deadline: timedelta | None = None
+        self.sound = True
+
+    def catch_up(self, rows: Iterable[Row]) -> None:
+        """Fold in rows of the log, each of which must continue the chain."""
+        for row in rows:
+            self.sound = False
+            if row.sequence != self.sequence + 1:
+                raise broken(self.name, self.sequence + 1, f"it is missing: row {row.sequence} comes next")
+            check_link(self.name, self.hash, row)
+            if row.payload is None:
+                self._skip(row)
+            else:
+                self._take(decode(row.payload), row)
+            self.sound = True
+
+    def _take(self, event: dict[str, Any], row: Row) -> None:
+        live = event.pop("live", {})
+        if row.sequence == 1:
+            self.experiment = CachedExperiment.replay([event], details=False)
+            self.deadline = _duration(live.get("deadline"))
+            self.mode = decode(row.header)["mode"]
+        else:
+            self.experiment.apply(event)
+        self.note(event, row)
+
+    def note(self, event: Mapping[str, Any], row: Row) -> None:
+        """Come to a row, the event of which is in the experiment."""
+        self.moments.take(event, row.sequence, row.time)
+        if event["kind"] == "restored":
+            self.epoch += 1
+        self.sequence, self.hash, self.time = row.sequence, row.hash, row.time
+
+    def _skip(self, row: Row) -> None:
+        raise NotImplementedError
+
+
+def _duration(seconds: float | None) -> timedelta | None:
+    return None if seconds is None else timedelta(seconds=seconds)

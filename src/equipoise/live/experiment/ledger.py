@@ -1,0 +1,201 @@
+"""The way into the log: requests are carried out on the state, stored in one commit, and only then answered.
+
+Under the store's lock the state catches up with rows that others have written. Then requests are carried out
+in their order, and what they did is appended and committed. Answers, errors too, are given after the commit.
+
+A commit that fails may have happened all the same: the connection was lost on the way back. Its rows are
+known by their hashes, so the next attempt, which has the store's lock, looks for them: if they are there,
+the answers that were ready are given; if not, the requests are carried out again, on the state as it then is.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import islice
+from typing import Any, NamedTuple
+
+from equipoise.errors import CommitUnknown, EquipoiseError, ReceiptUnknown, StoreUnavailable
+from equipoise.live.experiment.combining import Combiner, Request
+from equipoise.live.experiment.fold import Fold
+from equipoise.live.experiment.turn import Turn
+from equipoise.live.log.receipts import Receipt
+from equipoise.live.log.rows import Draft, make_rows
+from equipoise.live.stores.store import Head, Row, Store, Writer
+
+ATTEMPTS, PAUSE = 3, 0.05
+"""How often a commit is tried where the store cannot be reached, and seconds before the next try."""
+
+
+class Answer(NamedTuple):
+    """What a request has come to."""
+
+    value: Any
+    stored: Sequence[tuple[Mapping[str, Any], Row]]
+    """The events that it has written, with their rows."""
+    receipt: Receipt
+    """The last row that it has written; the last row that there was, if it has written none."""
+
+
+_Answers = list[tuple[Request, tuple[Answer, Exception | None]]]
+
+
+class _Unsettled(NamedTuple):
+    """Answers that are true if their rows are in the log."""
+
+    rows: list[Row]
+    answers: _Answers
+
+
+class Ledger:
+    """One experiment in one store, with its state at hand."""
+
+    def __init__(self, store: Store, fold: Fold, load: Callable[[], Fold]) -> None:
+        self.store = store
+        self.name = fold.name
+        self.combiner = Combiner(self._carry_out)
+        self._fold = fold
+        self._load = load
+        self._seen = fold.sequence, fold.hash
+        self._unsettled: _Unsettled | None = None
+        self._replaced = False
+
+    @property
+    def lock(self) -> Any:
+        """What readers hold as long as they look at the state."""
+        return self.combiner.lock
+
+    @property
+    def state(self) -> Fold:
+        """The state as this process last knew it; for whoever has the lock."""
+        return self._fold
+
+    def submit(self, act: Callable[[Turn], Any], actor: str, reason: str | None = None) -> Answer:
+        """Have something done to the experiment, and stored."""
+        answer: Answer = self.combiner.submit(Request(act, actor, reason))
+        return answer
+
+    def current(self) -> Fold:
+        """The state after all rows that are in the log now; for whoever has the lock."""
+        with self.combiner.change():
+            self._catch_up(self.store.head(self.name), lambda after: self.store.read(self.name, after))
+            return self._fold
+
+    # A commit
+
+    def _carry_out(self, batch: Sequence[Request]) -> None:
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                self._commit(batch)
+                return
+            except (StoreUnavailable, CommitUnknown) as error:
+                if attempt == ATTEMPTS:
+                    raise self._given_up(error) from error
+                time.sleep(PAUSE * attempt)
+
+    def _commit(self, batch: Sequence[Request]) -> None:
+        with self.store.writing(self.name) as writer:
+            self._catch_up(writer.head, writer.newer)
+            self._settle(writer)
+            self._fold.sound = False
+            rows, answers = self._perform([request for request in batch if request.answer is None], writer)
+            self._unsettled = _Unsettled(rows, answers) if rows else None
+        self._give(answers)
+
+    def _perform(self, requests: Sequence[Request], writer: Writer) -> tuple[list[Row], _Answers]:
+        """Carry out requests, and append what they did."""
+        fold, done = self._fold, []
+        erased: list[int] = []
+        with fold.experiment.recording() as events:
+            turn = Turn(fold, writer.now, writer.newer, events, erased)
+            for request in requests:
+                begin, value, error = len(events), None, None
+                try:
+                    value = request.act(turn)
+                except Exception as problem:
+                    if len(events) > begin:
+                        raise
+                    error = problem
+                done.append((request, value, error, begin, len(events)))
+        drafts = [
+            Draft(event, request.actor, request.reason)
+            for request, _, _, begin, end in done
+            for event in events[begin:end]
+        ]
+        rows = make_rows(
+            drafts,
+            previous=fold.hash,
+            sequence=fold.sequence,
+            time=writer.now,
+            epoch=fold.epoch,
+            mode=fold.mode,
+        )
+        for event, row in zip(events, rows, strict=True):
+            fold.note(event, row)
+        if rows:
+            writer.append(rows)
+        if erased:
+            writer.erase(erased)
+        answers = []
+        for request, value, error, begin, end in done:
+            stored = tuple(zip(events[begin:end], rows[begin:end], strict=True))
+            last = stored[-1][1] if stored else fold
+            receipt = Receipt(self.name, fold.epoch, last.sequence, last.hash)
+            answers.append((request, (Answer(value, stored, receipt), error)))
+        return rows, answers
+
+    def _give(self, answers: _Answers) -> None:
+        for request, answer in answers:
+            request.answer = answer
+        self._seen = self._fold.sequence, self._fold.hash
+        self._unsettled = None
+        self._fold.sound = True
+
+    def _settle(self, writer: Writer) -> None:
+        """Find out whether a commit whose end nobody saw has happened, and give its answers if so."""
+        if self._unsettled is None:
+            return
+        rows, answers = self._unsettled
+        there = list(islice(writer.newer(rows[-1].sequence - 1), 1))
+        if there and there[0].hash == rows[-1].hash:
+            self._give(answers)
+        self._unsettled = None
+
+    def _given_up(self, error: EquipoiseError) -> EquipoiseError:
+        """The error for everybody who waits, after the last attempt."""
+        unknown, self._unsettled = self._unsettled is not None and isinstance(error, CommitUnknown), None
+        if not unknown:
+            return error
+        return CommitUnknown(
+            f"the store of {self.name!r} was lost during a commit, and cannot be asked whether it happened: "
+            f"{error.message}",
+            hint="repeat the call when the store is back: with a unit's key it gives what was given before",
+        )
+
+    # Catching up
+
+    def _catch_up(self, head: Head, newer: Callable[[int], Iterable[Row]]) -> None:
+        """Fold in what others have written."""
+        if self._replaced:
+            raise self._was_replaced()
+        if self._fold.sound and (head.sequence, head.hash) == (self._fold.sequence, self._fold.hash):
+            return
+        sequence, link = self._seen
+        rows = iter(newer(sequence - 1))
+        known = next(rows, None)
+        if known is None or known.hash != link:
+            self._replaced = True
+            raise self._was_replaced()
+        if not self._fold.sound:
+            self._fold = self._load()
+            rows = iter(newer(self._fold.sequence))
+        self._fold.catch_up(rows)
+        self._seen = self._fold.sequence, self._fold.hash
+
+    def _was_replaced(self) -> ReceiptUnknown:
+        return ReceiptUnknown(
+            f"row {self._seen[0]} of {self.name!r} was known here, and the log has none or another one there "
+            "now: it was restored from a backup, or exchanged",
+            hint="what was acknowledged after the backup is gone and must be entered again; then go on with "
+            "eq.load_experiment(…)",
+        )

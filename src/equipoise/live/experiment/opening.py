@@ -1,0 +1,131 @@
+"""Creating an experiment in a store, and loading one that is there."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from equipoise.core.experiment.experiment import Experiment
+from equipoise.core.policies.base.policy import Policy
+from equipoise.core.problem.problem import Problem
+from equipoise.errors import CommitUnknown, ExperimentExists, InvalidArgument, ReceiptUnknown
+from equipoise.live.experiment.actors import Actor
+from equipoise.live.experiment.experiment import LiveExperiment
+from equipoise.live.experiment.late import checked_duration
+from equipoise.live.log.receipts import Receipt
+from equipoise.live.log.rows import Draft, make_rows
+from equipoise.live.stores.chain import first_link
+from equipoise.live.stores.names import full_name
+from equipoise.live.stores.opening import open_store
+from equipoise.live.stores.store import FIRST_EPOCH, Row, Store
+
+
+def create_experiment(
+    *,
+    store: str | Store,
+    name: str,
+    problem: Problem,
+    policy: Policy | str = "trace-gain",
+    seed: int = 0,
+    mode: str = "live",
+    actor: str | None = None,
+    deadline: timedelta | None = None,
+) -> LiveExperiment:
+    """Begin an experiment in a store.
+
+    Parameters
+    ----------
+    store
+        Where its log is kept: ``"sqlite:///trial.db"``, ``"postgresql://…"``, or a store that
+        :func:`open_store` has opened.
+    name
+        ``"trial-1"`` or ``"project/trial-1"``; there must be none of that name.
+    problem, policy, seed
+        As for :class:`~equipoise.Experiment`.
+    mode
+        ``"live"``, or ``"practice"`` for trying out: its data can never become live data.
+    actor
+        Who acts; the login name unless given.
+    deadline
+        How long outcomes may take, for :meth:`LiveExperiment.overdue`.
+    """
+    if not isinstance(problem, Problem):
+        raise InvalidArgument(f"{problem!r} is not a Problem", hint="build one with eq.Problem(...)")
+    name = full_name(name)
+    event: dict[str, Any] = dict(Experiment(problem, policy, seed).created_event())
+    if deadline is not None:
+        event["live"] = {"deadline": checked_duration(deadline).total_seconds()}
+    draft = Draft(event, Actor(actor).name)
+
+    def rows_of(now: int) -> list[Row]:
+        return make_rows(
+            [draft], previous=first_link(name), sequence=0, time=now, epoch=FIRST_EPOCH, mode=mode
+        )
+
+    target, owns = opened(store)
+    try:
+        begin(target, name, rows_of, mode)
+        return LiveExperiment(target, name, actor, owns_store=owns)
+    except BaseException:
+        if owns:
+            target.close()
+        raise
+
+
+def load_experiment(
+    *, store: str | Store, name: str, actor: str | None = None, receipt: Receipt | str | None = None
+) -> LiveExperiment:
+    """Go on with an experiment that is in a store.
+
+    Parameters
+    ----------
+    store, name
+        Where it is.
+    actor
+        Who acts; the login name unless given.
+    receipt
+        Of the last call that the caller knows to have been acknowledged. If it is not in the log, because
+        that was restored from an older backup, ReceiptUnknown says so.
+    """
+    target, owns = opened(store)
+    try:
+        experiment = LiveExperiment(target, name, actor, owns_store=owns)
+        if receipt is not None:
+            check_receipt(experiment, Receipt.parse(receipt) if isinstance(receipt, str) else receipt)
+        return experiment
+    except BaseException:
+        if owns:
+            target.close()
+        raise
+
+
+def check_receipt(experiment: LiveExperiment, receipt: Receipt) -> None:
+    """Look a receipt up in the log; ReceiptUnknown says why it is not there."""
+    same_name = full_name(receipt.name) == experiment.name
+    row = next(experiment.store.read(experiment.name, receipt.sequence - 1, receipt.sequence), None)
+    if not same_name or row is None or row.hash != receipt.hash:
+        experiment.verify(receipt, decisions=False)
+        raise ReceiptUnknown(f"{receipt} is not in the log")
+
+
+def begin(store: Store, name: str, rows_of: Any, mode: str, epoch: int = FIRST_EPOCH) -> None:
+    """Create an experiment; a commit that was lost on its way is looked for."""
+    made: list[Row] = []
+
+    def kept(now: int) -> list[Row]:
+        made[:] = rows_of(now)
+        return made
+
+    try:
+        store.create(name, kept, mode, epoch=epoch)
+    except CommitUnknown:
+        try:
+            store.create(name, kept, mode, epoch=epoch)
+        except ExperimentExists:
+            if store.head(name).hash != made[-1].hash:
+                raise
+
+
+def opened(store: str | Store) -> tuple[Store, bool]:
+    """The store, and whether it was opened here."""
+    return (store, False) if isinstance(store, Store) else (open_store(store), True)

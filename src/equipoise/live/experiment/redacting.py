@@ -1,0 +1,52 @@
+"""Erasing what the log knows of a unit: all rows that tell of it, in one commit with a ``redacted`` event.
+
+That event says which rows were erased, so that a log with rows erased otherwise is found to be broken. It
+holds what estimates need instead of the unit's own data, see :mod:`equipoise.core.experiment`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from equipoise.live.experiment.fold import Fold
+from equipoise.live.experiment.turn import Turn
+from equipoise.live.log.encoding import decode
+from equipoise.live.stores.store import Row, Store
+
+
+class Redaction:
+    """A unit that is to be redacted, and the rows that tell of it."""
+
+    def __init__(self, name: str, id: int, first: int, upto: int) -> None:
+        self._name = name
+        self._id = id
+        self._first = first
+        self._upto = upto
+        self._rows: list[int] = []
+
+    @classmethod
+    def of(cls, fold: Fold, row: int) -> Redaction:
+        """The redaction of the unit in a row of the experiment."""
+        return cls(fold.name, row + 1, int(fold.moments.rows[row]), fold.sequence)
+
+    def scan(self, store: Store) -> None:
+        """Look for rows so far; the few that come later are looked for when others have to wait."""
+        self._rows = self._about(store.read(self._name, self._first - 1, self._upto))
+
+    def act(self, turn: Turn) -> None:
+        """Erase, as a request that is carried out in its turn."""
+        before = turn.fold.sequence
+        rows = self._rows + [row for row in self._about(turn.newer(self._upto)) if row <= before]
+        # Of this commit, which are appended when all of it is known.
+        rows += [before + 1 + i for i, event in enumerate(turn.events) if event.get("id") == self._id]
+        turn.experiment.redact(self._id)
+        turn.events[-1]["live"] = {"rows": rows}
+        turn.erased.extend(rows)
+
+    def _about(self, rows: Iterable[Row]) -> list[int]:
+        sign = b'"id":%d' % self._id
+        return [
+            row.sequence
+            for row in rows
+            if row.payload is not None and sign in row.payload and decode(row.payload).get("id") == self._id
+        ]

@@ -1,0 +1,167 @@
+"""Experiments that come from elsewhere: from an archive as they were, from a backup with a new epoch.
+
+A log that was restored from a backup lacks what was acknowledged after it. So its restoration is an event of
+its own, and begins an epoch: who comes with a receipt of a row that is gone is told so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from equipoise.errors import ExperimentExists, InvalidArgument, WrongMode
+from equipoise.live.experiment.actors import Actor, demanded
+from equipoise.live.experiment.experiment import LiveExperiment
+from equipoise.live.experiment.opening import begin, opened
+from equipoise.live.log.archive import reading_archive
+from equipoise.live.log.checking import Walk
+from equipoise.live.log.rows import Draft, make_rows
+from equipoise.live.stores.names import full_name
+from equipoise.live.stores.opening import open_store
+from equipoise.live.stores.store import Row, Store
+
+_SQLITE = b"SQLite format 3\x00"
+
+
+def import_archive(
+    path: str | Path, *, store: str | Store, mode: str | None = None, actor: str | None = None
+) -> LiveExperiment:
+    """Make the experiment that an archive holds, chain included: the same rows under the same name.
+
+    Parameters
+    ----------
+    path
+        A file that :meth:`LiveExperiment.archive` has written.
+    store
+        Where the experiment is to be kept; there must be none of its name.
+    mode
+        The mode that it must be of, ``"live"`` or ``"practice"``; whatever it is unless given.
+    actor
+        Who acts from now on.
+    """
+    with reading_archive(path) as (head, rows):
+        walk = Walk(head.name)
+        kept = _walked(walk, rows, (head.sequence, head.hash))
+    if mode not in (None, walk.mode) or walk.mode != head.mode:
+        raise WrongMode(
+            f"{path} holds {walk.mode} data, not {mode or head.mode}",
+            hint="practice data never become live data; begin a new experiment",
+        )
+    return _begun(store, walk, kept, actor)
+
+
+def restore_experiment(
+    *,
+    store: str | Store,
+    name: str,
+    backup: str | Path | Store | None = None,
+    actor: str | None = None,
+    reason: str | None = None,
+) -> LiveExperiment:
+    """Go on from a backup, in a new epoch; needs a reason.
+
+    Parameters
+    ----------
+    store, name
+        Where the experiment is to be; with a ``backup`` there must be none of that name.
+    backup
+        A copy of an SQLite file, an archive, or the URL of a store. None: the store was brought back with
+        tools of its own, such as ``pg_restore`` or by copying its file, and the experiment is in it.
+    actor, reason
+        Who restores it, and why.
+    """
+    why, who = demanded(reason, "restore an experiment"), Actor(actor).name
+    name = full_name(name)
+    target, owns = opened(store)
+    try:
+        if backup is None:
+            _mark(target, name, who, why)
+        else:
+            with _source(backup, name) as (rows, end):
+                walk = Walk(name)
+                kept = _walked(walk, rows, end)
+
+            def rows_of(now: int) -> list[Row]:
+                return [*kept, _restored(walk, max(now, walk.time), who, why)]
+
+            begin(target, name, rows_of, walk.mode, walk.epoch + 1)
+        return LiveExperiment(target, name, actor, owns_store=owns)
+    except BaseException:
+        if owns:
+            target.close()
+        raise
+
+
+def _begun(store: str | Store, walk: Walk, kept: list[Row], actor: str | None) -> LiveExperiment:
+    target, owns = opened(store)
+    try:
+        begin(target, walk.name, lambda now: kept, walk.mode, walk.epoch)
+        return LiveExperiment(target, walk.name, actor, owns_store=owns)
+    except BaseException:
+        if owns:
+            target.close()
+        raise
+
+
+def _walked(walk: Walk, rows: Iterable[Row], end: tuple[int, bytes]) -> list[Row]:
+    """Rows whose chain is sound; or ChainBroken."""
+    kept = [row for row, _, _ in walk.over(rows)]
+    walk.finish(*end)
+    return kept
+
+
+def _restored(walk: Walk, time: int, actor: str, reason: str) -> Row:
+    """The row that begins an epoch."""
+    of = {"epoch": walk.epoch, "sequence": walk.sequence, "hash": walk.hash.hex()}
+    (row,) = make_rows(
+        [Draft({"kind": "restored", "of": of}, actor, reason)],
+        previous=walk.hash,
+        sequence=walk.sequence,
+        time=time,
+        epoch=walk.epoch + 1,
+        mode=walk.mode,
+    )
+    return row
+
+
+def _mark(store: Store, name: str, actor: str, reason: str) -> None:
+    """Begin an epoch in a log that is in its place already."""
+    walk = Walk(name)
+    head = store.head(name)
+    _ = _walked(walk, store.read(name, upto=head.sequence), (head.sequence, head.hash))
+    with store.writing(name) as writer:
+        if writer.head.hash != walk.hash:
+            raise ExperimentExists(
+                f"somebody goes on writing to {name!r}", hint="stop all programs that use it, then restore it"
+            )
+        writer.append([_restored(walk, writer.now, actor, reason)], epoch=walk.epoch + 1)
+
+
+@contextmanager
+def _source(backup: str | Path | Store, name: str) -> Iterator[tuple[Iterable[Row], tuple[int, bytes]]]:
+    """The rows of an experiment in a backup, and what it says about their end."""
+    if isinstance(backup, Store):
+        head = backup.head(name)
+        yield backup.read(name, upto=head.sequence), (head.sequence, head.hash)
+    elif _is_database(backup):
+        url = (
+            backup if isinstance(backup, str) and "://" in backup else f"sqlite:///{Path(backup).absolute()}"
+        )
+        with open_store(str(url)) as store, _source(store, name) as found:
+            yield found
+    else:
+        with reading_archive(backup) as (first, rows):
+            if full_name(first.name) != name:
+                raise InvalidArgument(f"{backup} holds {first.name!r}, not {name!r}", hint="give that name")
+            yield rows, (first.sequence, first.hash)
+
+
+def _is_database(backup: str | Path) -> bool:
+    if isinstance(backup, str) and "://" in backup:
+        return True
+    path = Path(backup)
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(len(_SQLITE)) == _SQLITE

@@ -1,0 +1,186 @@
+"""Verifying a log, and nothing but the log: its chain, then every decision made anew."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from equipoise.core.experiment.experiment import Experiment
+from equipoise.errors import ReceiptUnknown, ReplayMismatch, StoreDamaged
+from equipoise.live.log.archive import reading_archive
+from equipoise.live.log.checking import Walk, broken
+from equipoise.live.log.entries import moment
+from equipoise.live.log.receipts import Receipt
+from equipoise.live.stores.names import full_name
+from equipoise.live.stores.opening import open_store
+from equipoise.live.stores.store import Row, Store
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """A log in which nothing is missing, exchanged or changed."""
+
+    name: str
+    mode: str
+    rows: int
+    """Rows of the log, all of which were checked."""
+    units: int
+    """Units assigned."""
+    decided: int | None
+    """Decisions made anew, all of which came out as recorded; None: not asked for."""
+    redacted: int
+    """Rows whose payload was erased by a redaction that is in the log."""
+    restored: tuple[int, ...]
+    """Rows at which the log was restored from a backup."""
+    began: datetime
+    ended: datetime
+    """Times of the first and of the last row."""
+    head: Receipt
+    """Of the last row: who keeps it can show later that nothing before it was changed."""
+    receipt: Receipt | None
+    """The receipt that was found in the log, if one was to be looked for."""
+
+    def __str__(self) -> str:
+        lines = [f"{self.name}: {self.rows} rows, {self.units} units, chain sound up to {self.head}"]
+        if self.decided is not None:
+            lines.append(f"{self.decided} decisions made anew: all as recorded")
+        if self.redacted:
+            lines.append(f"{self.redacted} rows redacted")
+        if self.restored:
+            rows = ", ".join(map(str, self.restored))
+            lines.append(f"restored from a backup at row {rows}")
+        if self.receipt is not None:
+            lines.append(f"receipt of row {self.receipt.sequence}: in the log")
+        return "\n".join(lines)
+
+
+def verify_experiment(
+    *, store: str | Store, name: str, receipt: Receipt | str | None = None, decisions: bool = True
+) -> Verification:
+    """Verify the log of an experiment: also of one that does not open.
+
+    ChainBroken names the first row that is missing, exchanged or changed; ReplayMismatch the first decision
+    that comes out otherwise, with both scores; ReceiptUnknown says why a receipt is not in the log.
+
+    Parameters
+    ----------
+    store, name
+        Where the experiment is.
+    receipt
+        Of a call that must be in the log.
+    decisions
+        Whether every decision is made anew, too.
+    """
+    name = full_name(name)
+    if isinstance(store, Store):
+        head = store.head(name)
+        rows = store.read(name, upto=head.sequence)
+        return verify_rows(name, rows, (head.sequence, head.hash), receipt, decisions)
+    with open_store(store) as opened:
+        return verify_experiment(store=opened, name=name, receipt=receipt, decisions=decisions)
+
+
+def verify_archive(
+    path: str | Path, *, receipt: Receipt | str | None = None, decisions: bool = True
+) -> Verification:
+    """Verify an archive as :func:`verify_experiment` does a stored experiment."""
+    with reading_archive(path) as (head, rows):
+        return verify_rows(head.name, rows, (head.sequence, head.hash), receipt, decisions)
+
+
+def verify_rows(
+    name: str, rows: Iterable[Row], end: tuple[int, bytes], receipt: Receipt | str | None, decisions: bool
+) -> Verification:
+    """Verify rows, which should end with a certain one."""
+    wanted = Receipt.parse(receipt) if isinstance(receipt, str) else receipt
+    if wanted is not None and full_name(wanted.name) != name:
+        raise ReceiptUnknown(
+            f"the receipt is of {wanted.name!r}, not of {name!r}", hint="look in that experiment's log"
+        )
+    course = _Course(name, rows, end, wanted)
+    decided: int | None = None
+    if decisions:
+        try:
+            Experiment.replay(course.events(), verify=True, details=False)
+            decided = course.units
+        except ReplayMismatch:
+            course.finish()  # a broken chain says more
+            raise
+    course.finish()
+    walk = course.walk
+    return Verification(
+        name=name,
+        mode=walk.mode,
+        rows=walk.sequence,
+        units=course.units,
+        decided=decided,
+        redacted=len(walk.erased),
+        restored=tuple(row for _, row in walk.restored),
+        began=moment(course.began),
+        ended=moment(walk.time),
+        head=Receipt(name, walk.epoch, walk.sequence, walk.hash),
+        receipt=wanted,
+    )
+
+
+class _Course:
+    """A walk over rows, once, that looks for a receipt on the way."""
+
+    def __init__(
+        self, name: str, rows: Iterable[Row], end: tuple[int, bytes], receipt: Receipt | None
+    ) -> None:
+        self.walk = Walk(name)
+        self.units = 0
+        self.began = 0
+        self._receipt = receipt
+        self._found = False
+        self._end = end
+        self._steps = self.walk.over(rows)
+
+    def events(self) -> Iterator[dict[str, Any]]:
+        """Events of the rows that have not been looked at."""
+        for row, header, event in self._sound_steps():
+            self.began = self.began or row.time
+            self.units += header["kind"] in ("asked", "asked_together")
+            if self._receipt is not None and row.sequence == self._receipt.sequence:
+                self._found = row.hash == self._receipt.hash
+            if event is not None:
+                event.pop("live", None)
+                yield event
+
+    def _sound_steps(self) -> Iterator[tuple[Row, dict[str, Any], dict[str, Any] | None]]:
+        try:
+            yield from self._steps
+        except StoreDamaged as error:
+            raise broken(self.walk.name, self.walk.sequence + 1, error.message) from error
+
+    def finish(self) -> None:
+        """Go on to the end, and compare it with what it should be."""
+        for _ in self.events():
+            pass
+        self.walk.finish(*self._end)
+        if self._receipt is not None and not self._found:
+            raise _unknown(self._receipt, self.walk)
+
+
+def _unknown(receipt: Receipt, walk: Walk) -> ReceiptUnknown:
+    """Why a receipt is not in a log."""
+    for epoch, row in walk.restored:
+        if epoch >= receipt.epoch and receipt.sequence >= row:
+            return ReceiptUnknown(
+                f"this receipt is newer than the restored log: row {receipt.sequence} of epoch "
+                f"{receipt.epoch} was written after the backup from which the log was restored, at row {row}",
+                hint="the call is no longer in the log, and must be made again",
+            )
+    if receipt.sequence > walk.sequence:
+        return ReceiptUnknown(
+            f"the receipt is of row {receipt.sequence}, and the log has {walk.sequence} rows",
+            hint="its end was cut off, or this is an older copy; look for a newer one",
+        )
+    return ReceiptUnknown(
+        f"row {receipt.sequence} of the log has another hash than the receipt",
+        hint="this is another log under the same name, or one that was written anew",
+    )

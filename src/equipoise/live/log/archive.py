@@ -1,0 +1,149 @@
+"""A log as one file of text: the first line says what it is, then one line a row, then the end.
+
+Every line is JSON. Header and payload stand in it as the text that the hashes cover, so whoever has a hash
+function can check the chain without this library. A name that ends in ``.gz`` is compressed.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from equipoise.errors import DataNotFound, InvalidData
+from equipoise.files import write_whole
+from equipoise.live.log.encoding import decode, encode
+from equipoise.live.stores.store import Row
+
+FORMAT = "equipoise archive 1"
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveHead:
+    """The first line of an archive."""
+
+    name: str
+    mode: str
+    sequence: int
+    hash: bytes
+
+
+def write_archive(path: str | Path, head: ArchiveHead, rows: Iterable[Row]) -> None:
+    """Write a log to a file, whole or not at all."""
+
+    def fill(file: BinaryIO) -> None:
+        if Path(path).suffix == ".gz":
+            with gzip.GzipFile(fileobj=file, mode="wb", compresslevel=6, mtime=0, filename="") as packed:
+                _fill(packed, head, rows)
+        else:
+            _fill(file, head, rows)
+
+    write_whole(path, fill)
+
+
+@contextmanager
+def reading_archive(path: str | Path) -> Iterator[tuple[ArchiveHead, Iterator[Row]]]:
+    """The first line of an archive, and its rows."""
+    if not Path(path).is_file():
+        raise DataNotFound(f"there is no file {path}")
+    with Path(path).open("rb") as file:
+        packed = file.read(2) == b"\x1f\x8b"
+        file.seek(0)
+        lines = _lines(path, gzip.GzipFile(fileobj=file) if packed else file)
+        yield _head(path, next(lines, None)), _rows(path, lines)
+
+
+def _fill(file: Any, head: ArchiveHead, rows: Iterable[Row]) -> None:
+    first = {
+        "format": FORMAT,
+        "name": head.name,
+        "mode": head.mode,
+        "sequence": head.sequence,
+        "hash": head.hash.hex(),
+    }
+    file.write(encode(first) + b"\n")
+    count = 0
+    for row in rows:
+        file.write(encode(_plain(row)) + b"\n")
+        count += 1
+    file.write(encode({"end": count}) + b"\n")
+
+
+def _plain(row: Row) -> dict[str, Any]:
+    erased = row.payload is None
+    return {
+        "sequence": row.sequence,
+        "time": row.time,
+        "header": row.header.decode("ascii"),
+        "salt": None if erased else row.salt.hex(),
+        "payload": None if row.payload is None else row.payload.decode("ascii"),
+        "payload_hash": row.payload_hash.hex(),
+        "hash": row.hash.hex(),
+    }
+
+
+def _lines(path: str | Path, file: Any) -> Iterator[tuple[int, dict[str, Any]]]:
+    try:
+        for number, line in enumerate(
+            io.BufferedReader(file) if isinstance(file, gzip.GzipFile) else file, 1
+        ):
+            value = decode(line)
+            if not isinstance(value, dict):
+                raise TypeError("not a table")
+            yield number, value
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise InvalidData(f"{path} is cut off or damaged: {error}", hint=_ANOTHER) from None
+    except (ValueError, TypeError) as error:
+        raise InvalidData(f"{path} is not an archive of an experiment: {error}", hint=_ANOTHER) from None
+
+
+def _head(path: str | Path, line: tuple[int, dict[str, Any]] | None) -> ArchiveHead:
+    first = {} if line is None else line[1]
+    if first.get("format") != FORMAT:
+        raise InvalidData(
+            f"{path} is not an archive of an experiment",
+            hint="archives are written by experiment.archive(path)",
+        )
+    try:
+        return ArchiveHead(
+            str(first["name"]), str(first["mode"]), int(first["sequence"]), bytes.fromhex(first["hash"])
+        )
+    except (KeyError, ValueError, TypeError) as error:
+        raise InvalidData(f"the first line of {path} cannot be read: {error!r}", hint=_ANOTHER) from None
+
+
+def _rows(path: str | Path, lines: Iterator[tuple[int, dict[str, Any]]]) -> Iterator[Row]:
+    count = 0
+    for number, line in lines:
+        if "end" in line:
+            if line["end"] != count:
+                raise InvalidData(f"{path} has {count} rows, and should have {line['end']}", hint=_ANOTHER)
+            return
+        try:
+            row = _row(line)
+        except (KeyError, ValueError, TypeError, AttributeError) as error:
+            raise InvalidData(f"line {number} of {path} cannot be read: {error!r}", hint=_ANOTHER) from None
+        count += 1
+        yield row
+    raise InvalidData(f"{path} is cut off after {count} rows", hint=_ANOTHER)
+
+
+def _row(line: dict[str, Any]) -> Row:
+    payload = line["payload"]
+    return Row(
+        sequence=int(line["sequence"]),
+        time=int(line["time"]),
+        header=line["header"].encode("ascii"),
+        salt=b"" if line["salt"] is None else bytes.fromhex(line["salt"]),
+        payload=None if payload is None else payload.encode("ascii"),
+        payload_hash=bytes.fromhex(line["payload_hash"]),
+        hash=bytes.fromhex(line["hash"]),
+    )
+
+
+_ANOTHER = "take another copy"

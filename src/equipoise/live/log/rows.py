@@ -1,0 +1,59 @@
+"""From events to rows that continue a chain; how rows hang together is in :mod:`equipoise.live.stores.chain`.
+
+The chain does not hold the payload itself, but a hash of it under 16 random bytes. Payload and salt can be
+erased together; then nobody can find the payload by trying, and every hash is still what it was.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from equipoise.core.arithmetic.numerics import NUMERICS
+from equipoise.live.log.encoding import encode
+from equipoise.live.stores.chain import SALT_BYTES, hash_payload, link
+from equipoise.live.stores.store import Row
+from equipoise.version import __version__
+
+
+class Draft(NamedTuple):
+    """An event that is to be stored, and who is behind it."""
+
+    event: Mapping[str, Any]
+    actor: str
+    reason: str | None = None
+
+
+def make_rows(
+    drafts: Sequence[Draft], *, previous: bytes, sequence: int, time: int, epoch: int, mode: str
+) -> list[Row]:
+    """Rows that follow on row ``sequence``, whose hash is ``previous``."""
+    salts = os.urandom(SALT_BYTES * len(drafts))
+    rows = []
+    for i, (event, actor, reason) in enumerate(drafts):
+        sequence += 1
+        salt, payload = salts[i * SALT_BYTES : (i + 1) * SALT_BYTES], encode(event)
+        header = make_header(event["kind"], actor, reason, sequence, time, epoch, mode)
+        covered = hash_payload(salt, payload)
+        previous = link(previous, covered, header)
+        rows.append(Row(sequence, time, header, salt, payload, covered, previous))
+    return rows
+
+
+def make_header(
+    kind: str, actor: str, reason: str | None, sequence: int, time: int, epoch: int, mode: str
+) -> bytes:
+    """The header of a row: canonical JSON, put together from its parts, as every row needs one."""
+    return (
+        f'{{"actor":{_quoted(actor)},"epoch":{epoch},"kind":{_quoted(kind)},"mode":{_quoted(mode)},'
+        f'"numerics":{NUMERICS},"reason":{_quoted(reason)},"sequence":{sequence},"time":{time},'
+        f'"version":{_quoted(__version__)}}}'
+    ).encode("ascii")
+
+
+@lru_cache(maxsize=4096)
+def _quoted(text: str | None) -> str:
+    return json.dumps(text)
