@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -107,7 +108,7 @@ def _called(source: str) -> str:
 
 def _text(source: str) -> str:
     try:
-        content = click.get_binary_stream("stdin").read() if source == "-" else Path(source).read_bytes()
+        content = sys.stdin.buffer.read() if source == "-" else Path(source).read_bytes()
     except OSError as error:
         raise InvalidTable(f"cannot read {source}: {error.strerror or error}", hint=_HINT) from None
     try:

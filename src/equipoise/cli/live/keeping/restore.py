@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,6 +12,9 @@ from equipoise.cli.live.common.arguments import argument, reason_option, writing
 from equipoise.cli.live.common.opening import existing_store, opened_store
 from equipoise.cli.terminal import counted, print_json, say
 from equipoise.errors import DataNotFound, ExperimentExists, InvalidArgument
+
+if TYPE_CHECKING:
+    from equipoise.live.stores.store import Head
 
 
 @click.command("restore", short_help="Go on from a backup.")
@@ -56,23 +60,22 @@ def command(
     chosen = list(names) or _names(source)
     if file is not None:
         _refuse_known(store, chosen)
-    receipts = {}
+    restored: dict[str, Head] = {}
     for name in chosen:
         with restore_experiment(
             store=store, name=name, backup=file, actor=actor, reason=reason
         ) as experiment:
-            head = experiment.store.head(experiment.name)
-            receipts[experiment.name] = {
-                "rows": head.sequence,
-                "epoch": head.epoch,
-                "hash": head.hash.hex(),
-            }
+            restored[experiment.name] = experiment.store.head(experiment.name)
     if as_json:
-        print_json({"store": store, "experiments": receipts})
+        facts = {
+            name: {"rows": head.sequence, "epoch": head.epoch, "hash": head.hash.hex()}
+            for name, head in restored.items()
+        }
+        print_json({"store": store, "experiments": facts})
         return
-    say(f"{counted(len(receipts), 'experiment')} restored in {store}:")
-    for name, facts in receipts.items():
-        say(f"  {name}: {counted(facts['rows'], 'row')}, epoch {facts['epoch']}")
+    say(f"{counted(len(restored), 'experiment')} restored in {store}:")
+    for name, head in restored.items():
+        say(f"  {name}: {counted(head.sequence, 'row')}, epoch {head.epoch}")
 
 
 def _names(url: str) -> list[str]:

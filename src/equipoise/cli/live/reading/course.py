@@ -80,6 +80,12 @@ def _oracle(problem: Problem, noise: Vector, taken: Vector) -> float:
     money = float(np.sum(problem.costs * taken))
     if money < float(np.sum(problem.costs)) * (problem.dim + 1):
         return math.nan
-    terms = {"objective": problem.objective, "weights": problem.weights}
-    ideal = ideal_allocation(noise=noise, dim=problem.dim, budget=money, costs=problem.costs, **terms)
+    ideal = ideal_allocation(
+        noise=noise,
+        dim=problem.dim,
+        budget=money,
+        objective=problem.objective,
+        weights=problem.weights,
+        costs=problem.costs,
+    )
     return static_loss(noise, ideal, problem.dim, problem.objective, problem.weights)
