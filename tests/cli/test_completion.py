@@ -48,7 +48,7 @@ def test_policies_of_a_file_are_offered(tmp_path):
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        ("equipoise rep", ["replay", "reproduce"]),
+        ("equipoise rep", ["replay", "reproduce", "report"]),
         ("equipoise reproduce sparse-", ["sparse-budget", "sparse-screen"]),
         ("equipoise plan --policy trace-ucb:w", ["trace-ucb:width="]),
     ],

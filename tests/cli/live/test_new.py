@@ -81,13 +81,7 @@ def test_a_name_is_taken_once(live, refused):
 
 
 def test_only_new_import_and_restore_make_a_store(refused, tmp_path):
-    for arguments in (
-        ("status", "one"),
-        ("ask", "one", "U", "x=1"),
-        ("list",),
-        ("verify", "one"),
-        ("migrate",),
-    ):
+    for line in ("status one", "ask one U x=1", "list", "verify one", "migrate"):
         message, hint = refused(2, *line.split())
         assert message == "there is no store equipoise.db"
         assert "'equipoise new' makes one" in hint
