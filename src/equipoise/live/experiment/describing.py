@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from equipoise.core.experiment.experiment import Experiment
 from equipoise.core.experiment.history.events import ASKED, numbers
 from equipoise.core.experiment.record import Record
-from equipoise.core.experiment.units.book import Details
+from equipoise.core.experiment.units.book import Details, UnitBook
 from equipoise.core.experiment.units.unit import Unit, unit_of
 from equipoise.live.experiment.moments import Numbers
 from equipoise.live.log.encoding import decode
@@ -29,6 +30,15 @@ def described(
         unit = unit_of(record, row, record.book.keys[row], details.get(row + 1))
         closed = int(ended[row])
         yield replace(unit, asked_at=moment(int(asked[row])), closed_at=moment(closed) if closed else None)
+
+
+def with_details(store: Store, name: str, experiment: Experiment, sequences: Sequence[int]) -> Experiment:
+    """The same experiment with what the log tells of its units, which are in these rows of it."""
+    record = experiment._current()
+    details, book = _details(_rows(store, name, sequences)), UnitBook()
+    for row in range(record.step):
+        book.write(row, record.book.keys[row], details.get(row + 1))
+    return Experiment._of(replace(record, book=book))
 
 
 def _rows(store: Store, name: str, sequences: Sequence[int]) -> Iterable[Row]:

@@ -21,7 +21,7 @@ from equipoise.core.tables.tidy import TidyTable
 from equipoise.errors import EquipoiseError, StoreUnavailable
 from equipoise.live.experiment import asking, late
 from equipoise.live.experiment.actors import Actor, demanded, optional
-from equipoise.live.experiment.describing import described
+from equipoise.live.experiment.describing import described, with_details
 from equipoise.live.experiment.fold import Fold
 from equipoise.live.experiment.ledger import Answer, Ledger
 from equipoise.live.experiment.redacting import Redaction
@@ -255,9 +255,11 @@ class LiveExperiment(ExperimentReader):
         return described(self.store, self.name, record, self._ledger.state.moments.copied(), rows)
 
     def in_memory(self) -> Experiment:
-        """A copy of its own, in memory, as it is now."""
+        """A copy of its own, in memory, as it is now, with contexts as given and scores from the log."""
         with self._lock:
-            return self._current_fold().experiment.in_memory()
+            fold = self._current_fold()
+            copy, rows = fold.experiment.in_memory(), fold.moments.rows.tolist()
+        return with_details(self.store, self.name, copy, rows)
 
     def _current(self) -> Record:
         return self._current_fold().experiment._current()

@@ -38,7 +38,7 @@ class Moments:
 
     def take(self, event: Mapping[str, Any], sequence: int, time: int) -> None:
         """Note an event that row ``sequence`` tells of."""
-        kind = event["kind"]
+        kind, number = event["kind"], event.get("id", 0)
         if kind in ("asked", "asked_together"):
             if self._count == self._table.shape[1]:
                 self._table = np.concatenate([self._table, np.zeros_like(self._table)], axis=1)
@@ -46,12 +46,14 @@ class Moments:
             self._table[1, self._count] = time
             self._table[2, self._count] = 0
             self._count += 1
+        elif not number:
+            return  # of no unit, or of one that was redacted
         elif kind in ("told", "withdrawn"):
-            self._table[2, event["id"] - 1] = time
+            self._table[2, number - 1] = time
         elif kind == "lost":  # negative: an outcome may come yet
-            self._table[2, event["id"] - 1] = -time
-        elif kind == "corrected" and self._table[2, event["id"] - 1] <= 0:
-            self._table[2, event["id"] - 1] = time
+            self._table[2, number - 1] = -time
+        elif kind == "corrected" and self._table[2, number - 1] <= 0:
+            self._table[2, number - 1] = time
 
     def table(self) -> Numbers:
         """All of them as one array of its own, which makes equal moments."""
