@@ -5,7 +5,7 @@ from __future__ import annotations
 from equipoise.core.arms import least_squares as kernel
 
 # Scratch is written before it is read, and so are rows of units that are yet to come.
-_SCRATCH = ("z", "f", "g", "scratch", "lots")
+_SCRATCH = ("z", "f", "g", "scratch", "lots", "plan")
 _ROWS = ("contexts", "outcomes", "rows")
 
 

@@ -10,8 +10,8 @@ from inner_state import fingerprint
 
 import equipoise as eq
 from equipoise.core.choice.decide import CHOOSE, NO_ARM
-from equipoise.core.experiment.admission import NO_ROOM, admit
-from equipoise.core.experiment.asking import ask_one
+from equipoise.core.experiment.admission import ALL_ARMS, NO_ROOM, NOT_RECORDED, admit
+from equipoise.core.experiment.asking import Arrival, ask_one
 
 
 def started(spec="trace-gain", units=25, **terms):
@@ -27,9 +27,8 @@ def decided(experiment, told=CHOOSE, rows=None):
     stage, scores = record.stage, np.zeros(len(record.problem.arms))
     state = stage.state if rows is None else stage.state._replace(rows=stage.state.rows[:rows])
     context = np.array([1.0, -0.5])
-    return admit(
-        state, record.contexts, stage.columns, context, stage.score, stage.settings, scores, told
-    ), scores
+    known = (state, record.contexts, stage.columns, context, stage.score, stage.settings, scores)
+    return admit(*known, told, 0, ALL_ARMS, NOT_RECORDED), scores
 
 
 @pytest.mark.parametrize("spec", ["trace-ucb", "trace-gain", "trace-gain:chance=0.5"])
@@ -42,7 +41,7 @@ def test_a_recorded_history_is_followed_to_the_same_bits(spec):
     for _ in range(40):
         x, y = rng.normal(size=2), float(rng.normal())
         unit = chosen.ask(x)
-        record, again = ask_one(record, x, chosen.problem.index(unit.arm))
+        record, again = ask_one(record, Arrival(x, told=chosen.problem.index(unit.arm)))
         assert again == unit
         assert again.top == unit.top
         for experiment in (chosen, followed):

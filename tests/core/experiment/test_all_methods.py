@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import math
 import pickle
 import warnings
@@ -21,7 +22,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::equipoise.errors.FitWarning")
 
 DIM, BUDGET = 2, 60
 SPECS = ["uniform", "trace-ucb", "trace-gain", "trace-gain:chance=0.3", "sparse-trace-ucb:screen=5"]
-SPECS += ["sparse-trace-ucb:screen=4:reuse=true:refresh=1.5", "var-ucb", "gafs-max"]
+SPECS += ["sparse-trace-ucb:screen=4:reuse=true:refresh=1.5", "var-ucb", "gafs-max", "permuted-blocks"]
 TERMS = [{}, {"floors": {"a": 7}, "caps": {"b": 45}}, {"costs": {"a": 1.5, "b": 0.5}}]
 PENDING, TOLD, LOST, WITHDRAWN = "pending", "told", "lost", "withdrawn"
 
@@ -29,6 +30,7 @@ numbers = st.floats(-5, 5).map(lambda value: round(value, 2))
 contexts = st.lists(st.tuples(numbers, numbers), min_size=0, max_size=7)
 ids = st.integers(-1, BUDGET + 2)
 names = st.sampled_from(["a", "b", "c", "d", "nobody"])
+keys = st.sampled_from([None, *(f"P-{number}" for number in range(12))])
 
 
 class AllMethods(RuleBasedStateMachine):
@@ -44,7 +46,7 @@ class AllMethods(RuleBasedStateMachine):
         self.start = lambda: eq.Experiment(self.problem, spec, seed=seed)
         self.experiment = self.start()
         self.costs = {"a": 1.0, "b": 1.0, **terms.get("costs", {})}
-        self.units, self.closed, self.history = [], set(), []
+        self.units, self.closed, self.history, self.keys, self.paused = [], set(), [], {}, False
 
     def does(self, method, *arguments, **options):
         """Call a method that should work, and remember it with its answer."""
@@ -61,19 +63,90 @@ class AllMethods(RuleBasedStateMachine):
     def status(self, id):
         return self.units[id - 1][0] if 1 <= id <= len(self.units) else None
 
-    @rule(x=st.tuples(numbers, numbers))
-    def ask(self, x):
-        if not self.experiment.remaining:
-            return self.refuses("ask", x)
-        unit = self.does("ask", x)
-        assert unit.id == len(self.units) + 1
+    @rule(x=st.tuples(numbers, numbers), key=keys)
+    def ask(self, x, key):
+        if key in self.keys:
+            return self.ask_again(x, key)
+        if not self.experiment.remaining or self.paused:
+            return self.refuses("ask", x, key)
+        unit = self.does("ask", x, key)
+        assert (unit.id, unit.unit) == (len(self.units) + 1, key)
         assert unit.arm not in self.closed
         assert sum(unit.propensities.values()) == pytest.approx(1.0)
+        return self.joins(unit, x)
+
+    def joins(self, unit, x):
         self.units.append([PENDING, unit.arm, x, None])
+        if unit.unit is not None:
+            self.keys[unit.unit] = unit
+
+    def ask_again(self, x, key):
+        first = self.keys[key]
+        status, _, context, _ = self.units[first.id - 1]
+        if status == WITHDRAWN or context != x:
+            self.refuses("ask", x, key)
+        if status != WITHDRAWN:
+            assert self.experiment.ask(context, key) == first
+
+    @rule(x=st.tuples(numbers, numbers), arm=names)
+    def give(self, x, arm):
+        """A person decides, against the rule or not."""
+        try:
+            unit = self.does("ask", x, arm=arm)
+        except eq.EquipoiseError:
+            return
+        assert unit.arm == arm
+        assert math.isnan(unit.propensity) == (unit.chosen != arm)
+        self.joins(unit, x)
+
+    @rule(x=st.tuples(numbers, numbers), arms=st.sets(names, min_size=1).map(sorted), key=keys)
+    def ask_restricted(self, x, arms, key):
+        if key in self.keys:
+            return
+        try:
+            unit = self.does("ask", x, key, arms=arms)
+        except eq.EquipoiseError:
+            return
+        assert unit.arm in arms
+        assert {arm for arm, score in unit.scores.items() if score > -math.inf} <= {*arms} - self.closed
+        self.joins(unit, x)
+
+    @rule(id=ids, arm=names)
+    def received(self, id, arm):
+        if arm not in self.costs or self.status(id) in (None, WITHDRAWN):
+            return self.refuses("received", id, arm)
+        self.does("received", id, arm)
+        self.units[id - 1][1] = arm
+
+    @rule(budget=st.integers(20, 90))
+    def change_budget(self, budget):
+        before = fingerprint(self.experiment)
+        try:
+            self.does("change_budget", budget)
+        except eq.EquipoiseError:
+            assert fingerprint(self.experiment) == before
+
+    @rule(pause=st.booleans())
+    def pause(self, pause):
+        self.does("pause" if pause else "resume")
+        self.paused = pause
+
+    @rule(outcomes=st.dictionaries(ids, numbers, max_size=5))
+    def tell_many(self, outcomes):
+        if all(self.takes(id, y) for id, y in outcomes.items()):
+            self.does("tell_many", outcomes)
+            for id, y in outcomes.items():
+                self.units[id - 1][0::3] = TOLD, y
+        else:
+            self.refuses("tell_many", outcomes)
+
+    def takes(self, id, y):
+        told = self.status(id) == TOLD and self.units[id - 1][3] == y
+        return told or self.status(id) in (PENDING, LOST)
 
     @rule(batch=contexts)
     def ask_many(self, batch):
-        if len(batch) > self.experiment.remaining:
+        if batch and (len(batch) > self.experiment.remaining or self.paused):
             return self.refuses("ask_many", batch)
         try:
             units = self.does("ask_many", batch)
@@ -87,7 +160,7 @@ class AllMethods(RuleBasedStateMachine):
 
     @rule(id=ids, y=numbers)
     def tell(self, id, y):
-        if self.status(id) == PENDING or (self.status(id) == TOLD and self.units[id - 1][3] == y):
+        if self.takes(id, y):
             self.does("tell", id, y)
             self.units[id - 1][0::3] = TOLD, y
         else:
@@ -192,10 +265,18 @@ class AllMethods(RuleBasedStateMachine):
         if not hasattr(self, "units"):
             return
         fresh = self.start()
-        for method, arguments, options, answer in self.history:
-            again = getattr(fresh, method)(*arguments, **options)
-            assert _decisions(again) == _decisions(answer)
+        log = [fresh.created_event()]
+        with fresh.recording() as events:
+            for method, arguments, options, answer in self.history:
+                again = getattr(fresh, method)(*arguments, **options)
+                assert _decisions(again) == _decisions(answer)
         assert fingerprint(fresh) == fingerprint(self.experiment)
+        log = json.loads(json.dumps([*log, *events], allow_nan=False))
+        for verify in (False, True):
+            replayed = eq.Experiment.replay(log, verify=verify)
+            assert fingerprint(replayed) == fingerprint(fresh)
+            assert repr(replayed.units(scores=True).records()) == repr(fresh.units(scores=True).records())
+        assert fingerprint(eq.Experiment.restore(fresh.snapshot())) == fingerprint(fresh)
 
 
 def _decisions(answer):

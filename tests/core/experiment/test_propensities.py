@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import equipoise as eq
-from equipoise.core.experiment.asking import ask_one
+from equipoise.core.experiment.asking import Arrival, ask_one
 from equipoise.core.experiment.record import first_record
 
 PROBLEM = eq.Problem(["a", "b", "c"], 3, budget=80)
@@ -66,8 +66,8 @@ def test_an_arm_that_a_person_chose_has_none_unless_the_rule_chose_it_too():
     chosen = PROBLEM.index(eq.Experiment(PROBLEM, policy, seed=4).ask(np.ones(3)).arm)
     for told in range(3):
         record = first_record(PROBLEM, policy, 4)
-        record, _ = ask_one(record, np.ones(3), told=told)
-        record, _ = ask_one(record, np.ones(3))
+        record, _ = ask_one(record, Arrival(np.ones(3), told=told))
+        record, _ = ask_one(record, Arrival(np.ones(3)))
         kept = record.state.rows["propensity"][:2]
         assert np.isnan(kept[0]) == (told != chosen)
         assert 0.0 < kept[1] < 1.0

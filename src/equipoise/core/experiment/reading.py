@@ -243,6 +243,7 @@ def not_found(unit: Any) -> AssignmentNotFound:
     """Nobody has that key or number."""
     if isinstance(unit, str):
         return AssignmentNotFound(
-            f"no unit {unit!r}", hint="keys are those given to ask(x, unit=…); numbers are its .id"
+            f"no unit was assigned under the key {unit!r}",
+            hint="keys are those given to ask(x, unit=…); numbers are their .id",
         )
     return AssignmentNotFound(f"no unit was assigned under id {unit!r}", hint="ids come from ask(x).id")

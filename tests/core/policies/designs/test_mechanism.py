@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import equipoise as eq
-from equipoise.core.experiment.asking import ask_one
+from equipoise.core.experiment.asking import Arrival, ask_one
 from equipoise.core.experiment.record import draft, first_record
 from equipoise.core.policies.base.design import Design
 from equipoise.errors import InvalidPolicy
@@ -88,7 +88,7 @@ def test_memory_is_a_fold_of_what_was_assigned(spec):
     for t in range(60):
         x = rng.normal(size=3)
         unit = first.ask(x)
-        record, told = ask_one(record, x, ARMS.index(unit.arm))
+        record, told = ask_one(record, Arrival(x, told=ARMS.index(unit.arm)))
         if not spec.startswith("neyman"):
             assert told.propensities == unit.propensities
             if t % 7 == 0:
@@ -101,7 +101,7 @@ def test_memory_is_a_fold_of_what_was_assigned(spec):
         units = [experiment.ask(x) for experiment in (first, second, third)]
         assert units[0].propensities == units[1].propensities == units[2].propensities
         assert units[0].arm == units[1].arm == units[2].arm
-        record, told = ask_one(record, x, ARMS.index(units[0].arm))
+        record, told = ask_one(record, Arrival(x, told=ARMS.index(units[0].arm)))
         if not spec.startswith("neyman"):
             assert told.propensities == units[0].propensities
 
@@ -110,9 +110,9 @@ def test_memory_is_a_fold_of_what_was_assigned(spec):
 def test_a_told_arm_counts_like_a_drawn_one(spec):
     record = first_record(eq.Problem(("a", "b"), 1, budget=40, moment=[[1.0]]), eq.parse_policy(spec), 1)
     for arm in (0, 0, 0):
-        record, unit = ask_one(record, np.ones(1), arm)
+        record, unit = ask_one(record, Arrival(np.ones(1), told=arm))
         assert unit.arm == "a"
-    drawn = ask_one(draft(record, 1), np.ones(1))[1].propensities
+    drawn = ask_one(draft(record, 1), Arrival(np.ones(1)))[1].propensities
     if spec == "permuted-blocks":
         assert drawn["b"] == pytest.approx(2 / 3)  # the third unit began a block
     else:

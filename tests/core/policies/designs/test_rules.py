@@ -11,7 +11,7 @@ from scipy.stats import chisquare
 
 import equipoise as eq
 from equipoise.core.choice.decide import CHOOSE
-from equipoise.core.experiment.asking import ask_one
+from equipoise.core.experiment.asking import Arrival, ask_one
 from equipoise.core.experiment.record import first_record
 
 TWO, THREE = ("a", "b"), ("a", "b", "c")
@@ -27,7 +27,7 @@ class Told:
 
     def give(self, x, arm=CHOOSE):
         """Probabilities of all arms, and the unit in ``arm``."""
-        self.record, unit = ask_one(self.record, np.array(x, float), arm)
+        self.record, unit = ask_one(self.record, Arrival(np.array(x, float), told=arm))
         self.contexts.append(np.array(x, float))
         self.path.append(unit.arms.index(unit.arm))
         return np.array(list(unit.propensities.values()))
@@ -321,7 +321,7 @@ def test_neyman_balanced_does_not_sort_by_length():
     for _ in range(60):
         trial.give(rng.normal(size=3), int(rng.integers(3)))
     x = rng.normal(size=3)
-    short, long = (ask_one(copy_of(trial.record), scale * x)[1].propensities for scale in (0.1, 10.0))
+    short, long = (ask_one(copy_of(trial.record), Arrival(scale * x))[1].propensities for scale in (0.1, 10.0))
     np.testing.assert_allclose(list(short.values()), list(long.values()), rtol=1e-10)
 
 
