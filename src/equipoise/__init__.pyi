@@ -62,6 +62,8 @@ from equipoise.lab.data import fetch_data as fetch_data
 from equipoise.lab.data import inspect_ratings as inspect_ratings
 from equipoise.lab.data import load_jester as load_jester
 from equipoise.lab.data import load_movielens as load_movielens
+from equipoise.lab.forecast.result import Forecast as Forecast
+from equipoise.lab.forecast.run import forecast as forecast
 from equipoise.lab.pieces import Accrual as Accrual
 from equipoise.lab.pieces import BinaryContexts as BinaryContexts
 from equipoise.lab.pieces import Closure as Closure

@@ -314,6 +314,10 @@ class StoreDamaged(EquipoiseError, OSError):
     __str__ = EquipoiseError.__str__
 
 
+class NotIdentified(EquipoiseError, RuntimeError):
+    """The outcomes known do not tell what is asked: an arm has no model yet, or nothing is known of its noise."""
+
+
 class FitWarning(UserWarning):
     """Arms got contexts unlike the population's, and outcomes are not linear: models may mislead."""
 

@@ -11,6 +11,7 @@
 ``running``      trials by the thousand: threads, clusters, checkpoints, budgets
 ``results``      what they found: losses with their errors, and tables of them
 ``replay``       trials on the rows of a real table
+``forecast``     the rest of a running experiment, simulated from where it stands
 ``data``         public ratings, fetched, read and cut to complete tables
 ===============  =================================================================
 """

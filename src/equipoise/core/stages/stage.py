@@ -247,8 +247,20 @@ def on_own_columns(
     return _settled(moved)
 
 
+def taken_over(
+    stage: Stage, contexts: Matrix, problem: Problem, policy: Policy, seed: int, *, capacity: int
+) -> Stage:
+    """The rows of a stage under another policy, which sees all features: everything is computed anew."""
+    every, old = np.arange(problem.dim), copied(stage.state, capacity)
+    state, _, _ = _moved(old, contexts, problem, policy, every, seed)
+    rebuild_all(state)
+    fresh = first_stage(problem, policy, seed, capacity=1)
+    recall_assignments(state, policy, fresh.settings)
+    return replace(fresh, state=state)
+
+
 def _moved(
-    old: State, contexts: Matrix, problem: Problem, policy: StagedPolicy, columns: Columns, seed: int
+    old: State, contexts: Matrix, problem: Problem, policy: Policy, columns: Columns, seed: int
 ) -> tuple[State, Policy, Problem]:
     """The rows of a state in the coordinates of some columns, yet to be rebuilt; who acts there; the part."""
     step = int(old.trial["step"][0])

@@ -1,0 +1,175 @@
+"""Forecast: the rest of an experiment, simulated from where it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from equipoise.core.arms.state import PENDING
+from equipoise.core.estimates.estimators import DEFAULT, check_estimator
+from equipoise.core.policies.base.policy import Policy
+from equipoise.core.problem.real import real_number
+from equipoise.errors import InvalidArgument
+from equipoise.lab.forecast.belief import contexts_to_come, error_root, settled_stage
+from equipoise.lab.forecast.result import Forecast, Origin
+from equipoise.lab.forecast.runner import Runner
+from equipoise.lab.forecast.start import record_of, refuse_staged, with_budget
+from equipoise.lab.forecast.target import target_budgets
+from equipoise.lab.forecast.truths import POOLED, check_truth, draw_truths
+from equipoise.lab.running.simulate import Progress, check_counts, named_policies
+from equipoise.lab.trial.ending import Ending
+
+_MOST_LOOKS = 1_000
+
+
+def forecast(
+    experiment: Any,
+    *,
+    policies: Sequence[Policy | str] | Policy | str | None = None,
+    budgets: Sequence[float] | float | None = None,
+    target: float | None = None,
+    trials: int = 1_000,
+    seed: int = 0,
+    contexts: Any = None,
+    truth: str = POOLED,
+    estimator: str = DEFAULT,
+    ridge: float | None = None,
+    looks: int = 4,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> Forecast:
+    """Simulate the rest of an experiment from where it stands: the errors that it may end with.
+
+    Every trial draws a truth from what the outcomes so far leave open (noise variances, then coefficients of
+    the unshrunk fits), lets the outcomes come that are awaited, and goes on to the end of the budget by the
+    code that the experiment runs. The experiment itself is not changed.
+
+    Parameters
+    ----------
+    experiment
+        An experiment in memory or in a store. Every arm must have a model, closed ones too.
+    policies
+        Others that might take over from here, beside the one that allocates now. They start from the same
+        units. An oracle without numbers is told the noise of every trial.
+    budgets
+        Other budgets, in all and not from here; smaller ones too, down to what is spent. Every policy is
+        forecast with every budget.
+    target
+        A value of the objective that is good enough: which budgets reach it, for every policy, with
+        probabilities of 0.5 and 0.9 and in mean.
+    trials, seed
+        Trials of every course, and what they are drawn by. All courses share their draws.
+    contexts
+        A table of contexts to come, as ``ask_many`` takes them, drawn from with replacement. None: those
+        seen.
+    truth
+        What truths are drawn from: ``"pooled"``, where arms may have something in common, as far as the data
+        say so; or ``"unshrunk"``, every arm for itself. With one arm, or less than three features, it is the
+        latter.
+    estimator, ridge
+        How models will be estimated, as :meth:`equipoise.Experiment.estimates` takes them.
+    looks
+        Moments on the way at which errors are looked at, evenly spaced, the last one at the end.
+    workers
+        Threads; all cores unless given.
+    progress
+        Called with the number of trials done and expected, after every chunk.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import equipoise as eq
+    >>> problem = eq.Problem(arms=["placebo", "drug"], dim=2, budget=60, moment=np.eye(2))
+    >>> experiment, rng = eq.Experiment(problem, seed=7), np.random.default_rng(1)
+    >>> for _ in range(20):
+    ...     x = rng.normal(size=2)
+    ...     experiment.tell(experiment.ask(x).id, float(x.sum() + rng.normal()))
+    >>> found = eq.forecast(experiment, policies=["uniform"], budgets=[100], trials=50)
+    >>> [(course.policy, course.budget) for course in found.courses]
+    [('trace-gain', 60), ('trace-gain', 100), ('uniform', 60), ('uniform', 100)]
+    """
+    check_counts(trials=trials, seed=seed, workers=workers)
+    check_estimator(estimator, ridge)
+    check_truth(truth)
+    goal = _goal(target)
+    if isinstance(looks, bool) or not isinstance(looks, int) or not 1 <= looks <= _MOST_LOOKS:
+        raise InvalidArgument(f"looks={looks!r} is not a whole number from 1 to {_MOST_LOOKS}")
+    record = record_of(experiment)
+    refuse_staged(record.policy, f"the experiment's policy {record.policy.label}")
+    chosen = _policies(record.policy, policies)
+    problems = [record.problem, *(with_budget(record, budget) for budget in _budgets(budgets))]
+    problems = list({problem.budget: problem for problem in problems}.values())
+    stage = settled_stage(record)
+    pool = contexts_to_come(record, contexts)
+    root = error_root(record.problem, pool)
+    # A policy that is told the noise begins with what is estimated; every trial then tells it its own.
+    noise = (stage.state.arms["rss"] / stage.state.arms["dof"]).tolist()
+    informed = {name: policy.informed(noise) for name, policy in chosen.items()}
+    for policy in informed.values():
+        for problem in problems:
+            policy.check(problem)
+    ending = Ending(record.problem, record.policy, seed, estimator=estimator, ridge=ridge)
+    runner = Runner(
+        record=record,
+        truths=draw_truths(stage, truth, trials=int(trials), seed=int(seed)),
+        contexts=pool,
+        error_root=root,
+        coefs_now=ending.coefs([stage] * len(record.problem.arms), record.contexts).copy(),
+        policies=chosen,
+        informed=informed,
+        estimator=estimator,
+        ridge=ridge,
+        trials=int(trials),
+        seed=int(seed),
+        workers=workers,
+        progress=progress,
+    )
+    courses = runner.courses([(name, problem) for name in chosen for problem in problems], looks)
+    targets = () if goal is None else target_budgets(runner, list(chosen), goal)
+    rows = record.state.rows["status"]
+    origin = Origin(
+        problem=record.problem,
+        policy=next(iter(chosen)),
+        seed=record.seed,
+        asked=record.step,
+        awaited=int(np.count_nonzero(rows[: record.step] == PENDING)),
+        has_mean=runner.truths.has_mean,
+        has_error=runner.truths.has_error,
+        truth=runner.truths.kind,
+        contexts="seen" if contexts is None else "given",
+    )
+    return Forecast(origin, courses, goal, targets, int(seed), estimator, ridge)
+
+
+def _policies(current: Policy, policies: Any) -> dict[str, Policy]:
+    """The experiment's own policy, then the others, by name."""
+    chosen = {current.label: current}
+    for name, policy in named_policies(policies).items() if policies is not None else ():
+        refuse_staged(policy, name)
+        if policy != current:
+            chosen[name] = policy
+    return chosen
+
+
+def _budgets(budgets: Any) -> list[Any]:
+    if budgets is None:
+        return []
+    if isinstance(budgets, int | float | np.number):
+        return [budgets]
+    if isinstance(budgets, str) or not isinstance(budgets, Sequence | np.ndarray):
+        raise InvalidArgument(f"budgets={budgets!r} is not a list of numbers", hint="e.g. budgets=[400, 500]")
+    return list(budgets)
+
+
+def _goal(target: Any) -> float | None:
+    if target is None:
+        return None
+    try:
+        goal = np.nan if isinstance(target, bool) else real_number(target)
+    except (TypeError, ValueError, OverflowError):
+        goal = np.nan
+    if not 0.0 < goal < np.inf:
+        raise InvalidArgument(f"target={target!r} is not a positive number", hint="e.g. target=0.1")
+    return float(goal)

@@ -1,0 +1,113 @@
+"""Forecasts as files: NumPy archives without pickles, with a header of plain data."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from equipoise.core.problem.problem import Problem
+from equipoise.errors import DataNotFound, EquipoiseError, InvalidData
+from equipoise.files import write_whole
+from equipoise.lab.forecast.result import Course, Forecast, Origin
+from equipoise.lab.forecast.target import TargetBudget
+from equipoise.unpacking import Damaged, read_npz
+
+_KIND = "forecast"
+# What a header that is not one of ours can raise while it is read.
+_WRONG = (ValueError, TypeError, KeyError, IndexError, AttributeError, ArithmeticError, RecursionError)
+
+
+def save_forecast(forecast: Forecast, path: str | Path) -> None:
+    """Every trial's numbers, and what they depend on."""
+    arrays: dict[str, npt.NDArray[Any]] = {}
+    for place, course in enumerate(forecast.courses):
+        arrays[f"{place}_errors"], arrays[f"{place}_counts"] = course.errors, course.counts
+    header = json.dumps(_header(forecast))
+    write_whole(path, lambda file: np.savez_compressed(file, header=np.array(header), **arrays))
+
+
+def load_forecast(path: str | Path) -> Forecast:
+    """What was saved, or an error that says why not."""
+    try:
+        with Path(path).open("rb") as file:
+            return _read(read_npz(file))
+    except EquipoiseError:
+        raise
+    except FileNotFoundError:
+        raise DataNotFound(f"there is no file {path}", hint="check the path") from None
+    except OSError as error:
+        raise DataNotFound(
+            f"{path} cannot be read: {error.strerror or error}", hint="check the path"
+        ) from None
+    except _WRONG as error:
+        reason = f": {error}" if isinstance(error, Damaged) else ""
+        raise InvalidData(f"{path} is not a whole forecast{reason}", hint="run it again") from None
+
+
+def _header(forecast: Forecast) -> dict[str, Any]:
+    origin = forecast.origin
+    return {
+        "kind": _KIND,
+        "version": forecast.version,
+        "numerics": forecast.numerics,
+        "seed": forecast.seed,
+        "estimator": forecast.estimator,
+        "ridge": forecast.ridge,
+        "target": forecast.target,
+        "targets": [vars(found) for found in forecast.targets],
+        "problem": origin.problem.to_dict(),
+        "origin": {name: value for name, value in vars(origin).items() if name != "problem"},
+        "courses": [
+            {"policy": course.policy, "budget": course.budget, "units": course.units}
+            for course in forecast.courses
+        ],
+    }
+
+
+def _read(arrays: Mapping[str, npt.NDArray[Any]]) -> Forecast:
+    header = json.loads(str(arrays["header"]))
+    if header["kind"] != _KIND:
+        raise Damaged(f"it holds a {header['kind']}")
+    problem = Problem.from_dict(header["problem"])
+    origin = Origin(
+        problem=problem,
+        **{
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in header["origin"].items()
+        },
+    )
+    courses = []
+    for place, about in enumerate(header["courses"]):
+        errors, counts = arrays[f"{place}_errors"], arrays[f"{place}_counts"]
+        shape = (len(about["units"]), len(problem.arms))
+        if errors.shape[1:] != shape or counts.shape != (len(errors), shape[1]) or not len(errors):
+            raise Damaged("its numbers are not one row a trial")
+        courses.append(
+            Course(
+                policy=str(about["policy"]),
+                budget=about["budget"],
+                units=tuple(about["units"]),
+                errors=errors,
+                counts=counts,
+                weights=problem.weights,
+                objective=problem.objective,
+            )
+        )
+    if not courses:
+        raise Damaged("it holds no courses")
+    return Forecast(
+        origin=origin,
+        courses=tuple(courses),
+        target=header["target"],
+        targets=tuple(TargetBudget(**found) for found in header["targets"]),
+        seed=header["seed"],
+        estimator=header["estimator"],
+        ridge=header["ridge"],
+        version=header["version"],
+        numerics=header["numerics"],
+    )

@@ -1,0 +1,114 @@
+"""Trials of one policy with one budget, from the moment of the forecast to the end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from equipoise.core.arms.state import PENDING, State, copied
+from equipoise.core.arrays import Counts, Matrix
+from equipoise.core.policies.base.policy import Policy
+from equipoise.core.policies.base.settings import score_settings
+from equipoise.core.stages.stage import Stage
+from equipoise.lab.forecast.future import Outlook, measure_errors, new_outlook, receive_awaited, run_until
+from equipoise.lab.forecast.truths import Truths
+from equipoise.lab.trial.ending import Ending
+from equipoise.lab.trial.rule import Rule, rule_of
+
+# Given back before every trial; contexts of assigned units never change, and the others are scratch.
+_RESTORED = ("arms", "trial", "factors", "coefs", "gains", "seen_factor", "lots", "memory", "plan", "spreads")
+
+
+@dataclass(frozen=True, eq=False)
+class Setup:
+    """A policy and a budget to forecast: everything that its trials have in common."""
+
+    policy: Policy
+    stage: Stage
+    """The experiment as it stands."""
+    truths: Truths
+    contexts: Matrix
+    """[rows, d] of which those to come are drawn."""
+    error_root: Matrix
+    """Lower C with Σ = CCᵀ: what errors are measured by."""
+    looks: tuple[int, ...]
+    """Units assigned when errors are looked at; the first is now, and the last the end."""
+    coefs_now: Matrix
+    """[m, d] estimates now."""
+    estimator: str
+    ridge: float | None
+
+
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """What trials of one setup found, one row each."""
+
+    errors: npt.NDArray[np.float64]
+    """[trials, looks, m] squared errors."""
+    counts: Counts
+    """[trials, m] units that every arm got from now on."""
+
+
+def new_findings(trials: int, setup: Setup) -> Findings:
+    """Room for some trials."""
+    m = len(setup.stage.problem.arms)
+    return Findings(np.zeros((trials, len(setup.looks), m)), np.zeros((trials, m), np.int64))
+
+
+class Seat:
+    """One setup, ready for any trial; nothing that changes is shared with another."""
+
+    def __init__(self, setup: Setup, seed: int) -> None:
+        self._setup, self._seed = setup, seed
+        stage, problem = setup.stage, setup.stage.problem
+        self._first = stage.state
+        state = copied(self._first, len(self._first.rows))
+        self.state: State = state._replace(contexts=self._first.contexts.copy())
+        """The trial at hand."""
+        self._stage = replace(stage, state=self.state, settings=stage.settings.copy())
+        self._rule: Rule = rule_of(self._stage)
+        self.outlook: Outlook = new_outlook(len(problem.arms), setup.contexts, setup.error_root)
+        step = int(self._first.trial["step"][0])
+        self._step, self._assigned = step, self._first.arms["assigned"].copy()
+        self.awaited: Counts = np.flatnonzero(self._first.rows["status"][:step] == PENDING).astype(np.int64)
+        """Rows whose outcome is still to come."""
+        self._ending = Ending(problem, setup.policy, seed, estimator=setup.estimator, ridge=setup.ridge)
+
+    def run(self, first: int, findings: Findings) -> None:
+        """Run trials ``first``, … until the findings are full."""
+        for k in range(len(findings.errors)):
+            self.run_one(first + k, findings.errors[k])
+            findings.counts[k] = self.state.arms["assigned"] - self._assigned
+
+    def run_one(self, number: int, errors: Matrix) -> None:
+        """Trial ``number``; writes one row of errors a look."""
+        setup, state, outlook = self._setup, self.state, self.outlook
+        self.begin(number)
+        measure_errors(outlook, setup.coefs_now, errors[0])
+        receive_awaited(state, outlook, self.awaited)
+        arms = len(errors[0])
+        for look, units in enumerate(setup.looks[1:], 1):
+            run_until(state, self._rule, outlook, units)
+            coefs = self._ending.coefs([self._stage] * arms, state.contexts)
+            measure_errors(outlook, coefs, errors[look])
+
+    def begin(self, number: int) -> None:
+        """The experiment as it stands, and the trial's truth; lots to come are the trial's own."""
+        state, step = self.state, self._step
+        for name in _RESTORED:
+            np.copyto(getattr(state, name), getattr(self._first, name))
+        for name in ("rows", "outcomes"):
+            np.copyto(getattr(state, name)[:step], getattr(self._first, name)[:step])
+        state.trial["seed"], state.trial["number"] = self._seed, number
+        outlook, truths = self.outlook, self._setup.truths
+        outlook.trial["seed"], outlook.trial["number"] = self._seed, number
+        np.copyto(outlook.coefs, truths.coefs[number])
+        np.copyto(outlook.deviations, truths.deviations[number])
+        outlook.pulls[:] = 0
+        policy = self._setup.policy
+        told = policy.informed((outlook.deviations**2).tolist())
+        if told is not policy:
+            # An oracle without numbers is told those of the trial.
+            self._rule.settings[:] = score_settings(told, self._stage.problem)

@@ -1,0 +1,146 @@
+"""The truths of a forecast's trials: what the outcomes known leave open, drawn once for all courses.
+
+``"unshrunk"``: every arm for itself. With RSS and ν degrees of freedom of its least-squares fit β̂, S⁻¹ = VVᵀ:
+
+    σ² = RSS/χ²_ν,    β = β̂ + σ·V·z,    z standard normal.
+
+This is the posterior of a linear model with normal noise under the prior 1/σ², and the distribution for which
+classical t intervals are right. Adaptive allocation does not change it.
+
+``"pooled"``: the same model, but arms may have something in common, as the pooled estimator takes them
+(hierarchy.py). Where they differ much, that is the unshrunk posterior. Where they do not, unshrunk truths lie
+further apart than the arms do: estimates that shrink would seem to do harm, and errors come out too high.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from equipoise.core.arithmetic.linear import solve_upper
+from equipoise.core.arms.coordinates import to_user_coordinates
+from equipoise.core.arms.state import State
+from equipoise.core.arrays import Matrix, Vector
+from equipoise.core.draws.streams import SHAPE, TRUTH, Stream, fill_normals, gamma, new_stream, start
+from equipoise.core.estimates.estimates import moment_root
+from equipoise.core.estimates.estimators.stein import prepare
+from equipoise.core.estimates.estimators.workspace import new_workspace
+from equipoise.core.jit.decorators import compiled
+from equipoise.core.stages.stage import Stage
+from equipoise.errors import InvalidArgument
+from equipoise.lab.forecast.hierarchy import draw_common
+
+POOLED, UNSHRUNK = "pooled", "unshrunk"
+
+# As the pooled estimator: in fewer dimensions nothing is known to be gained.
+_LEAST_DIM = 3
+# A mean of σ² takes more degrees of freedom than this, and its standard error more than that.
+_MEAN_NEEDS, _ERROR_NEEDS = 2, 4
+
+
+@dataclass(frozen=True, eq=False)
+class Truths:
+    """What was drawn, one row a trial."""
+
+    coefs: npt.NDArray[np.float64]
+    """[trials, m, d]"""
+    deviations: Matrix
+    """[trials, m] √σ²"""
+    kind: str
+    """``"pooled"`` or ``"unshrunk"``: what they were drawn from."""
+    has_mean: tuple[bool, ...]
+    """Of every arm: whether its σ² has a mean."""
+    has_error: tuple[bool, ...]
+    """Whether a simulated mean of it has a standard error."""
+
+
+def check_truth(truth: Any) -> None:
+    """Refuse a word that there is not."""
+    if truth not in (POOLED, UNSHRUNK):
+        raise InvalidArgument(
+            f"truth={truth!r} is neither {POOLED!r} nor {UNSHRUNK!r}", hint="leave it out for 'pooled'"
+        )
+
+
+def draw_truths(stage: Stage, truth: str, *, trials: int, seed: int) -> Truths:
+    """Truths of every trial, from a settled stage in which every arm has a model."""
+    state = stage.state
+    m, dim = state.coefs.shape
+    squares, dof = state.arms["rss"].copy(), state.arms["dof"].astype(float)
+    pooled = truth == POOLED and m > 1 and dim >= _LEAST_DIM and bool(np.all(squares > 0.0))
+    if pooled:
+        coefs, noise = _draw_pooled(stage, squares, dof, trials, seed)
+    else:
+        coefs, noise = _draw_unshrunk(state, squares, dof, trials, seed)
+    # Where arms are drawn together each also learns of its noise by its distance to the others, but an arm
+    # that resembles none of them does not.
+    return Truths(
+        coefs=coefs,
+        deviations=np.sqrt(noise),
+        kind=POOLED if pooled else UNSHRUNK,
+        has_mean=tuple((dof > _MEAN_NEEDS).tolist()),
+        has_error=tuple((dof > _ERROR_NEEDS).tolist()),
+    )
+
+
+def _draw_pooled(
+    stage: Stage, squares: Vector, dof: Vector, trials: int, seed: int
+) -> tuple[npt.NDArray[np.float64], Matrix]:
+    state = stage.state
+    m, dim = state.coefs.shape
+    work = new_workspace(state, 0.0)
+    prepare(state, work)
+    bases = np.ascontiguousarray(work.bases[:, :, :dim])
+    thetas, noise = draw_common(bases, work.spectra, work.fits, squares, dof, trials=trials, seed=seed)
+    # θ = Rβ with Σ = RᵀR.
+    flat = solve_upper(moment_root(stage), np.ascontiguousarray(thetas.reshape(-1, dim).T))
+    return np.ascontiguousarray(flat.T).reshape(trials, m, dim), noise
+
+
+def _draw_unshrunk(
+    state: State, squares: Vector, dof: Vector, trials: int, seed: int
+) -> tuple[npt.NDArray[np.float64], Matrix]:
+    m, dim = state.coefs.shape
+    fits, roots = np.zeros((m, dim)), np.zeros((m, dim, dim))
+    for i in range(m):
+        to_user_coordinates(state, i, roots[i], fits[i])
+    coefs, noise = np.zeros((trials, m, dim)), np.zeros((trials, m))
+    for trial in range(trials):
+        _draw_arms(fits, roots, squares, dof, new_stream(), seed, trial, coefs[trial], noise[trial])
+    return coefs, noise
+
+
+@compiled
+def _draw_arms(
+    fits: Matrix,
+    roots: npt.NDArray[np.float64],
+    squares: Vector,
+    dof: Vector,
+    stream: Stream,
+    seed: int,
+    trial: int,
+    coefs: Matrix,
+    noise: Vector,
+) -> None:
+    for i in range(fits.shape[0]):
+        start(stream, seed, trial, SHAPE, i, 0)
+        noise[i] = squares[i] / (2.0 * gamma(stream, 0.5 * dof[i]))
+        deviation = np.sqrt(noise[i])
+        # Normals stand where the coefficients will, and are used up from the first to the last.
+        fill_normals((seed, trial, TRUTH, i, 0), 0, coefs, i, 0)
+        _spread_out(fits[i], roots[i], deviation, coefs[i])
+
+
+@compiled
+def _spread_out(fit: Vector, root: Matrix, deviation: float, coef: Vector) -> None:
+    """β̂ + σ·V·z in place of z; V is any square root, so it is used by rows of a copy."""
+    dim = fit.shape[0]
+    drawn = coef.copy()
+    for r in range(dim):
+        along = 0.0
+        for c in range(dim):
+            along += root[r, c] * drawn[c]
+        coef[r] = fit[r] + deviation * along
