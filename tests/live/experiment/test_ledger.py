@@ -1,0 +1,197 @@
+"""Nothing is acknowledged that is not stored; a commit whose end nobody saw is looked for, not repeated."""
+
+import threading
+
+import pytest
+from faulty_store import FaultyStore
+
+import equipoise as eq
+from equipoise.errors import CommitUnknown, ReceiptUnknown, StoreFull, StoreUnavailable
+from equipoise.live.experiment import ledger
+
+UNKNOWN = "lost on the way there", "lost on the way back"
+
+
+@pytest.fixture
+def faulty(monkeypatch):
+    monkeypatch.setattr(ledger, "PAUSE", 0.0)
+    return FaultyStore()
+
+
+@pytest.fixture
+def live(faulty, problem):
+    return eq.create_experiment(store=faulty, name="trial", problem=problem, seed=3)
+
+
+def kinds(live):
+    return [entry.kind for entry in live.log()]
+
+
+@pytest.mark.parametrize("keyed", [True, False])
+@pytest.mark.parametrize("fault", [*UNKNOWN, "cannot be reached"])
+def test_one_lost_commit_is_made_good(live, faulty, fault, keyed, problem):
+    faulty.faults = [fault]
+    unit = live.ask([1.0, 2.0], unit="P-1" if keyed else None)
+    assert kinds(live) == ["created", "asked"]
+    assert unit.receipt.hash == next(live.log(after=1)).hash
+    faulty.faults = [fault]
+    live.tell(unit.id, 1.5)
+    assert kinds(live) == ["created", "asked", "told"]
+    memory = eq.Experiment(problem, seed=3)
+    assert memory.ask([1.0, 2.0], unit="P-1" if keyed else None) == unit
+    assert live.verify().decided == 1
+
+
+def test_what_was_stored_is_not_carried_out_again(live, faulty):
+    faulty.faults = ["lost on the way back"]
+    live.ask([1.0, 2.0])
+    assert live.asked == 1
+    # The commit, and one that finds it and writes nothing.
+    assert faulty.commits == 2
+
+
+@pytest.mark.parametrize("fault", UNKNOWN)
+def test_a_store_that_stays_away_is_said_to(live, faulty, fault):
+    faulty.faults = [fault] + ["lost on the way there"] * (ledger.ATTEMPTS - 1)
+    if fault == "lost on the way back":
+        unit = live.ask([1.0, 2.0], unit="P-1")  # found by the second attempt
+        assert unit.id == 1
+    else:
+        with pytest.raises(CommitUnknown, match="cannot be asked whether it happened"):
+            live.ask([1.0, 2.0], unit="P-1")
+        assert kinds(live) == ["created"]
+    assert live.ask([1.0, 2.0], unit="P-1").id == 1
+    assert kinds(live) == ["created", "asked"]
+
+
+def test_errors_that_are_certain_are_not_tried_again(live, faulty):
+    faulty.faults = ["full"]
+    with pytest.raises(StoreFull):
+        live.ask([1.0, 2.0])
+    assert faulty.commits == 1
+    assert live.asked == 0
+    assert live.ask([1.0, 2.0]).id == 1
+    faulty.faults = ["cannot be reached"] * ledger.ATTEMPTS
+    with pytest.raises(StoreUnavailable):
+        live.tell(1, 0.0)
+    assert live.pending == [1]
+
+
+@pytest.mark.parametrize("fault", ["interrupted before", "interrupted after"])
+def test_an_interrupt_leaves_what_is_stored(live, faulty, fault, problem):
+    faulty.faults = [fault]
+    with pytest.raises(KeyboardInterrupt):
+        live.ask([1.0, 2.0], unit="P-1")
+    stored = fault == "interrupted after"
+    assert live.asked == stored
+    assert live.ask([1.0, 2.0], unit="P-1").id == 1
+    assert kinds(live) == ["created", "asked"]
+    assert live.verify().decided == 1
+
+
+@pytest.mark.parametrize("fault", ["interrupted before", "interrupted after", *UNKNOWN, "full", ""])
+def test_everybody_who_waits_is_answered(live, faulty, fault, monkeypatch):
+    """A thread works for the others while its commit fails; they go on, or get the error."""
+    waiting, results = 6, {}
+
+    def ask(i):
+        try:
+            results[i] = live.ask([1.0, float(i)], unit=f"u{i}")
+        except BaseException as error:
+            results[i] = error
+
+    with live._lock:
+        threads = [threading.Thread(target=ask, args=(i,)) for i in range(waiting)]
+        for thread in threads:
+            thread.start()
+        while len(live._ledger.combiner._waiting) < waiting:
+            pass
+        faulty.faults = [fault]
+        commits = faulty.commits
+    for thread in threads:
+        thread.join(timeout=20)
+    assert len(results) == waiting
+    errors = [error for error in results.values() if isinstance(error, BaseException)]
+    stored = {entry.event["unit"]: entry for entry in live.log(after=1)}
+    if fault == "full":
+        assert [type(error) for error in errors] == [StoreFull] * waiting
+        assert len({id(error) for error in errors}) == waiting
+        assert not stored
+        return
+    assert len(errors) == fault.startswith("interrupted")
+    for i, unit in results.items():
+        if not isinstance(unit, BaseException):
+            assert unit.receipt.hash == stored[f"u{i}"].hash
+            assert unit.arm == stored[f"u{i}"].event["arm"]
+    assert len(stored) in (waiting, waiting - len(errors))
+    assert faulty.commits - commits <= 3
+    assert live.verify().units == len(stored)
+
+
+def test_one_bad_request_does_not_spoil_the_others(live):
+    results = {}
+
+    def tell(i):
+        try:
+            results[i] = live.tell("P-1" if i % 2 else "nobody", 1.0)
+        except eq.EquipoiseError as error:
+            results[i] = type(error).__name__
+
+    live.ask([1.0, 2.0], unit="P-1")
+    with live._lock:
+        threads = [threading.Thread(target=tell, args=(i,)) for i in range(6)]
+        for thread in threads:
+            thread.start()
+        while len(live._ledger.combiner._waiting) < 6:
+            pass
+    for thread in threads:
+        thread.join(timeout=20)
+    assert results == {i: None if i % 2 else "AssignmentNotFound" for i in range(6)}
+    assert kinds(live) == ["created", "asked", "told"]
+
+
+def test_the_same_unit_twice_in_one_commit(live):
+    results = []
+    with live._lock:
+        threads = [
+            threading.Thread(target=lambda: results.append(live.ask([1.0, 2.0], unit="P-1")))
+            for _ in range(4)
+        ]
+        for thread in threads:
+            thread.start()
+        while len(live._ledger.combiner._waiting) < 4:
+            pass
+    for thread in threads:
+        thread.join(timeout=20)
+    assert len({unit.receipt for unit in results}) == 1
+    assert all(unit == results[0] and unit.scores == results[0].scores for unit in results)
+    assert kinds(live) == ["created", "asked"]
+
+
+def test_a_log_that_was_exchanged_underneath_is_noticed(live, faulty, problem):
+    live.ask([1.0, 2.0])
+    older = faulty._logs["trial"].rows[:1], faulty._logs["trial"].head
+    del faulty._logs["trial"]
+    other = eq.create_experiment(store=faulty, name="trial", problem=problem, seed=4)
+    for act in (lambda: live.asked, lambda: live.ask([0.0, 1.0]), lambda: live.asked):
+        with pytest.raises(ReceiptUnknown, match="restored from a backup, or exchanged"):
+            act()
+    other.ask([1.0, 1.0])
+    other.ask([1.0, 1.0])
+    with pytest.raises(ReceiptUnknown):
+        live.ask([0.0, 1.0])
+    assert older[0]
+    assert eq.load_experiment(store=faulty, name="trial").asked == 2
+
+
+def test_creating_is_looked_for_too(faulty, problem):
+    class Lost(FaultyStore):
+        def create(self, *arguments, **rest):
+            head = super().create(*arguments, **rest)
+            if self.faults:
+                raise CommitUnknown(self.faults.pop())
+            return head
+
+    store = Lost()
+    store.faults = ["lost on the way back"]
+    assert eq.create_experiment(store=store, name="trial", problem=problem).asked == 0

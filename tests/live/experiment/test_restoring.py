@@ -1,0 +1,155 @@
+"""Archives make the same experiment elsewhere; backups begin an epoch, and newer receipts are told."""
+
+import gzip
+import shutil
+
+import numpy as np
+import pytest
+
+import equipoise as eq
+from equipoise.errors import (
+    ChainBroken,
+    DataNotFound,
+    ExperimentExists,
+    InvalidArgument,
+    InvalidData,
+    ReasonMissing,
+    ReceiptUnknown,
+    WrongMode,
+)
+
+
+def begun(store, name, problem, **rest):
+    live = eq.create_experiment(store=store, name=name, problem=problem, seed=3, **rest)
+    rng = np.random.default_rng(0)
+    for i in range(8):
+        live.ask(rng.normal(size=2), unit=f"u{i}")
+        live.tell(f"u{i}", float(rng.normal()))
+    return live
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "jsonl.gz"])
+def test_an_archive_is_the_same_experiment(store, name, problem, tmp_path, suffix):
+    live = begun(store, name, problem)
+    path = tmp_path / f"trial.{suffix}"
+    live.archive(path)
+    assert eq.verify_archive(path, receipt=live.receipt) == live.verify(live.receipt)
+    with eq.open_store("memory:") as elsewhere:
+        again = eq.import_archive(path, store=elsewhere)
+        assert (again.name, again.mode) == (name, "live")
+        assert list(again.log()) == list(live.log())
+        assert again.ask([1.0, 2.0], unit="new") == live.ask([1.0, 2.0], unit="new")
+        assert again.ask([1.0, 2.0], unit="new").receipt != live.ask([1.0, 2.0], unit="new").receipt
+        with pytest.raises(ExperimentExists):
+            eq.import_archive(path, store=elsewhere)
+
+
+def test_archives_are_the_same_bytes(memory, problem, tmp_path):
+    live = begun(memory, "trial", problem)
+    for name in ("a.jsonl.gz", "b.jsonl.gz"):
+        live.archive(tmp_path / name)
+    assert (tmp_path / "a.jsonl.gz").read_bytes() == (tmp_path / "b.jsonl.gz").read_bytes()
+
+
+def test_damaged_archives(memory, problem, tmp_path):
+    live, path = begun(memory, "trial", problem), tmp_path / "trial.jsonl"
+    live.archive(path)
+    lines = path.read_bytes().splitlines(keepends=True)
+
+    def with_lines(*kept):
+        path.write_bytes(b"".join(kept))
+        return path
+
+    with pytest.raises(InvalidData, match="is cut off after 16 rows"):
+        eq.verify_archive(with_lines(*lines[:-2]))
+    with pytest.raises(InvalidData, match="has 16 rows, and should have 17"):
+        eq.verify_archive(with_lines(*lines[:-2], lines[-1]))
+    with pytest.raises(InvalidData, match="not an archive"):
+        eq.verify_archive(with_lines(*lines[:3], lines[3][:40] + b"\n"))
+    with pytest.raises(InvalidData, match="line 3"):
+        eq.verify_archive(with_lines(*lines[:2], b'{"sequence": 2}\n'))
+    with pytest.raises(InvalidData, match="not an archive"):
+        eq.verify_archive(with_lines(b"a,b\n1,2\n"))
+    with pytest.raises(ChainBroken, match="at row 4"):
+        eq.verify_archive(with_lines(*lines[:4], lines[4].replace(b"u1", b"u7"), *lines[5:]))
+    with pytest.raises(ChainBroken, match="at row 4"), eq.open_store("memory:") as elsewhere:
+        eq.import_archive(path, store=elsewhere)
+    packed = gzip.compress(b"".join(lines))
+    path.write_bytes(packed[: len(packed) // 2])
+    with pytest.raises(InvalidData, match="cut off or damaged"):
+        eq.verify_archive(path)
+    with pytest.raises(DataNotFound):
+        eq.verify_archive(tmp_path / "nothing.jsonl")
+
+
+def test_practice_never_becomes_live(memory, problem, tmp_path):
+    live, path = begun(memory, "trial", problem, mode="practice"), tmp_path / "trial.jsonl"
+    live.archive(path)
+    with eq.open_store("memory:") as elsewhere:
+        with pytest.raises(WrongMode, match="practice data"):
+            eq.import_archive(path, store=elsewhere, mode="live")
+        assert eq.import_archive(path, store=elsewhere).mode == "practice"
+        assert elsewhere.head("trial").mode == "practice"
+    with eq.open_store("memory:") as elsewhere:
+        restored = eq.restore_experiment(store=elsewhere, name="trial", backup=path, reason="a try")
+        assert restored.mode == "practice"
+    path.write_bytes(path.read_bytes().replace(b'"mode":"practice"', b'"mode":"live"', 1))
+    with pytest.raises(WrongMode), eq.open_store("memory:") as elsewhere:
+        eq.import_archive(path, store=elsewhere)
+    path.write_bytes(path.read_bytes().replace(b"practice", b"live"))
+    with pytest.raises(ChainBroken, match="at row 1"), eq.open_store("memory:") as elsewhere:
+        eq.import_archive(path, store=elsewhere)
+
+
+def test_a_backup_begins_an_epoch(file_url, problem, tmp_path):
+    live = begun(file_url, "trial", problem)
+    before = live.receipt
+    live.store.backup(tmp_path / "backup.db")
+    lost = live.ask([5.0, 5.0], unit="after the backup").receipt
+    live.close()
+    for backup in (tmp_path / "backup.db", f"sqlite:///{tmp_path / 'backup.db'}"):
+        url = f"sqlite:///{tmp_path / 'restored.db'}"
+        restored = eq.restore_experiment(store=url, name="trial", backup=backup, reason="the disk broke")
+        assert restored.asked == 8
+        newest = list(restored.log())[-1]
+        assert (newest.kind, newest.epoch, newest.reason) == ("restored", 2, "the disk broke")
+        assert newest.event["of"]["sequence"] == before.sequence
+        assert restored.verify(before).restored == (18,)
+        assert restored.store.head("trial").epoch == 2
+        unit = restored.ask([1.0, 2.0], unit="new")
+        assert (unit.receipt.epoch, unit.id) == (2, 9)
+        for look in (
+            lambda: restored.verify(lost),  # noqa: B023
+            lambda: eq.load_experiment(store=url, name="trial", receipt=lost),  # noqa: B023
+        ):
+            with pytest.raises(ReceiptUnknown, match="newer than the restored log"):
+                look()
+        with pytest.raises(ExperimentExists):
+            eq.restore_experiment(store=url, name="trial", backup=backup, reason="once more")
+        restored.close()
+        for part in tmp_path.glob("restored.db*"):
+            part.unlink()
+
+
+def test_a_store_that_was_brought_back_by_other_means(file_url, problem, tmp_path):
+    live = begun(file_url, "trial", problem)
+    live.store.backup(tmp_path / "backup.db")
+    lost = live.ask([5.0, 5.0], unit="after the backup").receipt
+    live.close()
+    shutil.copy(tmp_path / "backup.db", tmp_path / "brought-back.db")
+    url = f"sqlite:///{tmp_path / 'brought-back.db'}"
+    with pytest.raises(ReasonMissing):
+        eq.restore_experiment(store=url, name="trial")
+    restored = eq.restore_experiment(store=url, name="trial", reason="pg_restore, so to speak", actor="bea")
+    assert list(restored.log())[-1].actor == "bea"
+    with pytest.raises(ReceiptUnknown, match="newer than the restored log"):
+        restored.verify(lost)
+    assert restored.ask([1.0, 1.0]).receipt.epoch == 2
+    again = eq.restore_experiment(store=url, name="trial", reason="twice")
+    assert again.verify().restored == (18, 20)
+
+
+def test_names_of_archives_are_not_exchanged(memory, problem, tmp_path):
+    begun(memory, "trial", problem).archive(tmp_path / "trial.jsonl")
+    with pytest.raises(InvalidArgument, match="holds 'trial'"), eq.open_store("memory:") as elsewhere:
+        eq.restore_experiment(store=elsewhere, name="other", backup=tmp_path / "trial.jsonl", reason="x")
