@@ -98,7 +98,7 @@ def test_every_page_is_in_the_navigation(page):
         *("replays/trace-gain-replays", "replays/target-units", "designs", "misspecification"),
         *("worlds/yes-no", "worlds/advantage"),
         *("worlds/fit-warnings", "worlds/few-units", "policies/own-policies"),
-        *("robust/intervals", "robust/spread"),
+        *("robust/intervals", "robust/spread", "live/concealment"),
     ],
 )
 def test_tables_of_the_benchmarks_are_included(table):

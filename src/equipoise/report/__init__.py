@@ -8,6 +8,7 @@
 ``experiment``          the report of an experiment
 ``experiment_models``   its models and contrasts
 ``experiment_figures``  its drawings
+``live``                what else it says: how the experiment was run
 ``estimates``           the report of estimates alone
 ``plan``                the report of a plan
 ``simulation``          the report of a simulation
@@ -21,7 +22,7 @@
 """
 
 from equipoise.files import check_writable
-from equipoise.report.document import Code, Figure, Report, Section, Table, Text
+from equipoise.report.document import Code, Figure, Points, Report, Section, Table, Text
 from equipoise.report.estimates import estimates_report
 from equipoise.report.experiment import experiment_report
 from equipoise.report.figures import figure_from, new_figure
@@ -36,6 +37,7 @@ from equipoise.report.studies.sweep import sweep_report
 __all__ = [
     "Code",
     "Figure",
+    "Points",
     "Report",
     "Section",
     "Table",

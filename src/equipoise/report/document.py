@@ -56,7 +56,14 @@ class Code:
     caption: str = ""
 
 
-Block = Text | Table | Figure | Code
+@dataclass(frozen=True)
+class Points:
+    """Sentences one below the other, each with a dot before it."""
+
+    texts: Sequence[str]
+
+
+Block = Text | Points | Table | Figure | Code
 
 
 @dataclass(frozen=True)

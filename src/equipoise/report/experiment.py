@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import copy
 import math
 import warnings
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
@@ -18,8 +17,11 @@ from equipoise.core.diagnosis.weighted import WeightedEstimates
 from equipoise.core.estimates.arm_estimate import LASSO
 from equipoise.core.estimates.estimates import Estimates
 from equipoise.core.experiment.experiment import Experiment
+from equipoise.core.experiment.reading import ExperimentReader
+from equipoise.core.theory.plan import Plan
 from equipoise.errors import FitWarning, NoPropensities, NotReplayable, SupportWarning
 from equipoise.extras import is_installed
+from equipoise.lab.results.simulation import SimulationResult
 from equipoise.report.document import Block, Code, Report, Section, Table, Text
 from equipoise.report.experiment_models import (
     MOST_ARMS,
@@ -29,6 +31,19 @@ from equipoise.report.experiment_models import (
     further,
     model_blocks,
 )
+from equipoise.report.live.course import course_blocks, course_of
+from equipoise.report.live.deviations import deviation_blocks
+from equipoise.report.live.flow import flow_blocks
+from equipoise.report.live.history import PRACTICE, History, history_of
+from equipoise.report.live.limits import Findings, limit_blocks
+from equipoise.report.live.naive import naive_blocks
+from equipoise.report.live.operating import check_simulation, operating_blocks
+from equipoise.report.live.over_time import PERIODS, period_blocks, trend_blocks
+from equipoise.report.live.planned import planned_blocks
+from equipoise.report.live.population import population_blocks
+from equipoise.report.live.proof import proof_blocks
+from equipoise.report.live.rule import chance_realised, most_used_share, rule_blocks
+from equipoise.report.live.statements import check_statements, checklist_blocks, further_blocks, seeing_blocks
 from equipoise.report.numbers import counted, interval, p_text, p_value, plain_numbers, shortened
 from equipoise.version import __version__
 
@@ -37,14 +52,34 @@ _TESTS = ("p_length", "p_squares", "p_products")
 
 
 def experiment_report(
-    experiment: Experiment,
+    experiment: ExperimentReader,
     *,
     title: str = "Experiment report",
     again: str | None = None,
     intervals: str = "classical",
+    statements: Mapping[str, str] | None = None,
+    simulation: SimulationResult | Plan | None = None,
+    history: History | None = None,
 ) -> Report:
-    """Tables, figures and settings of an experiment as it is now; ``intervals`` as in ``estimates``."""
-    experiment = copy.copy(experiment)  # of one moment, whatever other threads do
+    """Tables, figures and settings of an experiment as it is now.
+
+    Parameters
+    ----------
+    experiment
+        In memory or live. Of a live one the log tells the flow of units, dates, deviations and reasons.
+    intervals
+        As in ``estimates``.
+    statements
+        What only people know, by what it is about: ``{"blinding": "Raters did not know the arms."}``. The
+        page lists what is asked for.
+    simulation
+        Operating characteristics: what ``eq.simulate`` or ``eq.plan`` found for this design.
+    history
+        What happened, for experiments whose log is kept elsewhere; found by itself unless given.
+    """
+    said, simulation = check_statements(statements), check_simulation(simulation)
+    found, experiment = history_of(experiment)  # of one moment, whatever others do
+    history = found if history is None else history
     with warnings.catch_warnings():
         # The page says what they say.
         warnings.simplefilter("ignore", FitWarning)
@@ -52,26 +87,63 @@ def experiment_report(
         estimates = experiment.estimates(intervals=intervals)
         fits = _weighted(experiment)
     balance, fit, problem = experiment.balance(), experiment.lack_of_fit(), experiment.problem
+    trends, policy, arms = experiment.time_trends(), experiment.policy, problem.arms
+    periods = experiment.balance_by_period(PERIODS)
+    course = course_of(history, experiment, intervals=intervals)
     aside = sum(experiment.counts.values()) - sum(arm.count for arm in estimates)
+    findings = Findings(
+        history=history,
+        estimates=estimates,
+        policy=policy,
+        balance=balance,
+        fit=fit,
+        trends=trends,
+        guessed=experiment.predictability(),
+        closed=experiment.closed_arms,
+        remaining=experiment.remaining,
+        weighted=fits is not None,
+        statements=said,
+    )
     sections = [
         Section("Units and errors", arm_blocks(estimates, closed=experiment.closed_arms, aside=aside)),
+        Section("Flow of units", flow_blocks(history, arms)),
+        Section("Course", course_blocks(history, course, arms)),
         Section("Models", model_blocks(estimates)),
         Section("Contrasts", contrast_blocks(estimates)),
+        Section("Naive beside adjusted", naive_blocks(estimates, lambda arm: experiment.data(arm)[1], fits)),
+        Section("Target population", population_blocks(history, problem, balance)),
         Section("Balance", balance_blocks(balance)),
+        Section("Balance by period", period_blocks(history, periods)),
+        Section("Time trends", trend_blocks(trends)),
         Section("Lack of fit", fit_blocks(fit, problem.feature_names)),
-        Section("Chance", chance_blocks(experiment)),
+        *([] if fits is None else [Section("Models by propensities", weighted_blocks(fits))]),
+        Section(
+            "Chance", [*chance_blocks(experiment, most_used_share(history)), *chance_realised(history, arms)]
+        ),
+        Section("The rule", rule_blocks(history, policy, problem, experiment.seed)),
+        Section("Planned and changed", planned_blocks(history, problem, experiment.closed_arms)),
+        Section("Deviations", deviation_blocks(history)),
+        Section("Who could see what", seeing_blocks(said)),
+        Section("Stated by the experimenters", further_blocks(said)),
+        Section(
+            "Simulated operating characteristics",
+            operating_blocks(simulation, history, estimates, policy, problem),
+        ),
+        Section("Limitations", limit_blocks(findings)),
+        Section("What guidelines ask", checklist_blocks()),
+        Section("Proof", proof_blocks(history)),
     ]
-    if fits is not None:
-        sections.insert(5, Section("Models by propensities", weighted_blocks(fits)))
-    name = experiment.policy.label
+    name = policy.label
     support = () if estimates.support is None else estimates.support.complaints
-    said = [estimates.complaint, None if fits is None else fits.complaint, *support]
+    wrong = [estimates.complaint, None if fits is None else fits.complaint, *support]
+    if history.mode == PRACTICE:
+        wrong.insert(0, "this is practice: units are not real")
     return Report(
         title=title,
         subtitle=f"{name} · {counted(len(problem.arms), 'arm', 'arms')} · "
         f"{counted(problem.dim, 'feature', 'features')} · {experiment.asked:,} of "
         f"{counted(experiment.asked + experiment.remaining, 'unit', 'units')}",
-        warnings=[f"{_capital(each)}." for each in said if each],
+        warnings=[f"{_capital(each)}." for each in wrong if each],
         headline=error_sentence(estimates),
         summary=f"{_evenness(balance)} {_straightness(fit)}",
         sections=sections,
@@ -95,9 +167,13 @@ def experiment_report(
                 "seed": experiment.seed,
                 "estimates": estimates.records(),
                 "balance": balance.records(),
+                "balance_by_period": [period.record() for period in periods],
                 "lack_of_fit": fit.records(),
+                "time_trends": trends.records(),
                 "weighted_estimates": None if fits is None else fits.records(),
-                "predictability": experiment.predictability().record(),
+                "predictability": findings.guessed.record(),
+                "statements": said,
+                "head": history.head,
             }
         ),
     )
@@ -274,14 +350,15 @@ def weighted_blocks(fits: WeightedEstimates) -> list[Block]:
     ]
 
 
-def chance_blocks(experiment: Experiment) -> list[Block]:
+def chance_blocks(experiment: Experiment, most_used: float) -> list[Block]:
     """How predictable the next arm was, and the test over redrawn lots."""
     found = experiment.predictability()
     if not found.units:
         return [Text("No unit has been assigned yet.")]
     rows = [
         ["best: knows rule, past and context", f"{100 * found.best:.1f} %"],
-        ["convergence: knows past arms", f"{100 * found.convergence:.1f} %"],
+        ["convergence: knows past arms, names the rarest", f"{100 * found.convergence:.1f} %"],
+        ["knows past arms, names the most frequent", f"{100 * most_used:.1f} %"],
         ["blind", f"{100 * found.chance:.1f} %"],
     ]
     blocks: list[Block] = [

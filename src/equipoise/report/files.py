@@ -6,11 +6,12 @@ import csv
 import io
 import json
 import os
+from collections.abc import Mapping
 from functools import singledispatch
 from pathlib import Path
 
 from equipoise.core.estimates.estimates import Estimates
-from equipoise.core.experiment.experiment import Experiment
+from equipoise.core.experiment.reading import ExperimentReader
 from equipoise.core.tables.tidy import TidyTable
 from equipoise.core.theory.plan import Plan
 from equipoise.errors import InvalidArgument
@@ -33,10 +34,12 @@ _ELSEWHERE = "choose another folder"
 
 def write_report(
     path: str | Path,
-    content: Report | SimulationResult | SweepResult | ReplayResults | Experiment | Estimates | Plan,
+    content: Report | SimulationResult | SweepResult | ReplayResults | ExperimentReader | Estimates | Plan,
     *,
     title: str | None = None,
     again: str | None = None,
+    statements: Mapping[str, str] | None = None,
+    simulation: SimulationResult | Plan | None = None,
     overwrite: bool = False,
 ) -> Path:
     """Write one HTML file that needs no network.
@@ -44,15 +47,34 @@ def write_report(
     Parameters
     ----------
     content
-        Result of a simulation, a sweep or of replays, an experiment as it is now, its estimates, a plan, or a
+        Result of a simulation, a sweep or of replays, an experiment as it is now, in memory or live, its
+        estimates, a plan, or a
         :class:`~equipoise.report.Report` of your own.
     title, again
         Heading and command line of what is not a report yet; a report of your own has them inside.
+    statements, simulation
+        For the report of an experiment, see :func:`~equipoise.report.experiment_report`: what only people
+        know, and operating characteristics.
     overwrite
         Whether a file that is there already is replaced; else it is refused.
     """
     path = _checked_path(path)
-    report = report_of(content, title, again)
+    if isinstance(content, ExperimentReader):
+        report = experiment_report(
+            content,
+            title=title or "Experiment report",
+            again=again,
+            statements=statements,
+            simulation=simulation,
+        )
+    elif statements is not None or simulation is not None:
+        raise InvalidArgument(
+            "statements and a simulation belong to the report of an experiment, not of "
+            f"{_described(content)}",
+            hint="leave them out, or give the experiment",
+        )
+    else:
+        report = report_of(content, title, again)
     if not overwrite:
         check_new([path])
     page = render(report)
@@ -105,11 +127,6 @@ def _(content: ReplayResult, title: str | None, again: str | None) -> Report:
 @report_of.register
 def _(content: ReplayResults, title: str | None, again: str | None) -> Report:
     return replay_report(content, title=title or "Replay report", again=again)
-
-
-@report_of.register
-def _(content: Experiment, title: str | None, again: str | None) -> Report:
-    return experiment_report(content, title=title or "Experiment report", again=again)
 
 
 @report_of.register

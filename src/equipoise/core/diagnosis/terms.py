@@ -10,6 +10,7 @@ import numpy as np
 
 from equipoise.core.arrays import Matrix, Vector
 from equipoise.core.diagnosis.evidence import Evidence
+from equipoise.core.estimates.intervals import t_quantile
 
 SPANNED = 1e-8
 """Share of a term's sum of squares below which the features are taken to span it."""
@@ -118,6 +119,13 @@ class Shared:
         if not self.known:
             return 1.0
         return float(fdtrc(self._rank, self._dof, float(self._pull @ self.coef) / self._rank))
+
+    def half_width(self, confidence: float) -> float:
+        """Half of the interval of the first coefficient; infinite where nothing is known."""
+        variance = float(self._covariance[0, 0])
+        if not variance > 0.0:
+            return math.inf
+        return float(t_quantile(confidence, min(self._dof, 1e9))) * math.sqrt(variance)
 
     @property
     def p_values(self) -> Vector:

@@ -14,14 +14,24 @@ from equipoise.core.arrays import Vector
 from equipoise.core.diagnosis.balance import Balance
 from equipoise.core.diagnosis.guessing import Predictability, predictability_of
 from equipoise.core.diagnosis.lack_of_fit import LackOfFit
+from equipoise.core.diagnosis.periods import Period
 from equipoise.core.diagnosis.randomisation import RandomisationTest, Statistic, randomisation_test
+from equipoise.core.diagnosis.time_trend import TimeTrends
 from equipoise.core.diagnosis.weighted import WeightedEstimates
 from equipoise.core.estimates.estimates import Estimates
 from equipoise.core.estimates.estimators import DEFAULT
+from equipoise.core.estimates.intervals import check_confidence
 from equipoise.core.estimates.robust import CLASSICAL
 from equipoise.core.experiment.record import Record, known_data, rows_and_outcomes, snapshot
 from equipoise.core.experiment.roster import remaining_units, spent
-from equipoise.core.experiment.summary import balance_record, estimate_record, fit_record, weighted_record
+from equipoise.core.experiment.summary import (
+    balance_record,
+    estimate_record,
+    fit_record,
+    period_record,
+    trend_record,
+    weighted_record,
+)
 from equipoise.core.experiment.units.table import unit_table
 from equipoise.core.experiment.units.unit import Unit, unit_of
 from equipoise.core.policies.base.policy import Policy
@@ -112,6 +122,15 @@ class ExperimentReader:
     def lack_of_fit(self) -> LackOfFit:
         """Whether outcomes are linear in the features, by a test that adaptive allocation leaves valid."""
         return fit_record(self._snapshot())
+
+    def time_trends(self, *, confidence: float = 0.95) -> TimeTrends:
+        """Whether outcomes drift while units come in, in every arm and in all of them."""
+        check_confidence(confidence)
+        return trend_record(self._snapshot(), confidence)
+
+    def balance_by_period(self, periods: int = 4) -> list[Period]:
+        """Balance over time: contexts of every period against all, and of every arm within its period."""
+        return period_record(self._snapshot(), periods)
 
     def weighted_estimates(self, *, confidence: float = 0.95) -> WeightedEstimates:
         """Best linear fits by logged propensities, right whatever the truth; for policies that draw lots."""

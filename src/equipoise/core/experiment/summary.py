@@ -19,6 +19,8 @@ from equipoise.core.diagnosis.complaint import complain, complain_of_alike, imba
 from equipoise.core.diagnosis.drift import FIT_LEVEL, drifted_arms
 from equipoise.core.diagnosis.evidence import Evidence, evidence_of
 from equipoise.core.diagnosis.lack_of_fit import LackOfFit, lack_of_fit
+from equipoise.core.diagnosis.periods import Period, balance_by_period
+from equipoise.core.diagnosis.time_trend import TimeTrends, time_trends
 from equipoise.core.diagnosis.weighted import WeightedEstimates, serve_all, weighted_fits
 from equipoise.core.estimates.alike import are_alike
 from equipoise.core.estimates.arm_estimate import LASSO, ArmEstimate
@@ -133,6 +135,24 @@ def fit_record(record: Record) -> LackOfFit:
     return lack_of_fit(
         evidence_of(stage), measure_selection(stage.state, stage.score, stage.settings).inflation
     )
+
+
+@_QUIETLY
+def trend_record(record: Record, confidence: float) -> TimeTrends:
+    """Tests of drift over time. The record is settled: it must be one that no experiment goes on with."""
+    policy, stage = record.policy, record.stage
+    if isinstance(policy, StagedPolicy) and own_coefs(stage, record.contexts, policy) is not None:
+        return time_trends(_whole_evidence(record), np.ones(len(record.problem.arms)), confidence)
+    stage = _last_stage(record)
+    inflation = measure_selection(stage.state, stage.score, stage.settings).inflation
+    return time_trends(evidence_of(stage), inflation, confidence)
+
+
+@_QUIETLY
+def period_record(record: Record, periods: int) -> list[Period]:
+    """Balance between and within periods, in all features."""
+    kept = np.flatnonzero(record.state.rows["status"][: record.step] != WITHDRAWN)
+    return balance_by_period(_whole_evidence(record), kept + 1, periods)
 
 
 @_QUIETLY

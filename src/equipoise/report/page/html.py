@@ -10,13 +10,16 @@ from html import escape
 from importlib.resources import files
 from itertools import groupby
 
-from equipoise.report.document import Block, Code, Figure, Report, Section, Table, Text
+from equipoise.report.document import Block, Code, Figure, Points, Report, Section, Table, Text
 from equipoise.report.figures import isolated
 from equipoise.studies.colours import dark_rules
 from equipoise.version import __version__
 
 # Pixels a point: letters of 10 points are then 9 pixels high.
 _LEAST_SCALE = 0.88
+_MINUS = re.compile(r"(?<![^\s(])-(?=[\d.])")
+# Sections from which on a page has a table of contents.
+_MANY = 12
 
 
 def render(report: Report) -> str:
@@ -57,8 +60,11 @@ def _body(report: Report) -> Iterator[str]:
         yield f'<p class="summary">{_text(report.summary)}</p>'
     yield "</header>"
     numbers = iter(range(1, 10**6))
-    for section in (*report.sections, *_closing(report)):
-        yield from _section(section, numbers)
+    sections = [*report.sections, *_closing(report)]
+    if len(sections) >= _MANY:
+        yield from _contents(sections)
+    for place, section in enumerate(sections):
+        yield from _section(section, place, numbers)
     yield "</main>"
     yield f"<footer>equipoise {escape(__version__)}</footer>"
     yield f'<script type="application/json" id="equipoise-metadata">{_json(report)}</script>'
@@ -78,8 +84,15 @@ def _closing(report: Report) -> Iterator[Section]:
         yield Section("Run it again", report.again)
 
 
-def _section(section: Section, numbers: Iterator[int]) -> Iterator[str]:
-    yield "<section>"
+def _contents(sections: Sequence[Section]) -> Iterator[str]:
+    yield '<nav aria-label="Contents"><ol>'
+    for place, section in enumerate(sections):
+        yield f'<li><a href="#section-{place + 1}">{escape(section.title)}</a></li>'
+    yield "</ol></nav>"
+
+
+def _section(section: Section, place: int, numbers: Iterator[int]) -> Iterator[str]:
+    yield f'<section id="section-{place + 1}">'
     yield f"<h2>{escape(section.title)}</h2>"
     # Half-width figures that follow each other share a row on wide screens.
     for paired, blocks in groupby(section.blocks, key=lambda b: isinstance(b, Figure) and not b.wide):
@@ -96,6 +109,8 @@ def _section(section: Section, numbers: Iterator[int]) -> Iterator[str]:
 def _block(block: Block, numbers: Iterator[int]) -> str:
     if isinstance(block, Text):
         return f"<p>{_text(block.text)}</p>"
+    if isinstance(block, Points):
+        return "<ul>\n" + "\n".join(f"<li>{_text(text)}</li>" for text in block.texts) + "\n</ul>"
     if isinstance(block, Table):
         return _table(block)
     if isinstance(block, Code):
@@ -108,7 +123,7 @@ def _block(block: Block, numbers: Iterator[int]) -> str:
 
 
 def _table(table: Table) -> str:
-    caption = f"<caption>{escape(table.caption)}</caption>" if table.caption else ""
+    caption = f"<caption><span>{escape(table.caption)}</span></caption>" if table.caption else ""
     kinds = ["" if place < table.text_columns else ' class="number"' for place in range(len(table.columns))]
     head = "".join(
         f'<th scope="col"{kind}>{_cell(name)}</th>' for kind, name in zip(kinds, table.columns, strict=True)
@@ -126,9 +141,7 @@ def _row(kinds: Sequence[str], row: Sequence[str]) -> str:
     cells = [f'<th scope="row">{_cell(first)}</th>']
     for kind, cell in zip(kinds[1:], rest, strict=True):
         # A hyphen is too short for a minus sign.
-        cells.append(
-            f"<td{kind}>{_cell(cell.replace('-', '−', 1) if kind and cell[:1] == '-' else cell)}</td>"
-        )
+        cells.append(f"<td{kind}>{_cell(_MINUS.sub('−', cell) if kind else cell)}</td>")
     return "".join(cells)
 
 

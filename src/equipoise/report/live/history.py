@@ -1,0 +1,272 @@
+"""What happened to every unit: from the entries of a log, or from what an experiment in memory knows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from equipoise.core.experiment.experiment import Experiment
+from equipoise.core.experiment.reading import ExperimentReader
+from equipoise.core.experiment.units.unit import STATUS
+
+PENDING, TOLD, LOST, WITHDRAWN = "pending", "told", "lost", "withdrawn"
+PRACTICE = "practice"
+"""The mode of experiments whose units are not real."""
+# How often a log is read again while others write to it.
+_TRIES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One entry of a log. ``event`` is plain data with a ``kind``; None where it was erased."""
+
+    sequence: int
+    kind: str
+    event: Mapping[str, Any] | None
+    time: datetime | None = None
+    actor: str | None = None
+    reason: str | None = None
+    version: str | None = None
+    numerics: int | None = None
+    epoch: int = 1
+    mode: str | None = None
+    hash: bytes | None = None
+
+
+@dataclass(slots=True)
+class UnitPath:
+    """One unit from its assignment to its outcome."""
+
+    id: int
+    key: str | None = None
+    assigned: str | None = None
+    """The arm it was given; None if its entry was erased and nothing else tells."""
+    received: str | None = None
+    """The arm it got instead of the assigned one; None: the assigned one."""
+    rule: str | None = None
+    """What the rule chose where a person gave another arm; in memory, which arm had the highest score."""
+    status: str = PENDING
+    time: datetime | None = None
+    closed: datetime | None = None
+    """When its outcome came, or it was given up."""
+    corrections: int = 0
+    redacted: bool = False
+    forced: bool | None = None
+    """Whether its arm had to go first, to be fitted at all; None if scores were not kept."""
+    restricted: bool = False
+    """Whether only some arms were allowed."""
+    together: bool = False
+    """Whether it was assigned together with others."""
+    propensity: float = float("nan")
+    likeliest: float = float("nan")
+    possible: int = 0
+    outcome: float | None = None
+    given: Mapping[str, Any] | None = None
+    """Its record in the user's fields, if there is one."""
+
+    @property
+    def arm(self) -> str | None:
+        """The arm it is analysed in: what it received."""
+        return self.assigned if self.received is None else self.received
+
+    @property
+    def name(self) -> str:
+        """Its key, or its number."""
+        return f"#{self.id}" if self.key is None else self.key
+
+
+@dataclass(frozen=True)
+class History:
+    """Entries, and what they say of every unit."""
+
+    entries: Sequence[Entry] = ()
+    """All of a log's, in their order; none for an experiment in memory."""
+    units: Sequence[UnitPath] = ()
+    """In the order of assignment."""
+    name: str | None = None
+    """Of a live experiment."""
+    store: str | None = None
+    """Where it is, as an address."""
+    head: str | None = None
+    """Receipt of the newest entry."""
+    mode: str | None = None
+    overdue: frozenset[int] | None = None
+    """Numbers of units whose outcome is late; None where there is no deadline."""
+    deadline: timedelta | None = None
+    """How long an outcome may take."""
+
+    @property
+    def logged(self) -> bool:
+        """Whether there is a log."""
+        return bool(self.entries)
+
+    @property
+    def timed(self) -> bool:
+        """Whether every unit has a time."""
+        return bool(self.units) and all(unit.time is not None for unit in self.units)
+
+    def of(self, *kinds: str) -> Iterator[Entry]:
+        """Entries of these kinds."""
+        return (entry for entry in self.entries if entry.kind in kinds)
+
+    def unit(self, event: Mapping[str, Any]) -> UnitPath | None:
+        """The unit that an event is about."""
+        place = int(event["id"]) - 1 if "id" in event else -1
+        return self.units[place] if 0 <= place < len(self.units) else None
+
+    @property
+    def versions(self) -> list[str]:
+        """Versions of the library and numbers of its arithmetic that wrote the log, oldest first."""
+        said = [f"{each.version}, numerics {each.numerics}" for each in self.entries if each.version]
+        return list(dict.fromkeys(said))
+
+
+def as_entry(row: Any) -> Entry:
+    """A log's own entry, or any object with the same attributes, as one of ours."""
+    if isinstance(row, Entry):
+        return row
+    names = [field.name for field in fields(Entry)]
+    return Entry(**{name: getattr(row, name) for name in names})
+
+
+def history_of(experiment: ExperimentReader) -> tuple[History, Experiment]:
+    """What happened, and the experiment in memory that it has led to.
+
+    A live experiment has a log; of one in memory only what its units still say is known.
+    """
+    live: Any = experiment
+    if not hasattr(live, "log"):
+        copied = experiment.in_memory()
+        return history_of_memory(copied), copied
+    for _ in range(_TRIES):
+        entries = list(live.log())
+        copied = experiment.in_memory()
+        if not any(True for _ in live.log(after=entries[-1].sequence)):
+            break  # nobody has written in between
+    return history_of_log(entries, name=live.name, store=live.store.url), copied
+
+
+def history_of_log(
+    rows: Iterable[Any], *, name: str | None = None, store: str | None = None, now: datetime | None = None
+) -> History:
+    """The history that a log tells; ``now`` is what overdue outcomes are judged by, this moment "
+    "unless given."""
+    entries = [as_entry(row) for row in rows]
+    units, created = _units(entries), (entries[0].event or {}) if entries else {}
+    last = entries[-1] if entries else None
+    head = None
+    if name is not None and last is not None and last.hash is not None:
+        head = f"{name}@{last.epoch}:{last.sequence}:{last.hash.hex()}"
+    seconds = (created.get("live") or {}).get("deadline")
+    deadline = None if seconds is None else timedelta(seconds=float(seconds))
+    return History(
+        entries=entries,
+        units=units,
+        name=name,
+        store=store,
+        head=head,
+        mode=None if last is None else last.mode,
+        deadline=deadline,
+        overdue=None if deadline is None else _overdue(units, deadline, now or datetime.now(UTC)),
+    )
+
+
+def history_of_memory(experiment: Experiment) -> History:
+    """What an experiment in memory still knows of its units."""
+    record = experiment._snapshot()
+    arms, book = record.problem.arms, record.book
+    units = []
+    for place, row in enumerate(record.state.rows):
+        details = book.details[place]
+        assigned, received = int(row["meant"]), int(row["arm"])
+        known = details is not None and len(details.scores) > assigned and not details.weighed
+        overruled = math.isnan(row["propensity"]) and assigned == received
+        units.append(
+            UnitPath(
+                id=place + 1,
+                key=book.keys[place],
+                assigned=arms[assigned],
+                received=None if received == assigned else arms[received],
+                rule=arms[int(row["top"])] if overruled else None,
+                status=STATUS[int(row["status"])],
+                forced=bool(details.scores[assigned] == math.inf) if known and details is not None else None,
+                restricted=details is not None and details.eligible is not None,
+                propensity=float(row["propensity"]),
+                likeliest=float(row["likeliest"]),
+                possible=int(row["possible"]),
+                given=details.given if details is not None and isinstance(details.given, Mapping) else None,
+            )
+        )
+    return History(units=units)
+
+
+def _overdue(units: Sequence[UnitPath], deadline: timedelta, now: datetime) -> frozenset[int]:
+    late = [unit for unit in units if unit.time is not None and now - unit.time > deadline]
+    return frozenset(unit.id for unit in late if unit.status == PENDING)
+
+
+def _units(entries: Sequence[Entry]) -> list[UnitPath]:
+    """Every unit's path, told by the entries in their order."""
+    units: list[UnitPath] = []
+    arms: list[str] = []
+    for entry in entries:
+        event: Mapping[str, Any] = entry.event or {}
+        if entry.kind == "created":
+            arms = [*event.get("problem", {}).get("arms", ())]
+        elif entry.kind == "arm_added":
+            arms.append(event["arm"])
+        elif entry.kind in ("asked", "asked_together"):
+            for one in event.get("units", (event,)):
+                unit = _asked(one, entry, len(units) + 1, arms)
+                unit.together = entry.kind == "asked_together"
+                units.append(unit)
+        elif entry.kind == "redacted":
+            for number in event.get("ids", ()):
+                if number <= len(units):
+                    units[number - 1].redacted = True
+        elif "id" in event and int(event["id"]) <= len(units):
+            _entered(units[int(event["id"]) - 1], entry, event)
+    return units
+
+
+def _asked(event: Mapping[str, Any], entry: Entry, number: int, arms: Sequence[str]) -> UnitPath:
+    scores = event.get("scores")
+    arm = event.get("arm")
+    forced = None
+    if scores is not None and arm in arms and not event.get("weighed"):
+        place = arms.index(arm)
+        forced = place < len(scores) and float(scores[place]) == math.inf
+    given = event.get("given")
+    return UnitPath(
+        id=int(event.get("id", number)),
+        key=event.get("unit"),
+        assigned=arm,
+        rule=event.get("chosen"),
+        time=entry.time,
+        forced=forced,
+        restricted=event.get("eligible") is not None,
+        propensity=_number(event.get("propensity")),
+        likeliest=_number(event.get("likeliest")),
+        possible=int(event.get("possible") or 0),
+        given=given if isinstance(given, Mapping) else None,
+    )
+
+
+def _entered(unit: UnitPath, entry: Entry, event: Mapping[str, Any]) -> None:
+    """Take in what an entry says of a unit that was assigned."""
+    if entry.kind in ("told", "corrected"):
+        unit.corrections += entry.kind == "corrected"
+        if unit.status != TOLD:
+            unit.closed = entry.time
+        unit.status, unit.outcome = TOLD, _number(event.get("outcome"))
+    elif entry.kind in (LOST, WITHDRAWN):
+        unit.status, unit.closed = entry.kind, entry.time
+    elif entry.kind == "received":
+        unit.received = None if event["arm"] == unit.assigned else event["arm"]
+
+
+def _number(value: Any) -> float:
+    return float("nan") if value is None else float(value)
