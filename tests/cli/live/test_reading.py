@@ -124,3 +124,22 @@ def test_the_list(live, running):
     assert [found["name"] for found in live("list", "lab", "--json")["experiments"]] == ["lab/two"]
     assert "lab/two" in live("list")
     assert live("list", "nowhere").strip() == "sqlite:///equipoise.db has no experiments of nowhere."
+
+
+def test_a_forecast_is_of_the_experiment_as_it_stands(live, running):
+    line = ("forecast", running, "--policy", "uniform", "--budget", "60", "--trials", "40", "--seed", "1")
+    found = live(*line, "--json")
+    assert [(course["policy"], course["budget"]) for course in found["courses"]] == [
+        *(("trace-gain", budget) for budget in (40, 60)),
+        *(("uniform", budget) for budget in (40, 60)),
+    ]
+    assert (found["name"], found["experiment"]["asked"], found["trials"]) == (running, 12, 40)
+    assert "uniform" in live(*line)
+    assert live("status", running, "--json")["units"]["asked"] == 12
+
+
+def test_a_report_is_written_once(live, refused, running, tmp_path):
+    assert live("report", running) == "Report: trial.html\n"
+    assert "P-03" in (tmp_path / "trial.html").read_text() or running in (tmp_path / "trial.html").read_text()
+    refused(2, "report", running)
+    live("report", running, "--overwrite")
