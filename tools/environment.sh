@@ -26,4 +26,6 @@ if [ ! -x "$venv/bin/python" ] || ! "$venv/bin/python" -m pip --version >/dev/nu
 fi
 
 echo "Installing into $venv (the first time this takes a minute or two)..."
-"$venv/bin/python" -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+# Python compiles what is imported; pip would compile everything, one file after the other.
+"$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-compile \
+    --constraint constraints.txt --editable '.[dev]'

@@ -159,7 +159,7 @@ def scenarios(draw):
 
 
 @given(scenarios())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_plain_data_and_back(scenario):
     values = scenario.to_dict()
     for other in (

@@ -47,8 +47,8 @@ def test_bits_are_pinned():
 
 @pytest.mark.parametrize(
     "settings",
-    [GENERIC, {"NUMBA_OPT": "1"}],
-    ids=["generic processor", "little optimisation"],
+    [GENERIC, {"NUMBA_OPT": "1"}, {"EQUIPOISE_COMPILE": "plain"}],
+    ids=["generic processor", "little optimisation", "Numba's public interface"],
 )
 def test_bits_do_not_depend_on_the_compiler(settings):
     assert output_of(__file__, "digest()", **settings) == PINNED

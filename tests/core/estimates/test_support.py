@@ -74,6 +74,7 @@ def test_a_partial_recovery_is_warned_of_and_counted_in():
     assert np.all(wide > 1.5 * narrow)
 
 
+@pytest.mark.slow
 def test_false_alarms_are_as_rare_as_promised():
     # A suspicion in 1 % of experiments; 10 or more of 250 happen once in 2,000 seeds.
     alarms = 0

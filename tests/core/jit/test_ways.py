@@ -43,6 +43,7 @@ def fast():
     return _run(FIRST_SCORES, EQUIPOISE_COMPILE="fast").stdout.split(maxsplit=1)
 
 
+@pytest.mark.slow
 def test_plain_compilation_gives_the_same_bits(fast, tmp_path):
     way, bits = _run(FIRST_SCORES, EQUIPOISE_COMPILE="plain", EQUIPOISE_KERNELS=str(tmp_path)).stdout.split(
         maxsplit=1

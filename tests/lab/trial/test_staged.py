@@ -118,7 +118,7 @@ def test_methods_of_estimation(estimator):
 @pytest.mark.parametrize("variation", ["plain", "late and lost"])
 def test_a_trial_does_not_depend_on_its_neighbours(variation):
     scenario = sparse_scenario(variation)
-    specs = SPECS[:8]
+    specs = SPECS[:8:2] if variation == "plain" else SPECS[1:8:2]
     whole = eq.simulate(scenario, specs, trials=12, seed=4, workers=2)
     again = eq.simulate(scenario, specs, trials=12, seed=4, workers=1)
     for spec in specs:

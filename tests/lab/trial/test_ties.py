@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from single_trials import ReplayedTrials, SimulatedTrials
 
 import equipoise as eq
@@ -12,6 +13,7 @@ from equipoise.lab.replay.arena import new_arena
 UNEQUAL = (0.01, 0.02, 0.75, 1.0, 2.0, 2.0, 3.0)
 
 
+@pytest.mark.slow
 def test_standard_errors_include_the_order_of_ties():
     """200 units are four more than 28 for each of seven arms: whoever gets them counts.
 

@@ -219,7 +219,7 @@ def test_adaptive_allocation_beats_uniform_and_theory_width_does_not():
 
 
 @pytest.mark.parametrize("policy", ["trace-ucb", "trace-gain"])
-@pytest.mark.parametrize("budget", [115, 350])
+@pytest.mark.parametrize("budget", [115, pytest.param(350, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("noise", [EQUAL, UNEQUAL], ids=["equal", "unequal"])
 def test_intervals_cover_after_adaptive_allocation(noise, budget, policy):
     # The promised band; its ends are more than 6 standard errors (0.06 points) from what is expected. An
@@ -233,7 +233,9 @@ def test_intervals_cover_after_adaptive_allocation(noise, budget, policy):
 
 
 @pytest.mark.parametrize("budget", [115, pytest.param(350, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("noise", [EQUAL, UNEQUAL], ids=["equal", "unequal"])
+@pytest.mark.parametrize(
+    "noise", [pytest.param(EQUAL, id="equal", marks=pytest.mark.slow), pytest.param(UNEQUAL, id="unequal")]
+)
 def test_noise_intervals_cover_after_adaptive_allocation(noise, budget):
     # 300 trials of 7 arms: a standard error of 0.5 points, so the band is 95 % − 4 of them to 99 %.
     scenario = eq.GaussianScenario(noise=noise, dim=10, budget=budget)

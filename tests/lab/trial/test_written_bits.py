@@ -84,10 +84,9 @@ def test_bits_are_pinned():
     "settings",
     [
         # OpenBLAS as it would be on an old processor.
-        {"OPENBLAS_CORETYPE": "Prescott", "OPENBLAS_NUM_THREADS": "1"},
-        GENERIC,
+        pytest.param({"OPENBLAS_CORETYPE": "Prescott", "OPENBLAS_NUM_THREADS": "1"}, id="another BLAS"),
+        pytest.param(GENERIC, id="generic processor", marks=pytest.mark.slow),
     ],
-    ids=["another BLAS", "generic processor"],
 )
 def test_bits_do_not_depend_on_the_machine(settings):
     assert output_of(__file__, "digest()", **settings) == PINNED

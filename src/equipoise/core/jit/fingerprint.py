@@ -19,7 +19,7 @@ import importlib.util
 import inspect
 import sys
 from collections.abc import Iterator, Mapping
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType, SimpleNamespace
 from typing import Any
 
@@ -35,6 +35,13 @@ _BOOKKEEPING = frozenset({"__annotate__", "__annotate_func__", "_abc_impl"})
 _WRAPPED = ("py_func", "_pyfunc", "_defn", "__wrapped__")
 _PLAIN = (int, float, complex, str, bytes)
 _SHAPE = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS | inspect.CO_GENERATOR
+# Instructions by what they do with what names stand for: look up and keep, nothing, load numbers and words.
+_FOLLOWED = (
+    *("LOAD_GLOBAL", "LOAD_NAME", "LOAD_ATTR", "LOAD_METHOD", "IMPORT_"),
+    *("LOAD_FAST", "LOAD_DEREF", "STORE_"),
+)
+_SKIPPED = frozenset({"PUSH_NULL", "NOP", "EXTENDED_ARG", "CACHE"})
+_CONSTANTS = frozenset({"LOAD_CONST", "LOAD_SMALL_INT"})
 _MOST_OBJECTS = 50_000
 
 
@@ -78,9 +85,7 @@ class _Walk:
             self._write_contents(self._waiting.pop())
 
     def _write(self, *words: str | bytes) -> None:
-        for word in words:
-            data = word.encode(errors="surrogatepass") if isinstance(word, str) else word
-            self.digest.update(len(data).to_bytes(8, "little") + data)
+        self.digest.update(_written(*words))
 
     def _note(self, value: Any) -> None:
         """Write a plain value; of any other the turn at which it was met, and put it in line."""
@@ -149,20 +154,14 @@ class _Walk:
                 self._write("never filled")
 
     def _code(self, code: CodeType, known: Mapping[str, Any]) -> None:
-        arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-        shape = (code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags & _SHAPE)
-        self._write("code", repr(arguments), repr(shape))
         names = _Names(known)
-        for step in dis.get_instructions(code):
-            self._write(step.opname)
-            if isinstance(step.argval, CodeType):
-                self._code(step.argval, known)
-            elif isinstance(step.argval, tuple | frozenset):
-                self._note(step.argval)
-            else:
-                # Constants of one value and several types are several constants.
-                self._write(type(step.argval).__qualname__, repr(step.argval))
-            for found in names.follow(step):
+        for text, operation, value in _steps(code):
+            self.digest.update(text)
+            if isinstance(value, CodeType):
+                self._code(value, known)
+            elif isinstance(value, tuple | frozenset):
+                self._note(value)
+            for found in names.follow(operation, value):
                 self._note(found)
 
     def _class(self, kind: type) -> None:
@@ -219,6 +218,40 @@ class _Walk:
             self._write(repr(value))
 
 
+def _written(*words: str | bytes) -> bytes:
+    """Words with their lengths before them, so that no two rows of words are written alike."""
+    coded = (word.encode(errors="surrogatepass") if isinstance(word, str) else word for word in words)
+    return b"".join(len(data).to_bytes(8, "little") + data for data in coded)
+
+
+@lru_cache(maxsize=4096)
+def _steps(code: CodeType) -> tuple[tuple[bytes, str, Any], ...]:
+    """Instructions that may refer to something: what is written up to them, their names and arguments.
+
+    Kept, since every new experiment asks whether its policy is still the same: code never changes, and
+    equal code has equal steps. What names stand for does change, and is looked up each time.
+    """
+    arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    shape = (code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags & _SHAPE)
+    text = _written("code", repr(arguments), repr(shape))
+    steps, is_followed = [], False
+    has_imports = any(step.opname == "IMPORT_NAME" for step in dis.get_instructions(code))
+    for step in dis.get_instructions(code):
+        text += _written(step.opname)
+        is_own = isinstance(step.argval, CodeType | tuple | frozenset)
+        if not is_own:
+            # Constants of one value and several types are several constants.
+            text += _written(type(step.argval).__qualname__, repr(step.argval))
+        if step.opname in _SKIPPED:
+            continue
+        was_followed, is_followed = is_followed, step.opname.startswith(_FOLLOWED)
+        # The first of others ends what the one before has found.
+        if is_own or is_followed or was_followed or (has_imports and step.opname in _CONSTANTS):
+            steps.append((text, step.opname, step.argval))
+            text = b""
+    return *steps, (text, "", None)
+
+
 class _Names:
     """What the names in a function's instructions stand for, attributes of modules and classes included."""
 
@@ -229,32 +262,29 @@ class _Names:
         self._local: dict[str, Any] = {}  # names of imports within the function
         self._constants: list[Any] = [0, None]
 
-    def follow(self, step: dis.Instruction) -> Iterator[Any]:
+    def follow(self, operation: str, name: Any) -> Iterator[Any]:
         """What an instruction refers to."""
         before, self._found = self._found, None
-        name = step.argval
-        if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+        if operation in ("LOAD_GLOBAL", "LOAD_NAME"):
             self._found = self._known.get(name, getattr(builtins, name, None))
             yield self._found
-        elif step.opname in ("LOAD_ATTR", "LOAD_METHOD") and isinstance(before, ModuleType | type):
+        elif operation in ("LOAD_ATTR", "LOAD_METHOD") and isinstance(before, ModuleType | type):
             # Packages that count by their version may fill in their modules as they are asked.
             if not (isinstance(before, ModuleType) and is_foreign(before.__name__)):
                 self._found = _attribute(before, name)
                 yield self._found
-        elif step.opname == "IMPORT_NAME":
+        elif operation == "IMPORT_NAME":
             self._found = self._imported = _import(name, self._constants, self._known.get("__package__"))
             yield self._found
-        elif step.opname == "IMPORT_FROM":
+        elif operation == "IMPORT_FROM":
             self._found = _attribute(self._imported, name)
             yield self._found
-        elif step.opname in ("STORE_FAST", "STORE_DEREF", "STORE_NAME"):
+        elif operation in ("STORE_FAST", "STORE_DEREF", "STORE_NAME"):
             self._local[name] = before
-        elif step.opname.startswith(("LOAD_FAST", "LOAD_DEREF")) and isinstance(name, str):
+        elif operation.startswith(("LOAD_FAST", "LOAD_DEREF")) and isinstance(name, str):
             self._found = self._local.get(name)
-        elif step.opname in ("LOAD_CONST", "LOAD_SMALL_INT"):
+        elif operation in _CONSTANTS:
             self._constants = [self._constants[-1], name]
-        elif step.opname in ("PUSH_NULL", "NOP", "EXTENDED_ARG", "CACHE"):
-            self._found = before
 
 
 def _is_code(name: str, value: Any) -> bool:

@@ -321,7 +321,9 @@ def test_neyman_balanced_does_not_sort_by_length():
     for _ in range(60):
         trial.give(rng.normal(size=3), int(rng.integers(3)))
     x = rng.normal(size=3)
-    short, long = (ask_one(copy_of(trial.record), Arrival(scale * x))[1].propensities for scale in (0.1, 10.0))
+    short, long = (
+        ask_one(copy_of(trial.record), Arrival(scale * x))[1].propensities for scale in (0.1, 10.0)
+    )
     np.testing.assert_allclose(list(short.values()), list(long.values()), rtol=1e-10)
 
 

@@ -11,6 +11,7 @@
 ``rehearsal``   a score tried in Python before it is trusted
 ``definition``  what is refused when a policy is registered
 ``ucb``         policies that look above σ̂² by a width
+``absent``      a policy that is not at hand
 ``published``   arguments of the policies of Carpentier et al. (2011)
 ``features``    features as arguments of policies
 ``screening``   how many outcomes the choice of features rests on, where nobody says
