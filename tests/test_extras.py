@@ -16,7 +16,7 @@ PROJECT = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text
 def test_extras_are_those_of_the_package():
     named = {
         re.split(r"[<>=\[]", requirement)[0]: extra
-        for extra in ("plot", "cluster", "data")
+        for extra in ("plot", "cluster", "data", "postgres")
         for requirement in PROJECT["optional-dependencies"][extra]
     }
     assert named == EXTRAS

@@ -17,6 +17,7 @@ EXTRAS = {
     "urllib3": "data",
     "tenacity": "data",
     "platformdirs": "data",
+    "psycopg": "postgres",
 }
 """The extra of this package that a library comes with; others, such as pandas, are the user's own choice."""
 

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 import equipoise as eq
 from equipoise.errors import EquipoiseError
-from equipoise.live.experiment import snapshots
+from equipoise.live.experiment.state import snapshots
 
 KEYS = st.sampled_from([f"u{i}" for i in range(12)])
 CONTEXTS = st.tuples(*[st.sampled_from([-1.5, 0.25, 1.0, 3.0])] * 2)
@@ -141,6 +141,9 @@ TestHistories.settings = settings(
     max_examples=12,
     stateful_step_count=25,
     deadline=None,
+    # Shrinking takes minutes; the steps as they were are short enough to read.
+    phases=[Phase.explicit, Phase.reuse, Phase.generate],
+    report_multiple_bugs=False,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
 
@@ -148,5 +151,7 @@ TestHistories.settings = settings(
 @pytest.mark.slow
 class TestManyHistories(Histories.TestCase):
     settings = settings(
-        max_examples=400, stateful_step_count=60, deadline=None, suppress_health_check=list(HealthCheck)
+        TestHistories.settings,
+        max_examples=400,
+        stateful_step_count=60,
     )

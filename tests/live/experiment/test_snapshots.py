@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import equipoise as eq
-from equipoise.live.experiment import snapshots
+from equipoise.live.experiment.state import snapshots
 
 
 @pytest.fixture

@@ -257,7 +257,8 @@ def _array(name: str, value: Any, kind: np.dtype[Any], shape: tuple[int | None, 
         wanted not in (None, found) for found, wanted in zip(value.shape, shape, strict=True)
     ):
         raise ValueError(f"{name} has shape {value.shape}, not {shape}")
-    return np.ascontiguousarray(value)
+    # Files do not say that a record is aligned, and compiled code tells such types apart.
+    return np.ascontiguousarray(value).view(kind)
 
 
 def _impossible(record: Record) -> Iterator[str]:

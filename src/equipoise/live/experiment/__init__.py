@@ -8,9 +8,7 @@
 ``combining``     requests of many threads, carried out together
 ``ledger``        the way into the log: state, commit, answer
 ``turn``          what a request may use while it is carried out
-``fold``          the state of an experiment at one row of its log
-``moments``       when units were asked for and told, and in which rows
-``snapshots``     states that are saved so that opening is fast
+``state``         what the log comes to, and snapshots of it
 ``asking``        assignments with receipts, repeated ones from the log
 ``describing``    units with contexts as given, scores and times
 ``late``          what is overdue, and what is given up

@@ -11,7 +11,7 @@ from equipoise.core.experiment.history.events import ASKED, numbers
 from equipoise.core.experiment.record import Record
 from equipoise.core.experiment.units.book import Details, UnitBook
 from equipoise.core.experiment.units.unit import Unit, unit_of
-from equipoise.live.experiment.moments import Numbers
+from equipoise.live.experiment.state.moments import Numbers
 from equipoise.live.log.encoding import decode
 from equipoise.live.log.entries import moment
 from equipoise.live.stores.store import Row, Store

@@ -22,10 +22,10 @@ from equipoise.errors import EquipoiseError, StoreUnavailable
 from equipoise.live.experiment import asking, late
 from equipoise.live.experiment.actors import Actor, demanded, optional
 from equipoise.live.experiment.describing import described, with_details
-from equipoise.live.experiment.fold import Fold
 from equipoise.live.experiment.ledger import Answer, Ledger
 from equipoise.live.experiment.redacting import Redaction
-from equipoise.live.experiment.snapshots import Snapshots, copied, load_fold
+from equipoise.live.experiment.state.fold import Fold
+from equipoise.live.experiment.state.snapshots import Snapshots, copied, load_fold
 from equipoise.live.experiment.turn import Turn
 from equipoise.live.experiment.verification import Verification, verify_experiment
 from equipoise.live.log.archive import ArchiveHead, write_archive

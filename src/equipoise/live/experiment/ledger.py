@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from equipoise.errors import CommitUnknown, EquipoiseError, ReceiptUnknown, StoreUnavailable
 from equipoise.live.experiment.combining import Combiner, Request
-from equipoise.live.experiment.fold import Fold
+from equipoise.live.experiment.state.fold import Fold
 from equipoise.live.experiment.turn import Turn
 from equipoise.live.log.receipts import Receipt
 from equipoise.live.log.rows import Draft, make_rows

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from equipoise.live.experiment.fold import Fold
+from equipoise.live.experiment.state.fold import Fold
 from equipoise.live.experiment.turn import Turn
 from equipoise.live.log.encoding import decode
 from equipoise.live.stores.store import Row, Store

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from equipoise.core.experiment.experiment import Experiment
-from equipoise.live.experiment.fold import Fold
+from equipoise.live.experiment.state.fold import Fold
 from equipoise.live.stores.store import Row
 
 

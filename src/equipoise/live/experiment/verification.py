@@ -77,10 +77,27 @@ def verify_experiment(
     name = full_name(name)
     if isinstance(store, Store):
         head = store.head(name)
-        rows = store.read(name, upto=head.sequence)
+        rows = _readable(store, name, head.sequence)
         return verify_rows(name, rows, (head.sequence, head.hash), receipt, decisions)
     with open_store(store) as opened:
         return verify_experiment(store=opened, name=name, receipt=receipt, decisions=decisions)
+
+
+def _readable(store: Store, name: str, upto: int) -> Iterator[Row]:
+    """The rows of a log: also those before one that cannot be read, whatever the store reads at once."""
+    sequence = 0
+    try:
+        for row in store.read(name, upto=upto):
+            sequence = row.sequence
+            yield row
+    except StoreDamaged:
+        while True:
+            try:
+                row = next(store.read(name, sequence, sequence + 1))
+            except StoreDamaged as error:
+                raise broken(name, sequence + 1, error.message) from error
+            sequence += 1
+            yield row
 
 
 def verify_archive(
@@ -142,20 +159,12 @@ class _Course:
 
     def events(self) -> Iterator[dict[str, Any]]:
         """Events of the rows that have not been looked at."""
-        for row, header, event in self._sound_steps():
+        for row, header, event in self._steps:
             self.began = self.began or row.time
             self.units += header["kind"] in ("asked", "asked_together")
             if self._receipt is not None and row.sequence == self._receipt.sequence:
                 self._found = row.hash == self._receipt.hash
-            if event is not None:
-                event.pop("live", None)
-                yield event
-
-    def _sound_steps(self) -> Iterator[tuple[Row, dict[str, Any], dict[str, Any] | None]]:
-        try:
-            yield from self._steps
-        except StoreDamaged as error:
-            raise broken(self.walk.name, self.walk.sequence + 1, error.message) from error
+            yield {"kind": header["kind"]} if event is None else _without_live(event)
 
     def finish(self) -> None:
         """Go on to the end, and compare it with what it should be."""
@@ -164,6 +173,11 @@ class _Course:
         self.walk.finish(*self._end)
         if self._receipt is not None and not self._found:
             raise _unknown(self._receipt, self.walk)
+
+
+def _without_live(event: dict[str, Any]) -> dict[str, Any]:
+    event.pop("live", None)
+    return event
 
 
 def _unknown(receipt: Receipt, walk: Walk) -> ReceiptUnknown:

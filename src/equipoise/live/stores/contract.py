@@ -84,7 +84,8 @@ def names_are_unique(store: Store) -> None:
 def failed_creation_leaves_nothing(store: Store) -> None:
     """Rows that cannot be made, or do not fit, begin no experiment."""
     name = _new_name()
-    for wrong in (_failing, lambda now: [], _one_row("another")):
+    made: list[Callable[[int], list[Row]]] = [_failing, lambda now: [], _one_row("another")]
+    for wrong in made:
         _raises((InvalidArgument, _Stop), lambda wrong=wrong: store.create(name, wrong, "live"))  # type: ignore[misc]
     _raises(InvalidArgument, lambda: store.create(name, _one_row(name), "rehearsal"))
     _raises(ExperimentNotFound, lambda: store.head(name))

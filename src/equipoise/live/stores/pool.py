@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from threading import BoundedSemaphore
 from typing import Any, Generic, TypeVar
 from weakref import WeakSet
@@ -108,6 +108,11 @@ class Pool(Generic[C]):
         """Close what is idle now, and the rest when it is given back."""
         self._closed = True
         self.empty()
+
+    def __del__(self) -> None:
+        # A store that was forgotten; at the end of the program there may be nothing left to close it with.
+        with suppress(Exception):
+            self.empty()
 
     def leave_to_parent(self) -> None:
         """In the child of a fork: begin anew."""

@@ -7,17 +7,25 @@ from typing import Any
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
+from psycopg.types.array import ListBinaryDumper
+from psycopg.types.string import BytesBinaryDumper
 
 from equipoise.errors import InvalidStore
 from equipoise.live.stores.migrations import check_readable, newest
-from equipoise.live.stores.postgresql.failures import translated
+from equipoise.live.stores.postgresql.failures import not_connected, translated
 from equipoise.live.stores.sql import VERSION
 
 SCHEMA = newest("equipoise.live.stores.postgresql")
 Connection = psycopg.Connection[tuple[Any, ...]]
 
-_ABANDONED_AFTER = 300
-"""Seconds after which the server ends a transaction whose program does nothing more."""
+# A commit is on the disk; a transaction whose program does nothing more, or has vanished, is ended.
+_SESSION = {
+    "synchronous_commit": "on",
+    "idle_in_transaction_session_timeout": "300s",
+    "tcp_keepalives_idle": "20",
+    "tcp_keepalives_interval": "10",
+    "tcp_keepalives_count": "4",
+}
 # A peer that has vanished is noticed within a minute. What the URL says comes first.
 _DEFAULTS: dict[str, Any] = {
     "application_name": "equipoise",
@@ -46,15 +54,15 @@ def connect(url: str, shown: str, wait: float) -> Connection:
             cursor_factory=psycopg.RawCursor,
         )
     except psycopg.Error as error:
-        raise translated(error, shown, wait) from error
+        raise not_connected(error, shown) from error
+    # Bytes and lists of them travel as they are; as text they would take many times as long.
+    connection.adapters.register_dumper(bytes, BytesBinaryDumper)
+    connection.adapters.register_dumper(list, ListBinaryDumper)
     try:
+        session = {**_SESSION, "lock_timeout": f"{max(int(wait * 1000), 1)}ms"}
         connection.execute(
-            "SELECT set_config('lock_timeout', $1, false),"
-            " set_config('idle_in_transaction_session_timeout', $2, false),"
-            " set_config('synchronous_commit',"
-            "  CASE current_setting('synchronous_commit') WHEN 'off' THEN 'on'"
-            "  ELSE current_setting('synchronous_commit') END, false)",
-            (f"{max(int(wait * 1000), 1)}ms", f"{_ABANDONED_AFTER}s"),
+            "SELECT set_config(name, value, false) FROM unnest($1::text[], $2::text[]) AS it (name, value)",
+            (list(session), list(session.values())),
         )
     except psycopg.Error as error:
         close(connection)
@@ -88,10 +96,9 @@ def close(connection: Connection) -> None:
 
 def without_password(url: str) -> str:
     """A URL as it may be shown."""
-    head, at, rest = url.partition("@")
-    if at and head.count(":") > 1:
-        head = head[: head.index(":", head.index("//")) + 1] + "…"
-    shown = head + at + rest
-    before, mark, options = shown.partition("?")
+    scheme, _, rest = url.partition("//")
+    place, mark, options = rest.partition("?")
+    who, at, where = place.rpartition("@")
+    name, colon, _ = who.partition(":")
     kept = ["password=…" if part.startswith("password=") else part for part in options.split("&")]
-    return before + mark + "&".join(kept)
+    return f"{scheme}//{name}{colon and ':…'}{at}{where}{mark}{'&'.join(kept)}"

@@ -19,7 +19,7 @@ from equipoise.live.stores.sql import RESTORE
 # By SQLSTATE, the whole code or its class: https://www.postgresql.org/docs/current/errcodes-appendix.html
 _BUSY = ("55P03", "40", "57014")
 _DAMAGED = ("XX001", "XX002", "58030", "58P01", "23")
-_SETTINGS = ("28", "3D000", "3F000")
+_REFUSALS = ("does not exist", "authentication failed", "no password", "pg_hba.conf", "permission denied")
 
 
 def translated(error: psycopg.Error, url: str, wait: float) -> EquipoiseError:
@@ -42,11 +42,19 @@ def translated(error: psycopg.Error, url: str, wait: float) -> EquipoiseError:
         )
     if state.startswith(_DAMAGED):
         return StoreDamaged(f"{url} is damaged: {said}", hint=RESTORE)
-    if state.startswith(_SETTINGS):
-        return InvalidStore(f"{url} refuses: {said}", hint="check user, password and database in the URL")
     return StoreUnavailable(
         f"{url} cannot be reached: {said}", hint="see to the server and the network; nothing was stored"
     )
+
+
+def not_connected(error: psycopg.Error, url: str) -> EquipoiseError:
+    """Why there is no connection: nobody is there, or somebody who refuses."""
+    said = str(error).strip().rpartition("FATAL:")
+    reason = (said[2].strip() or type(error).__name__).splitlines()[0]
+    # Of a connection that was refused there is no SQLSTATE, only what the server said.
+    if said[1] and any(sign in reason for sign in _REFUSALS):
+        return InvalidStore(f"{url} refuses: {reason}", hint="check user, password and database in the URL")
+    return StoreUnavailable(f"{url} cannot be reached: {reason}", hint="see to the server and the network")
 
 
 def is_lost(error: psycopg.Error, connection: psycopg.Connection[object]) -> bool:

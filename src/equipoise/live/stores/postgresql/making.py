@@ -32,7 +32,7 @@ def migrate_database(url: str, wait: float) -> tuple[int, int]:
                     connection.execute(
                         f"INSERT INTO equipoise_schema VALUES ($1, $2, {CLOCK})", (number, __version__)
                     )
-            return before, max(before, *migrations(PACKAGE))
+            return before, SCHEMA
     except psycopg.Error as error:
         raise translated(error, shown, wait) from error
     finally:

@@ -40,7 +40,7 @@ _BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED"
 _HOLD = f"""
 SELECT (SELECT max(version) FROM equipoise_schema), {CLOCK}, held.* FROM (
     SELECT number, name, mode, sequence, hash, epoch, created, updated
-    FROM equipoise_experiments WHERE name = $1 FOR UPDATE
+    FROM equipoise_experiments WHERE name = %s FOR UPDATE
 ) held
 """
 _APPEND = """
@@ -170,9 +170,10 @@ class PostgresStore(SqlStore):
         while True:
             connection = held.connection
             try:
-                with connection.pipeline():
-                    connection.execute(_BEGIN)
-                    cursor = connection.execute(sql, values, binary=True)
+                # Statements in one text, with the values in it, are one message, and cheaper than a pipeline.
+                cursor = psycopg.ClientCursor(connection)
+                cursor.execute(f"{_BEGIN}; {sql}", values)
+                cursor.nextset()
                 return cursor.fetchall()
             except psycopg.Error as error:
                 if not (held.was_idle and is_lost(error, connection)):

@@ -16,7 +16,7 @@ from typing import Any
 
 import apsw
 
-from equipoise.errors import InvalidStore, StoreUnavailable
+from equipoise.errors import InvalidStore
 from equipoise.live.stores.migrations import check_readable, newest
 from equipoise.live.stores.sql import VERSION
 from equipoise.live.stores.sqlite.failures import damaged, translated
@@ -27,10 +27,11 @@ APPLICATION = 0x45515053
 """Marks files of this package ("EQPS")."""
 SCHEMA = newest("equipoise.live.stores.sqlite")
 
+# What is deleted is overwritten: pages of old snapshots would else keep what a redaction removes.
 _SETTINGS = """
 PRAGMA synchronous = FULL;
 PRAGMA fullfsync = ON;
-PRAGMA secure_delete = FAST;
+PRAGMA secure_delete = ON;
 PRAGMA cell_size_check = ON;
 PRAGMA trusted_schema = OFF;
 PRAGMA journal_size_limit = 67108864;
@@ -87,14 +88,12 @@ class Patience:
 class Connection:
     """One connection, and the files that it was opened on."""
 
-    def __init__(self, path: Path, url: str, wait: float, expected: Place | None) -> None:
+    def __init__(self, path: Path, url: str, wait: float) -> None:
         self.path, self.url, self._wait = path, url, wait
         if path.is_dir():
             raise InvalidStore(f"{path} is a folder", hint="name a file in it")
         self._check_size()
         self._place = place_of(path)
-        if expected is not None and self._place != expected:
-            raise gone(path)
         try:
             self.raw = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
         except apsw.Error as error:
@@ -119,12 +118,11 @@ class Connection:
         """What a statement gives."""
         return self.raw.execute(native(sql), values).fetchall()
 
-    def check_place(self) -> None:
-        """Refuse to go on where the file was removed or replaced: what is written would be lost."""
-        if place_of(self.path) != self._place or (
-            self._wal_place is not None and place_of(self._wal) != self._wal_place
-        ):
-            raise gone(self.path)
+    def is_in_place(self) -> bool:
+        """Whether the file is still there; if not, what is written would be lost."""
+        return place_of(self.path) == self._place and (
+            self._wal_place is None or place_of(self._wal) == self._wal_place
+        )
 
     def check_name(self) -> int:
         """The schema's version; refuses databases of others."""
@@ -140,6 +138,8 @@ class Connection:
         wal = Path(f"{self.path}-wal")
         empty_before = _size(wal) == 0
         version = self.check_name()
+        if self.raw.pragma("journal_mode") != "wal":  # a file that other tools have written
+            self.raw.pragma("journal_mode", "wal")
         pages = self.raw.pragma("page_count") * self.raw.pragma("page_size")
         # Pages may be in the write-ahead log alone; where it is empty, all of them must be in the file.
         if empty_before and _size(self.path) < pages and _size(wal) == 0:
@@ -149,14 +149,6 @@ class Connection:
     def _check_size(self) -> None:
         if self.path.exists() and _size(self.path) == 0:
             raise damaged(self.path, "it is empty (if it was meant to be a new one, remove it)")
-
-
-def gone(path: Path) -> StoreUnavailable:
-    """The file is not the one that was opened."""
-    return StoreUnavailable(
-        f"{path}, or the -wal file beside it, was removed or replaced while it was open",
-        hint="bring it back, then open the store anew; nothing was stored since",
-    )
 
 
 def _size(path: Path) -> int:

@@ -117,7 +117,7 @@ def refuse_network(path: Path) -> None:
         mounts = MOUNTS.read_text(errors="surrogateescape")
     except OSError:
         return
-    kind = file_system_of(path.parent.resolve(), mounts)
+    kind = file_system_of(path.resolve().parent, mounts)
     if kind is not None and is_network(kind):
         raise InvalidStore(
             f"{path} is on a network file system or shared folder ({kind}), where SQLite's locks do not hold",

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import apsw
 
-from equipoise.errors import InvalidStore, OutputExists
+from equipoise.errors import EquipoiseError, InvalidStore, OutputExists
 from equipoise.files import not_writable
 from equipoise.live.stores.migrations import check_writable, migrations
 from equipoise.live.stores.sqlite.connecting import APPLICATION, SCHEMA, Connection
-from equipoise.live.stores.sqlite.failures import refused_by_system, translated
+from equipoise.live.stores.sqlite.failures import damaged, refused_by_system, translated
 from equipoise.version import __version__
 
 PACKAGE = "equipoise.live.stores.sqlite"
@@ -30,19 +30,31 @@ def make_file(path: Path) -> None:
         raise InvalidStore(f"there is no folder {path.parent}", hint="make it, or choose another one")
     try:
         with _beside(path) as draft:
-            raw = apsw.Connection(str(draft))
-            try:
-                raw.execute(f"PRAGMA application_id = {APPLICATION}")
-                raw.pragma("journal_mode", "wal")
-                _migrate(raw, 0)
-            finally:
-                raw.close()
+            _fill(draft, path)
             with suppress(FileExistsError):  # somebody else was faster
-                put_in_place(draft, path)
-    except apsw.Error as error:
-        raise translated(error, path, 0.0) from error
+                _put_in_place(draft, path)
     except OSError as error:
+        if isinstance(error, EquipoiseError):
+            raise
         raise refused_by_system(path, error) from None
+
+
+def _fill(draft: Path, path: Path) -> None:
+    draft.touch()  # or the system says why not
+    system = 0
+    try:
+        raw = apsw.Connection(str(draft))
+        try:
+            raw.execute(f"PRAGMA application_id = {APPLICATION}")
+            raw.pragma("journal_mode", "wal")
+            raw.execute("BEGIN IMMEDIATE")
+            _apply(raw, 0)
+            raw.execute("COMMIT")
+        finally:
+            system = raw.system_errno
+            raw.close(True)
+    except apsw.Error as error:
+        raise translated(error, path, 0.0, system=system) from error
 
 
 def migrate_file(path: Path, url: str, wait: float) -> tuple[int, int]:
@@ -61,7 +73,7 @@ def migrate_file(path: Path, url: str, wait: float) -> tuple[int, int]:
             check_writable(url, before, SCHEMA)
         _apply(raw, before)
         raw.execute("COMMIT")
-        return before, max(before, *migrations(PACKAGE))
+        return before, SCHEMA
     except apsw.Error as error:
         raise translated(error, path, wait) from error
     finally:
@@ -75,25 +87,35 @@ def copy_file(source: Connection, target: Path) -> None:
         raise OutputExists(f"{target} is there already", hint="choose another place")
     try:
         with _beside(target) as draft:
-            copy = apsw.Connection(str(draft))
-            try:
-                with copy.backup("main", source.raw, "main") as backup:
-                    backup.step()
-                wrong = copy.pragma("quick_check")
-            finally:
-                copy.close()
-            if wrong != "ok":
-                raise translated(apsw.CorruptError(wrong), source.path, 0.0)
-            with draft.open("rb+") as file:
-                os.fsync(file.fileno())
-            put_in_place(draft, target)
+            _copy(source, draft)
+            _put_in_place(draft, target)
     except FileExistsError:
         raise OutputExists(f"{target} is there already", hint="choose another place") from None
     except OSError as error:
+        if isinstance(error, EquipoiseError):
+            raise
         raise not_writable(target, error, "choose another place") from None
 
 
-def put_in_place(draft: Path, path: Path) -> None:
+def _copy(source: Connection, draft: Path) -> None:
+    draft.touch()  # or the system says why not
+    copy = apsw.Connection(str(draft))
+    try:
+        with copy.backup("main", source.raw, "main") as backup:
+            backup.step()
+        wrong = copy.pragma("quick_check")
+    except (apsw.FullError, apsw.IOError) as error:
+        system = copy.system_errno
+        raise OSError(system, os.strerror(system) if system else str(error)) from error
+    finally:
+        copy.close(True)
+    if wrong != "ok":
+        raise damaged(source.path, str(wrong))
+    with draft.open("rb+") as file:
+        os.fsync(file.fileno())
+
+
+def _put_in_place(draft: Path, path: Path) -> None:
     """Give a finished file its name, unless the name is taken: FileExistsError."""
     try:
         os.link(draft, path)
@@ -119,12 +141,6 @@ def _beside(path: Path) -> Iterator[Path]:
     finally:
         for ending in ("", "-wal", "-shm", "-journal"):
             Path(f"{draft}{ending}").unlink(missing_ok=True)
-
-
-def _migrate(raw: apsw.Connection, before: int) -> None:
-    raw.execute("BEGIN IMMEDIATE")
-    _apply(raw, before)
-    raw.execute("COMMIT")
 
 
 def _apply(raw: apsw.Connection, before: int) -> None:

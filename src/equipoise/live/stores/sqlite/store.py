@@ -23,7 +23,7 @@ from equipoise.live.stores.migrations import check_writable, not_understood
 from equipoise.live.stores.names import full_name
 from equipoise.live.stores.pool import Held, Pool
 from equipoise.live.stores.sql import VERSION, SqlStore, SqlWriter, Step
-from equipoise.live.stores.sqlite.connecting import SCHEMA, Connection, Place, check_library, gone
+from equipoise.live.stores.sqlite.connecting import SCHEMA, Connection, Place, check_library, place_of
 from equipoise.live.stores.sqlite.failures import translated
 from equipoise.live.stores.sqlite.file_systems import refuse_network
 from equipoise.live.stores.sqlite.making import copy_file, make_file
@@ -49,10 +49,6 @@ class _SqliteWriter(SqlWriter):
         super().__init__(number, head, clock(), connection.run)
         self._connection = connection
 
-    def erase(self, sequences: Sequence[int]) -> None:
-        self._connection.run("PRAGMA secure_delete = ON")
-        super().erase(sequences)
-
     def _send(self, rows: Sequence[Row]) -> None:
         insert(self._connection, self.number, rows)
         head = self.head
@@ -65,11 +61,12 @@ class SqliteStore(SqlStore):
     def __init__(self, path: str | Path, *, url: str, wait: float) -> None:
         check_library()
         self.url = url
-        # Kept whole: the program may change its folder.
-        self.path = Path(path).absolute()
+        # Kept whole: the program may change its folder, and SQLite follows links for the files beside it.
+        self.path = Path(path).resolve()
         refuse_network(self.path)
         self._wait = wait
         self._place: Place | None = None
+        self._is_gone = False
         # Threads of this process queue for the one connection that writes; processes queue for SQLite's lock.
         self._writers = Pool(self._connect, _close, most=1, wait=wait)
         self._readers = Pool(self._connect, _close, most=_MOST_READERS, wait=wait)
@@ -95,9 +92,7 @@ class SqliteStore(SqlStore):
     ) -> Head:
         """Begin an experiment, and the file if it is the first."""
         start = empty_head(name, mode, epoch)
-        if not self.path.exists():
-            if self._place is not None:
-                raise gone(self.path)
+        if self._place is None and not self.path.exists():
             make_file(self.path)
         with self._transaction() as connection:
             check_writable(self.url, connection.run(VERSION)[0][0], SCHEMA)
@@ -137,23 +132,35 @@ class SqliteStore(SqlStore):
         self._writers.close()
 
     def _connect(self) -> Connection:
-        if not self.path.exists():
-            if self._place is not None:
-                raise gone(self.path)
+        if self._place is None and not self.path.exists():
             raise ExperimentNotFound(
                 f"there is no file {self.path}, so no experiment in it",
                 hint="check the path; the first experiment that is created makes the file",
             )
-        connection = Connection(self.path, self.url, self._wait, self._place)
+        if self._is_gone or (self._place is not None and place_of(self.path) != self._place):
+            raise self._gone()
+        connection = Connection(self.path, self.url, self._wait)
         self._place = connection.place
         return connection
+
+    def _check_place(self, connection: Connection) -> None:
+        if self._is_gone or not connection.is_in_place():
+            raise self._gone()
+
+    def _gone(self) -> StoreUnavailable:
+        # For good: a new connection would take what is left for all there is.
+        self._is_gone = True
+        return StoreUnavailable(
+            f"{self.path}, or the -wal file beside it, was removed or replaced while it was open",
+            hint="bring it back, then open the store anew; nothing was stored since",
+        )
 
     @contextmanager
     def _using(self, pool: Pool[Connection]) -> Iterator[Held[Connection]]:
         """A connection outside transactions, whose errors are ours."""
         with pool.using() as held:
             connection = held.connection
-            connection.check_place()
+            self._check_place(connection)
             try:
                 yield held
             except apsw.Error as error:
@@ -164,7 +171,6 @@ class SqliteStore(SqlStore):
     def _transaction(self) -> Iterator[Connection]:
         with self._writers.using() as held:
             connection = held.connection
-            connection.check_place()
             committing = False
             try:
                 connection.run("BEGIN IMMEDIATE")
@@ -174,7 +180,7 @@ class SqliteStore(SqlStore):
                         "a fork inside of writing: the transaction is the parent's",
                         hint="nothing was stored here",
                     )
-                connection.check_place()
+                self._check_place(connection)  # what is committed to a file that was removed is lost
                 committing = True
                 connection.run("COMMIT")
             except apsw.Error as error:
@@ -193,7 +199,6 @@ class SqliteStore(SqlStore):
         with suppress(apsw.Error):
             if held.connection.raw.in_transaction:
                 held.connection.run("ROLLBACK")
-            held.connection.run("PRAGMA secure_delete = FAST")
             held.sound = True
 
     def _translated(
@@ -226,7 +231,6 @@ class SqliteStore(SqlStore):
     def _scrub(self) -> None:
         """Move the write-ahead log into the file and empty it, so that it does not keep what was erased."""
         with suppress(EquipoiseError), self._using(self._writers) as held:
-            held.connection.run("PRAGMA secure_delete = FAST")
             held.connection.run("PRAGMA wal_checkpoint(TRUNCATE)")
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from equipoise.core.experiment.assignment import Assignment
 from equipoise.core.experiment.experiment import Experiment
 from equipoise.core.experiment.units.arriving import Newcomer, check_again
-from equipoise.live.experiment.moments import Moments
+from equipoise.live.experiment.state.moments import Moments
 from equipoise.live.log.checking import broken, check_link
 from equipoise.live.log.encoding import decode
 from equipoise.live.stores.chain import first_link
@@ -63,11 +63,7 @@ class Fold:
             if row.sequence != self.sequence + 1:
                 raise broken(self.name, self.sequence + 1, f"it is missing: row {row.sequence} comes next")
             check_link(self.name, self.hash, row)
-            if row.payload is None:
-                # The redaction later in the log tells the experiment what it needs of the unit.
-                self.note({"kind": decode(row.header)["kind"]}, row)
-            else:
-                self._take(decode(row.payload), row)
+            self._take(event_of(row), row)
             self.sound = True
 
     def _take(self, event: dict[str, Any], row: Row) -> None:
@@ -86,6 +82,11 @@ class Fold:
         if event["kind"] == "restored":
             self.epoch += 1
         self.sequence, self.hash, self.time = row.sequence, row.hash, row.time
+
+
+def event_of(row: Row) -> dict[str, Any]:
+    """What a row tells; once it is redacted its kind alone, and the redaction tells what else is needed."""
+    return {"kind": decode(row.header)["kind"]} if row.payload is None else decode(row.payload)
 
 
 def _duration(seconds: float | None) -> timedelta | None:

@@ -23,8 +23,8 @@ import numpy.typing as npt
 
 from equipoise.core.arithmetic.numerics import NUMERICS
 from equipoise.errors import EquipoiseError
-from equipoise.live.experiment.fold import CachedExperiment, Fold
-from equipoise.live.experiment.moments import Moments
+from equipoise.live.experiment.state.fold import CachedExperiment, Fold
+from equipoise.live.experiment.state.moments import Moments
 from equipoise.live.log.encoding import decode, encode
 from equipoise.live.stores.store import Snapshot, Store
 from equipoise.version import __version__

@@ -41,7 +41,8 @@ class Moments:
         kind, number = event["kind"], event.get("id", 0)
         if kind in ("asked", "asked_together"):
             if self._count == self._table.shape[1]:
-                self._table = np.concatenate([self._table, np.zeros_like(self._table)], axis=1)
+                more = np.zeros((3, max(self._count, 1024)), np.int64)
+                self._table = np.concatenate([self._table, more], axis=1)
             self._table[0, self._count] = sequence
             self._table[1, self._count] = time
             self._table[2, self._count] = 0

@@ -1,0 +1,211 @@
+"""Layouts of tables: numbered, migrated by command, refused by programs that do not know them.
+
+``frozen`` holds a database of every layout that was ever published, as SQL.
+"""
+
+import re
+import threading
+from pathlib import Path
+
+import apsw
+import psycopg
+import pytest
+from store_rows import add, begin
+
+from equipoise.errors import SchemaMismatch, StoreBusy
+from equipoise.live.stores import migrations as numbered
+from equipoise.live.stores.chain import empty_head, extended
+from equipoise.live.stores.opening import migrate, open_store
+from equipoise.live.stores.postgresql import connecting as postgres_connecting
+from equipoise.live.stores.postgresql import making as postgres_making
+from equipoise.live.stores.postgresql import store as postgres_store
+from equipoise.live.stores.sqlite import connecting, making
+from equipoise.live.stores.sqlite import store as sqlite_store
+
+FROZEN = Path(__file__).parent / "frozen"
+PACKAGES = {"sqlite": making.PACKAGE, "postgresql": postgres_making.PACKAGE}
+
+
+class Sqlite:
+    def __init__(self, folder):
+        self.path = folder / "trial.db"
+        self.url = f"sqlite:///{self.path}"
+
+    def run(self, sql):
+        raw = apsw.Connection(str(self.path))
+        try:
+            return raw.execute(sql).fetchall()
+        finally:
+            raw.close()
+
+    def make(self):
+        making.make_file(self.path)
+
+    def layout(self):
+        rows = self.run("SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name")
+        return [(kind, name, re.sub(r"\s+", " ", sql)) for kind, name, sql in rows]
+
+
+class Postgres:
+    def __init__(self, url):
+        self.url = url
+
+    def run(self, sql):
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            cursor = connection.execute(sql)
+            while cursor.nextset():
+                pass
+            return cursor.fetchall() if cursor.description else []
+
+    def make(self):
+        migrate(self.url)
+
+    def layout(self):
+        return self.run(
+            "SELECT table_name, column_name, data_type, is_nullable, collation_name"
+            " FROM information_schema.columns WHERE table_schema = 'public'"
+            " UNION ALL SELECT tablename, indexdef, '', '', '' FROM pg_indexes WHERE schemaname = 'public'"
+            " UNION ALL SELECT tgrelid::regclass::text, pg_get_triggerdef(oid), '', '', '' FROM pg_trigger"
+            " ORDER BY 1, 2"
+        )
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request, tmp_path):
+    if request.param == "sqlite":
+        return Sqlite(tmp_path)
+    return Postgres(request.getfixturevalue("empty_postgres"))
+
+
+@pytest.fixture
+def kind(database):
+    return "sqlite" if isinstance(database, Sqlite) else "postgresql"
+
+
+@pytest.fixture
+def frozen(database, kind):
+    """A database as version 1 of the layout has written it."""
+    database.run((FROZEN / f"{kind}-1.sql").read_text())
+    return database
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_every_layout_has_its_frozen_database(package):
+    numbers = list(numbered.migrations(PACKAGES[package]))
+    assert numbers == list(range(1, len(numbers) + 1))
+    assert {path.name for path in FROZEN.glob(f"{package}-*")} == {f"{package}-{n}.sql" for n in numbers}
+
+
+def test_a_published_layout_is_not_edited(frozen, kind, tmp_path, postgres_server):
+    there = frozen.layout()
+    assert len(there) > 8
+    if kind == "sqlite":
+        (tmp_path / "new").mkdir()
+        new = Sqlite(tmp_path / "new")
+    else:
+        new = Postgres(postgres_server.url(postgres_server.new_database()))
+    new.make()
+    # A later layout must be compared after migrating the frozen one.
+    migrate(frozen.url)
+    assert frozen.layout() == new.layout()
+
+
+def test_a_frozen_database_opens_and_goes_on(frozen):
+    assert migrate(frozen.url)[1] == numbered.newest(making.PACKAGE)
+    with open_store(frozen.url) as store:
+        heads = store.names()
+        assert [(head.name, head.mode, head.sequence, head.epoch) for head in heads] == [
+            ("asthma/dose", "live", 5, 2),
+            ("try-out", "practice", 1, 1),
+        ]
+        rows = list(store.read("asthma/dose"))
+        assert extended(empty_head("asthma/dose", "live"), rows).hash == heads[0].hash
+        assert [row.payload for row in rows][1:3] == [None, b'{"kind":"told","outcome":0.1}']
+        snapshot = store.load_snapshot("asthma/dose")
+        assert (snapshot.sequence, snapshot.hash, snapshot.blob) == (5, heads[0].hash, bytes(range(40)))
+        add(store, b"it goes on", name="asthma/dose")
+        begin(store)
+
+
+def test_an_older_program_reads_and_refuses_to_write(frozen):
+    with open_store(frozen.url) as store:
+        add(store, b"before", name="try-out")
+        # Somebody migrates while this program runs.
+        frozen.run("INSERT INTO equipoise_schema VALUES (2, '9.9', 0)")
+        for one in (store, open_store(frozen.url)):
+            assert len(list(one.read("asthma/dose"))) == 5
+            assert one.load_snapshot("asthma/dose") is not None
+            for act in (
+                lambda one=one: add(one, b"x", name="try-out"),
+                lambda one=one: begin(one),
+                lambda one=one: one.save_snapshot("try-out", 1, bytes(32), "", b""),
+            ):
+                with pytest.raises(SchemaMismatch, match=r"has schema 2, .* writes schema 1"):
+                    act()
+            assert one.head("try-out").sequence == 2
+        with pytest.raises(SchemaMismatch, match="schema 2"):
+            migrate(frozen.url)
+
+
+def test_a_later_layout_that_cannot_be_read_is_named(frozen):
+    with open_store(frozen.url) as store:
+        frozen.run("INSERT INTO equipoise_schema VALUES (2, '9.9', 0)")
+        frozen.run("ALTER TABLE equipoise_experiments RENAME COLUMN epoch TO era")
+        with pytest.raises(SchemaMismatch, match=r"has schema 2, .*\(schema 1\) cannot read"):
+            store.head("try-out")
+
+
+@pytest.fixture
+def program_2(monkeypatch):
+    """A later program, whose layout has one more column."""
+    later = "ALTER TABLE equipoise_experiments ADD COLUMN colour TEXT;"
+    for module in (making, postgres_making):
+        files = {**numbered.migrations(module.PACKAGE), 2: later}
+        monkeypatch.setattr(module, "migrations", lambda package, files=files: files)
+    for module in (connecting, making, sqlite_store, postgres_connecting, postgres_making, postgres_store):
+        monkeypatch.setattr(module, "SCHEMA", 2)
+
+
+def test_a_newer_program_asks_for_a_migration(frozen, program_2):
+    with open_store(frozen.url) as store:
+        for act in (store.names, lambda: begin(store)):
+            with pytest.raises(
+                SchemaMismatch, match=r"schema 1, .* needs schema 2 .*equipoise migrate --store"
+            ):
+                act()
+    assert migrate(frozen.url) == (1, 2)
+    assert migrate(frozen.url) == (2, 2)
+    with open_store(frozen.url) as store:
+        add(store, b"x", name="try-out")
+    assert frozen.run("SELECT colour FROM equipoise_experiments LIMIT 1") == [(None,)]
+
+
+def test_a_migration_fails_whole(frozen, program_2, monkeypatch):
+    broken = {2: "ALTER TABLE equipoise_experiments ADD COLUMN colour TEXT; SELECT nonsense;"}
+    monkeypatch.setattr(making, "migrations", lambda package: broken)
+    monkeypatch.setattr(postgres_making, "migrations", lambda package: broken)
+    before = frozen.layout()
+    with pytest.raises(Exception, match="nonsense"):
+        migrate(frozen.url)
+    assert frozen.layout() == before
+
+
+def test_a_migration_waits_for_who_writes(frozen):
+    with open_store(frozen.url) as store:
+        holds, done = threading.Event(), threading.Event()
+
+        def hold():
+            with store.writing("try-out"):
+                holds.set()
+                done.wait(30)
+
+        thread = threading.Thread(target=hold)
+        thread.start()
+        holds.wait(30)
+        try:
+            with pytest.raises(StoreBusy):
+                migrate(frozen.url, wait=0.2)
+        finally:
+            done.set()
+            thread.join()
+    assert migrate(frozen.url) == (1, 1)

@@ -1,0 +1,327 @@
+"""The PostgreSQL store beyond the contract: settings, forks, Ctrl-C, servers and networks that go away."""
+
+import os
+import signal
+import tempfile
+import threading
+import time
+import warnings
+
+import psycopg
+import pytest
+from cutting_proxy import CuttingProxy
+from postgres import Server, skip_without_server
+from store_rows import add, begin, payloads
+
+from equipoise.errors import (
+    CommitUnknown,
+    ExperimentNotFound,
+    InvalidStore,
+    NotOffered,
+    SchemaMismatch,
+    StoreBusy,
+    StoreDamaged,
+    StoreFull,
+    StoreReadOnly,
+    StoreUnavailable,
+)
+from equipoise.live.stores.chain import empty_head
+from equipoise.live.stores.contract import rows_after
+from equipoise.live.stores.opening import migrate, open_store
+from equipoise.live.stores.postgresql.connecting import without_password
+
+
+@pytest.fixture
+def url(empty_postgres):
+    migrate(empty_postgres)
+    return empty_postgres
+
+
+@pytest.fixture
+def store(url):
+    with open_store(url, wait=20) as store:
+        begin(store)
+        yield store
+
+
+@pytest.fixture
+def proxy(postgres_server):
+    proxy = CuttingProxy(postgres_server.folder)
+    yield proxy
+    proxy.close()
+
+
+@pytest.fixture
+def far(store, url, proxy):
+    """The same database, over a network that can be cut."""
+    with open_store(f"{url.partition('?')[0]}?host={proxy.folder}", wait=2) as far:
+        far.head("trial")
+        yield far
+
+
+def run_sql(url, sql):
+    with psycopg.connect(url, autocommit=True) as connection:
+        cursor = connection.execute(sql)
+        return cursor.fetchall() if cursor.description else None
+
+
+def end_others(url):
+    """What an administrator does: end all connections to the database but this one."""
+    run_sql(
+        url,
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+        " WHERE datname = current_database() AND pid <> pg_backend_pid()",
+    )
+    time.sleep(0.05)
+
+
+def add_and(store, payload, act):
+    """Something happens between the append and the commit."""
+    with store.writing("trial") as writer:
+        writer.append(rows_after(writer.head, [payload], writer.now))
+        act()
+
+
+def test_commits_are_on_the_disk_even_where_the_server_is_lazy(url):
+    run_sql(url, f"ALTER DATABASE {url.partition('?')[0].rpartition('/')[2]} SET synchronous_commit = off")
+    with open_store(url, wait=1.5) as store:
+        assert store._select("SHOW synchronous_commit", ()) == [("on",)]
+        assert store._select("SHOW lock_timeout", ()) == [("1500ms",)]
+        assert store._select("SHOW idle_in_transaction_session_timeout", ()) == [("5min",)]
+
+
+def test_the_tables_refuse_changes(store, url):
+    for sql in (
+        "DELETE FROM equipoise_events",
+        "TRUNCATE equipoise_events",
+        "UPDATE equipoise_events SET payload = ''",
+        "UPDATE equipoise_events SET payload = NULL, salt = NULL, header = ''",
+        "DELETE FROM equipoise_experiments",
+        "UPDATE equipoise_experiments SET mode = 'practice'",
+    ):
+        with pytest.raises(psycopg.errors.RaiseException, match="never"):
+            run_sql(url, sql)
+    with pytest.raises(psycopg.errors.UniqueViolation):
+        run_sql(url, "INSERT INTO equipoise_events SELECT * FROM equipoise_events")
+
+
+def test_the_time_is_taken_after_the_wait(store, url):
+    """A writer that waited is not given the time at which it came."""
+    times = []
+
+    def second():
+        with store.writing("trial") as writer:
+            times.append(writer.now)
+
+    thread = threading.Thread(target=second)
+    with store.writing("trial"):
+        thread.start()
+        time.sleep(0.3)
+        freed = store._clock()
+    thread.join()
+    assert times[0] >= freed
+
+
+def test_a_forked_process_has_connections_of_its_own(store):
+    def act():
+        for _ in range(10):
+            add(store, b"child")
+        store.close()
+
+    children = []
+    for _ in range(3):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            child = os.fork()
+        if child == 0:
+            try:
+                act()
+                os._exit(0)
+            except BaseException:
+                os._exit(1)
+        children.append(child)
+    for _ in range(10):
+        add(store, b"parent")
+    assert [os.waitpid(child, 0)[1] for child in children] == [0, 0, 0]
+    assert payloads(store).count(b"child") == 30
+    assert len(payloads(store)) == 41
+
+
+def test_ctrl_c_ends_the_waiting_and_leaves_no_lock(url, store):
+    with open_store(url, wait=60) as other:
+        other.head("trial")
+        with store.writing("trial"):
+            timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+            timer.start()
+            began = time.monotonic()
+            with pytest.raises(KeyboardInterrupt):
+                add(other, b"x")
+            assert time.monotonic() - began < 10
+            timer.join()
+        add(store, b"one")
+        add(other, b"two")
+    assert payloads(store) == [b"created", b"one", b"two"]
+
+
+def test_connections_that_were_ended_while_idle_are_made_anew(store, url):
+    end_others(url)
+    add(store, b"written")
+    end_others(url)
+    assert payloads(store) == [b"created", b"written"]
+    end_others(url)
+    store.save_snapshot("trial", 1, bytes(32), "label", b"state")
+    assert store.load_snapshot("trial").blob == b"state"
+
+
+def test_a_connection_that_is_ended_inside_of_writing_stores_nothing(store, url):
+    with pytest.raises(StoreUnavailable, match="nothing was stored") as caught:
+        add_and(store, b"lost", lambda: end_others(url))
+    assert not isinstance(caught.value, CommitUnknown)
+    assert payloads(store) == [b"created"]
+    add(store, b"again")
+
+
+def test_a_commit_whose_answer_is_lost_is_found(far, proxy, store):
+    add_and(far, b"arrived", lambda: setattr(proxy, "mode", "cut_after"))
+    assert proxy.mode == "pass"  # it was cut
+    assert payloads(store) == [b"created", b"arrived"]
+
+
+def test_a_commit_that_did_not_arrive_is_known_not_to_be_stored(far, proxy, store):
+    with pytest.raises(StoreUnavailable, match="nothing was stored") as caught:
+        add_and(far, b"lost", lambda: setattr(proxy, "mode", "cut_before"))
+    assert not isinstance(caught.value, CommitUnknown)
+    assert payloads(store) == [b"created"]
+    add(far, b"again")
+
+
+@pytest.mark.parametrize(("mode", "stored"), [("cut_after", 2), ("cut_before", 1)])
+def test_where_nobody_can_be_asked_it_is_said_that_nobody_knows(far, proxy, store, mode, stored):
+    def cut():
+        proxy.mode, proxy.refusing = mode, True
+
+    with pytest.raises(CommitUnknown, match="may be stored, or not"):
+        add_and(far, b"perhaps", cut)
+    with pytest.raises(StoreUnavailable, match="cannot be reached"):
+        far.head("trial")
+    assert len(payloads(store)) == stored
+    proxy.refusing = False
+    assert far.head("trial").sequence == stored
+
+
+def test_a_creation_that_is_cut_off_leaves_all_or_nothing(far, proxy, store):
+    def cut(now):
+        proxy.mode = "cut_before"
+        return rows_after(empty_head("other", "live"), [b"x"], now)
+
+    with pytest.raises(StoreUnavailable):
+        far.create("other", cut, "live")
+    with pytest.raises(ExperimentNotFound):
+        store.head("other")
+    begin(far, "other")
+
+
+def test_two_experiments_do_not_wait_for_each_other(url, store):
+    begin(store, "other")
+    with open_store(url, wait=0.3) as second:
+        with store.writing("trial"):
+            add(second, b"x", name="other")
+            with pytest.raises(StoreBusy, match=r"0\.3 s"):
+                add(second, b"x")
+        add(second, b"x")
+
+
+@pytest.mark.parametrize(
+    ("state", "kind"),
+    [("53100", StoreFull), ("XX001", StoreDamaged), ("40001", StoreBusy), ("57P03", StoreUnavailable)],
+)
+def test_what_the_server_says_is_put_into_words(store, url, state, kind):
+    """A real server's error, raised by a trigger under the number of a fault that tests cannot cause."""
+    run_sql(
+        url,
+        "CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS"
+        f" $$ BEGIN RAISE EXCEPTION 'as it happens' USING ERRCODE = '{state}'; END $$",
+    )
+    run_sql(url, "CREATE TRIGGER fail BEFORE INSERT ON equipoise_events EXECUTE FUNCTION fail()")
+    with pytest.raises(kind):
+        add(store, b"x")
+    run_sql(url, "DROP TRIGGER fail ON equipoise_events")
+    add(store, b"y")
+    assert payloads(store) == [b"created", b"y"]
+
+
+def test_a_server_that_may_not_be_written(store, url):
+    name = url.partition("?")[0].rpartition("/")[2]
+    run_sql(url, f"ALTER DATABASE {name} SET default_transaction_read_only = on")
+    with open_store(url) as standby:
+        with pytest.raises(StoreReadOnly, match="read-only transaction"):
+            add(standby, b"x")
+        assert payloads(standby) == [b"created"]
+
+
+def test_a_user_without_rights(store, url):
+    role = f"reader_{os.getpid()}"
+    run_sql(url, f"CREATE ROLE {role} LOGIN")
+    run_sql(url, f"GRANT SELECT ON ALL TABLES IN SCHEMA public TO {role}")
+    try:
+        with open_store(url.replace("postgres@", f"{role}@")) as reader:
+            assert payloads(reader) == [b"created"]
+            with pytest.raises(StoreReadOnly, match="permission denied"):
+                add(reader, b"x")
+    finally:
+        run_sql(url, f"DROP OWNED BY {role}; DROP ROLE {role}")
+
+
+def test_places_where_no_store_is(empty_postgres, postgres_server, tmp_path):
+    with (
+        open_store(empty_postgres) as store,
+        pytest.raises(SchemaMismatch, match="equipoise migrate --store"),
+    ):
+        begin(store)
+    with pytest.raises(InvalidStore, match='database "missing" does not exist'):
+        open_store(postgres_server.url("missing")).head("trial")
+    with pytest.raises(StoreUnavailable, match="cannot be reached"):
+        open_store(f"postgresql://postgres@/x?host={tmp_path}").head("trial")
+    with pytest.raises(InvalidStore, match="not a URL of a server"):
+        open_store("postgresql://host/db?colour=blue").head("trial")
+
+
+def test_backups_are_the_servers_own(store, tmp_path):
+    with pytest.raises(NotOffered, match="pg_dump"):
+        store.backup(tmp_path / "copy")
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("postgresql://ana:secret@host/db", "postgresql://ana:…@host/db"),
+        ("postgresql://ana@host/db", "postgresql://ana@host/db"),
+        ("postgresql://host:5433/db", "postgresql://host:5433/db"),
+        ("postgresql:///db?user=ana&password=secret&host=h", "postgresql:///db?user=ana&password=…&host=h"),
+        ("postgresql://ana:se:cr@t@host/db", "postgresql://ana:…@host/db"),
+    ],
+)
+def test_passwords_are_not_shown(url, shown):
+    assert without_password(url) == shown
+    assert open_store(url).url == shown
+
+
+def test_a_server_that_stops_and_comes_back():
+    skip_without_server()
+    server = Server(tempfile.mkdtemp())
+    try:
+        server.make()
+        server.start()
+        migrate(server.url())
+        with open_store(server.url(), wait=5) as store:
+            begin(store)
+            add(store, b"stored")
+            with pytest.raises(StoreUnavailable):
+                add_and(store, b"lost", lambda: server.stop("immediate"))
+            with pytest.raises(StoreUnavailable, match="cannot be reached"):
+                store.head("trial")
+            server.start()
+            assert payloads(store) == [b"created", b"stored"]
+            add(store, b"it goes on")
+    finally:
+        server.remove()
