@@ -11,7 +11,10 @@ from equipoise.core.diagnosis.balance import Balance as Balance
 from equipoise.core.diagnosis.guessing import Predictability as Predictability
 from equipoise.core.diagnosis.lack_of_fit import ArmFit as ArmFit
 from equipoise.core.diagnosis.lack_of_fit import LackOfFit as LackOfFit
+from equipoise.core.diagnosis.periods import Period as Period
 from equipoise.core.diagnosis.randomisation import RandomisationTest as RandomisationTest
+from equipoise.core.diagnosis.time_trend import ArmTrend as ArmTrend
+from equipoise.core.diagnosis.time_trend import TimeTrends as TimeTrends
 from equipoise.core.diagnosis.weighted import WeightedEstimate as WeightedEstimate
 from equipoise.core.diagnosis.weighted import WeightedEstimates as WeightedEstimates
 from equipoise.core.estimates.arm_estimate import ArmEstimate as ArmEstimate

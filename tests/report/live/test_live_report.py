@@ -248,6 +248,16 @@ def test_the_proof_can_be_typed(log, page, text):
     assert "equipoise verify" not in memory
 
 
+def test_a_rule_that_is_not_at_hand_is_reported_all_the_same(log):
+    created = {**log.entries[0].event, "policy": {"name": "gone-for-good", "power": 2}, "source": "0" * 32}
+    entries = [replace(log.entries[0], event=created), *log.entries[1:]]
+    experiment = eq.Experiment.replay([entry.event for entry in entries])
+    page = Page(render(experiment_report(experiment, history=history_of_log(entries))))
+    assert row_of(page, "rule", "exactly")[1] == "gone-for-good:power=2"
+    assert row_of(page, "hash of its source", "exactly")[1] == "0" * 32
+    assert "Expected errors as they were known then." in page.text
+
+
 def test_a_list_says_where_everything_is(page):
     start = page.cells.index("asked for", page.cells.index("sections") - 2)
     named = {name for cell in page.cells[start:] for name in cell.split("; ")}

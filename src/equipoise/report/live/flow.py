@@ -158,7 +158,7 @@ def _column(
     out += [f"{left} got another arm"] if left else []
     known = sum(unit.status == TOLD for unit in got)
     last = [counted(known, "outcome", "outcomes"), "in the model"]
-    last += [f"{joined} of them assigned elsewhere"] if joined else []
+    last += [f"{joined} assigned elsewhere"] if joined else []
     erased = sum(unit.redacted for unit in got)
     last += [f"{erased} with data erased"] if erased else []
     persons = sum(unit.rule is not None for unit in assigned)

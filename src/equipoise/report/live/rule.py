@@ -29,6 +29,7 @@ def rule_blocks(history: History, policy: Policy, problem: Problem, seed: int) -
         ["rule", policy.label],
         ["in a sentence", _sentence(policy)],
         *([f"setting: {name}", value] for name, value in _settings(policy)),
+        *_source_hash(history),
         ["seed", str(seed)],
         ["library", f"equipoise {versions}"],
         ["objective", _objective(problem)],
@@ -115,6 +116,13 @@ def _objective(problem: Problem) -> str:
     return text if np.all(np.asarray(problem.weights) == 1.0) else f"{text}, arms weighted"
 
 
+def _source_hash(history: History) -> list[list[str]]:
+    """The hash that a log has of the source of a rule of the experimenter's own."""
+    created = next(history.of("created"), None)
+    found = None if created is None or created.event is None else created.event.get("source")
+    return [] if found is None else [["hash of its source", str(found)]]
+
+
 def _own_source(policy: Policy) -> list[Block]:
     """The source of a rule that the library does not bring."""
     if type(policy).__module__.startswith("equipoise."):
@@ -153,6 +161,12 @@ def _drivers(policy: Policy) -> str:
 def _start(history: History, policy: Policy, problem: Problem) -> str:
     if not type(policy).forced_start:
         return "Start: the rule has no forced start; it applies from the first unit."
+    if type(policy).staged:
+        return (
+            "Start (burn-in): the first units choose features; after that, arms that lack units for "
+            "a model of "
+            "these go first."
+        )
     text = (
         f"Start (burn-in): arms short of {problem.dim + 1} units go first, since no model with a "
         "noise variance can "
