@@ -111,6 +111,7 @@ from equipoise.live.experiment.verification import verify_experiment as verify_e
 from equipoise.live.log.entries import LogEntry as LogEntry
 from equipoise.live.log.receipts import Receipt as Receipt
 from equipoise.live.stores.opening import open_store as open_store
+from equipoise.studies.forecasts import draw_forecast as draw_forecast
 from equipoise.studies.sweep import SweepResult as SweepResult
 from equipoise.studies.sweep import sweep as sweep
 from equipoise.version import __version__ as __version__

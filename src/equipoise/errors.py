@@ -315,7 +315,7 @@ class StoreDamaged(EquipoiseError, OSError):
 
 
 class NotIdentified(EquipoiseError, RuntimeError):
-    """The outcomes known do not tell what is asked: an arm has no model yet, or nothing is known of its noise."""
+    """The outcomes known do not tell what is asked: an arm has no model, or nothing is known of its noise."""
 
 
 class FitWarning(UserWarning):

@@ -7,6 +7,7 @@
 ``sparse``       three studies of arms of which few features matter
 ``reproduce``    these three in one run: ``equipoise reproduce``
 ``leaderboard``  every policy on one suite of scenarios: ``equipoise leaderboard``
+``forecasts``    the figure of a forecast
 ``noise``        the noise of the paper's seven arms
 ``runner``       runs points, a simulation or a replay each, and tells how far it is; all of these use it
 ``store``        finished trials and records in a folder

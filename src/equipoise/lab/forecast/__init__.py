@@ -1,16 +1,18 @@
 """Forecasts: the rest of an experiment, simulated from where it stands.
 
-===========  =================================================================================
-``run``      ``eq.forecast``: what is asked, checked and put together
-``start``    the experiment as it stands, under any policy and with any budget
-``belief``   what is believed of the arms: the distribution that truths are drawn from
-``future``   the compiled loop: a truth, awaited outcomes, the units to come
-``seat``     trials of one policy with one budget
-``runner``   courses by the thousand trials, in chunks, on threads
-``target``   the budget that reaches a target
-``bands``    what simulated numbers lie between
-``result``   what was found
-``tables``   the same as tables, as text and as plain data
-``saved``    the same as a file
-===========  =================================================================================
+=============  ==============================================================================
+``run``        ``eq.forecast``: what is asked, checked and put together
+``start``      the experiment as it stands, under any policy and with any budget
+``belief``     whether every arm has a model, which contexts will come, how errors are measured
+``truths``     what the outcomes known leave open: a truth for every trial
+``hierarchy``  the same where arms may have something in common, by a Markov chain
+``future``     the compiled loop: units to come, and outcomes
+``seat``       trials of one policy with one budget
+``runner``     courses by the thousand trials, in chunks, on threads
+``target``     the budget that reaches a target
+``bands``      what simulated numbers lie between
+``result``     what was found
+``tables``     the same as tables, as text and as plain data
+``saved``      the same as a file
+=============  ==============================================================================
 """

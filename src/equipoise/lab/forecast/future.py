@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from equipoise.core.arms.least_squares import is_settled, observe, observe_at_once, settle
-from equipoise.core.arms.state import State
+from equipoise.core.arms.least_squares import is_settled, observe, settle
+from equipoise.core.arms.state import PENDING, State
 from equipoise.core.arrays import Counts, Matrix, Vector
 from equipoise.core.draws.streams import (
     BLOCK,
@@ -29,7 +29,15 @@ from equipoise.core.jit.handles import handled
 from equipoise.lab.trial.judge import squared_distance
 from equipoise.lab.trial.rule import Rule, choose_arm
 
-TRIAL_AT_HAND = np.dtype([("seed", "i8"), ("number", "i8")], align=True)
+TRIAL_AT_HAND = np.dtype(
+    [
+        ("seed", "i8"),  # of the forecast
+        ("number", "i8"),
+        ("lag", "i8"),  # further units that are assigned before an outcome comes
+        ("oldest", "i8"),  # no row before it is awaited
+    ],
+    align=True,
+)
 
 
 @handled
@@ -74,27 +82,37 @@ def _outcome(outlook: Outlook, context: Vector, i: int) -> float:
     return y + outlook.deviations[i] * outlook.normals[i, pull % BLOCK]
 
 
-@compiled
-def receive_awaited(state: State, outlook: Outlook, awaited: Counts) -> None:
-    """Tell the outcomes that were awaited when the forecast was made, in the order of the units."""
-    for k in range(awaited.shape[0]):
-        row = awaited[k]
-        observe(state, row, _outcome(outlook, state.contexts[row], state.rows[row].arm))
+@inlined
+def _receive(state: State, outlook: Outlook, end: int) -> None:
+    """Tell the outcomes of all rows before ``end`` that are awaited, in the order of the units."""
+    trial = outlook.trial[0]
+    while trial.oldest < end:
+        row = trial.oldest
+        if state.rows[row].status == PENDING:
+            observe(state, row, _outcome(outlook, state.contexts[row], state.rows[row].arm))
+        trial.oldest += 1
 
 
 @compiled
-def run_until(state: State, rule: Rule, outlook: Outlook, units: int) -> None:
-    """Assign units, whose outcomes come at once, until there are so many or none can be assigned."""
-    while state.trial[0].step < units:
+def run_until(state: State, rule: Rule, outlook: Outlook, units: int, last: bool) -> None:
+    """Assign units until there are so many or none can be assigned; after the last, outcomes all come.
+
+    An outcome comes when so many further units have been assigned as the trial's lag says.
+    """
+    lag = outlook.trial[0].lag
+    while True:
         row = state.trial[0].step
+        _receive(state, outlook, row - lag)
+        if row >= units:
+            break
         start(outlook.stream, outlook.trial[0].seed, outlook.trial[0].number, CONTEXT, row, 0)
         place = int(uniform(outlook.stream) * outlook.contexts.shape[0])
         for c in range(outlook.contexts.shape[1]):
             state.contexts[row, c] = outlook.contexts[place, c]
-        arm = choose_arm(state, rule)
-        if arm < 0:
+        if choose_arm(state, rule) < 0:
             break
-        observe_at_once(state, row, _outcome(outlook, state.contexts[row], arm))
+    if last:
+        _receive(state, outlook, state.trial[0].step)
     if not is_settled(state):
         settle(state)
 

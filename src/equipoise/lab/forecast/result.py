@@ -45,6 +45,8 @@ class Origin:
     """``"seen"`` or ``"given"``: what those to come were drawn from."""
     truth: str
     """``"pooled"`` or ``"unshrunk"``: what truths were drawn from."""
+    lag: int
+    """Further units that are assigned before an outcome comes."""
 
     def record(self) -> dict[str, Any]:
         """Plain values."""
@@ -58,6 +60,7 @@ class Origin:
             "awaited": self.awaited,
             "contexts": self.contexts,
             "truth": self.truth,
+            "lag": self.lag,
         }
 
 

@@ -21,7 +21,7 @@ from equipoise.lab.forecast.truths import POOLED, check_truth, draw_truths
 from equipoise.lab.running.simulate import Progress, check_counts, named_policies
 from equipoise.lab.trial.ending import Ending
 
-_MOST_LOOKS = 1_000
+_MOST_LOOKS, _LONGEST_LAG = 1_000, 2**53
 
 
 def forecast(
@@ -33,6 +33,7 @@ def forecast(
     trials: int = 1_000,
     seed: int = 0,
     contexts: Any = None,
+    lag: int = 0,
     truth: str = POOLED,
     estimator: str = DEFAULT,
     ridge: float | None = None,
@@ -64,6 +65,8 @@ def forecast(
     contexts
         A table of contexts to come, as ``ask_many`` takes them, drawn from with replacement. None: those
         seen.
+    lag
+        Further units that are assigned before an outcome comes, awaited ones too; 0: outcomes come at once.
     truth
         What truths are drawn from: ``"pooled"``, where arms may have something in common, as far as the data
         say so; or ``"unshrunk"``, every arm for itself. With one arm, or less than three features, it is the
@@ -94,8 +97,8 @@ def forecast(
     check_estimator(estimator, ridge)
     check_truth(truth)
     goal = _goal(target)
-    if isinstance(looks, bool) or not isinstance(looks, int) or not 1 <= looks <= _MOST_LOOKS:
-        raise InvalidArgument(f"looks={looks!r} is not a whole number from 1 to {_MOST_LOOKS}")
+    _check_number("looks", looks, 1, _MOST_LOOKS)
+    _check_number("lag", lag, 0, _LONGEST_LAG)
     record = record_of(experiment)
     refuse_staged(record.policy, f"the experiment's policy {record.policy.label}")
     chosen = _policies(record.policy, policies)
@@ -119,6 +122,7 @@ def forecast(
         coefs_now=ending.coefs([stage] * len(record.problem.arms), record.contexts).copy(),
         policies=chosen,
         informed=informed,
+        lag=int(lag),
         estimator=estimator,
         ridge=ridge,
         trials=int(trials),
@@ -127,7 +131,7 @@ def forecast(
         progress=progress,
     )
     courses = runner.courses([(name, problem) for name in chosen for problem in problems], looks)
-    targets = () if goal is None else target_budgets(runner, list(chosen), goal)
+    targets = () if goal is None else target_budgets(runner, courses, goal)
     rows = record.state.rows["status"]
     origin = Origin(
         problem=record.problem,
@@ -138,9 +142,15 @@ def forecast(
         has_mean=runner.truths.has_mean,
         has_error=runner.truths.has_error,
         truth=runner.truths.kind,
+        lag=int(lag),
         contexts="seen" if contexts is None else "given",
     )
     return Forecast(origin, courses, goal, targets, int(seed), estimator, ridge)
+
+
+def _check_number(name: str, value: Any, least: int, most: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or not least <= value <= most:
+        raise InvalidArgument(f"{name}={value!r} is not a whole number from {least} to {most}")
 
 
 def _policies(current: Policy, policies: Any) -> dict[str, Policy]:

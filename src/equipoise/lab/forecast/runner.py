@@ -35,6 +35,7 @@ class Runner:
     policies: dict[str, Policy]
     informed: dict[str, Policy]
     """The same, told the noise as estimated, where they must be told one to begin with."""
+    lag: int
     estimator: str
     ridge: float | None
     trials: int
@@ -74,6 +75,7 @@ class Runner:
             contexts=self.contexts,
             error_root=self.error_root,
             looks=(step, *moments),
+            lag=self.lag,
             coefs_now=self.coefs_now,
             estimator=self.estimator,
             ridge=self.ridge,

@@ -24,7 +24,7 @@ _WRONG = (ValueError, TypeError, KeyError, IndexError, AttributeError, Arithmeti
 
 def save_forecast(forecast: Forecast, path: str | Path) -> None:
     """Every trial's numbers, and what they depend on."""
-    arrays: dict[str, npt.NDArray[Any]] = {}
+    arrays: dict[str, Any] = {}
     for place, course in enumerate(forecast.courses):
         arrays[f"{place}_errors"], arrays[f"{place}_counts"] = course.errors, course.counts
     header = json.dumps(_header(forecast))
@@ -74,24 +74,21 @@ def _read(arrays: Mapping[str, npt.NDArray[Any]]) -> Forecast:
     if header["kind"] != _KIND:
         raise Damaged(f"it holds a {header['kind']}")
     problem = Problem.from_dict(header["problem"])
-    origin = Origin(
-        problem=problem,
-        **{
-            name: tuple(value) if isinstance(value, list) else value
-            for name, value in header["origin"].items()
-        },
-    )
+    about: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in header["origin"].items()
+    }
+    origin = Origin(problem=problem, **about)
     courses = []
-    for place, about in enumerate(header["courses"]):
+    for place, course in enumerate(header["courses"]):
         errors, counts = arrays[f"{place}_errors"], arrays[f"{place}_counts"]
-        shape = (len(about["units"]), len(problem.arms))
+        shape = (len(course["units"]), len(problem.arms))
         if errors.shape[1:] != shape or counts.shape != (len(errors), shape[1]) or not len(errors):
             raise Damaged("its numbers are not one row a trial")
         courses.append(
             Course(
-                policy=str(about["policy"]),
-                budget=about["budget"],
-                units=tuple(about["units"]),
+                policy=str(course["policy"]),
+                budget=course["budget"],
+                units=tuple(course["units"]),
                 errors=errors,
                 counts=counts,
                 weights=problem.weights,

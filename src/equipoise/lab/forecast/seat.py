@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from equipoise.core.arms.state import PENDING, State, copied
+from equipoise.core.arms.state import State, copied
 from equipoise.core.arrays import Counts, Matrix
 from equipoise.core.policies.base.policy import Policy
 from equipoise.core.policies.base.settings import score_settings
 from equipoise.core.stages.stage import Stage
-from equipoise.lab.forecast.future import Outlook, measure_errors, new_outlook, receive_awaited, run_until
+from equipoise.lab.forecast.future import Outlook, measure_errors, new_outlook, run_until
 from equipoise.lab.forecast.truths import Truths
 from equipoise.lab.trial.ending import Ending
 from equipoise.lab.trial.rule import Rule, rule_of
@@ -35,6 +35,8 @@ class Setup:
     """Lower C with Σ = CCᵀ: what errors are measured by."""
     looks: tuple[int, ...]
     """Units assigned when errors are looked at; the first is now, and the last the end."""
+    lag: int
+    """Further units that are assigned before an outcome comes."""
     coefs_now: Matrix
     """[m, d] estimates now."""
     estimator: str
@@ -72,8 +74,6 @@ class Seat:
         self.outlook: Outlook = new_outlook(len(problem.arms), setup.contexts, setup.error_root)
         step = int(self._first.trial["step"][0])
         self._step, self._assigned = step, self._first.arms["assigned"].copy()
-        self.awaited: Counts = np.flatnonzero(self._first.rows["status"][:step] == PENDING).astype(np.int64)
-        """Rows whose outcome is still to come."""
         self._ending = Ending(problem, setup.policy, seed, estimator=setup.estimator, ridge=setup.ridge)
 
     def run(self, first: int, findings: Findings) -> None:
@@ -87,10 +87,9 @@ class Seat:
         setup, state, outlook = self._setup, self.state, self.outlook
         self.begin(number)
         measure_errors(outlook, setup.coefs_now, errors[0])
-        receive_awaited(state, outlook, self.awaited)
-        arms = len(errors[0])
+        arms, last = len(errors[0]), len(setup.looks) - 1
         for look, units in enumerate(setup.looks[1:], 1):
-            run_until(state, self._rule, outlook, units)
+            run_until(state, self._rule, outlook, units, look == last)
             coefs = self._ending.coefs([self._stage] * arms, state.contexts)
             measure_errors(outlook, coefs, errors[look])
 
@@ -104,11 +103,12 @@ class Seat:
         state.trial["seed"], state.trial["number"] = self._seed, number
         outlook, truths = self.outlook, self._setup.truths
         outlook.trial["seed"], outlook.trial["number"] = self._seed, number
+        outlook.trial["lag"], outlook.trial["oldest"] = self._setup.lag, 0
         np.copyto(outlook.coefs, truths.coefs[number])
         np.copyto(outlook.deviations, truths.deviations[number])
         outlook.pulls[:] = 0
         policy = self._setup.policy
-        told = policy.informed((outlook.deviations**2).tolist())
+        told = policy.informed((outlook.deviations * outlook.deviations).tolist())
         if told is not policy:
             # An oracle without numbers is told those of the trial.
             self._rule.settings[:] = score_settings(told, self._stage.problem)

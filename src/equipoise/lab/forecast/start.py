@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from dataclasses import replace
 from typing import Any
 
@@ -47,11 +46,12 @@ def with_budget(record: Record, budget: Any) -> Problem:
     problem = record.problem
     if isinstance(budget, bool | str) or not isinstance(budget, int | float | np.number):
         raise InvalidArgument(f"budget {budget!r} is not a number", hint="e.g. budgets=[400, 500]")
-    try:
+    total = float(budget)
+    if isinstance(problem.budget, int):
         # Units are counted; money need not be whole.
-        total = operator.index(budget) if isinstance(problem.budget, int) else float(budget)
-    except TypeError:
-        raise InvalidArgument(f"a budget of {budget!r} units is not a whole number") from None
+        if not isinstance(budget, int | np.integer):
+            raise InvalidArgument(f"a budget of {budget!r} units is not a whole number")
+        total = int(budget)
     used = spent(record)
     if not covers(float(total), used):
         raise BudgetTooSmall(

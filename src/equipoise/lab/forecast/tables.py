@@ -91,8 +91,9 @@ def _budget_cells(forecast: Forecast, budget: float, low: float, high: float) ->
     if math.isinf(budget):
         return ["not reached", NONE if math.isinf(low) else f"from {low:.10g}", NONE]
     more = budget - forecast.origin.problem.budget
-    ends = "no end" if math.isinf(high) else f"{high:.10g}"
-    return [f"{budget:.10g}", f"{low:.10g} – {ends}", f"{more:+.10g}"]
+    end = "no end" if math.isinf(high) else f"{high:.10g}"
+    between = NONE if math.isnan(low) else f"{low:.10g} – {end}"
+    return [f"{budget:.10g}", between, f"{more:+.10g}"]
 
 
 def record_of(forecast: Forecast) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from equipoise.lab.forecast.start import with_budget
 from equipoise.lab.results.estimate import Estimate, finite, mean_estimate, quantile_estimate
 
 if TYPE_CHECKING:
+    from equipoise.lab.forecast.result import Course
     from equipoise.lab.forecast.runner import Runner
 
 LIKELY = (0.5, 0.9)
@@ -24,8 +25,8 @@ LIKELY = (0.5, 0.9)
 # Errors fall as 1/n where budgets are large: a step aims a little beyond that, and never too far.
 _BEYOND, _FARTHEST_STEP = 1.15, 4.0
 # Between two budgets this close a straight line in log-log does.
-_CLOSE = 1.1
-_REFINEMENTS = 4
+_CLOSE = 1.25
+_REFINEMENTS = 3
 # State grows with the budget, and every one is simulated.
 _MOST_UNITS = 200_000
 _STANDARD_ERRORS = 2.0
@@ -41,7 +42,7 @@ class TargetBudget:
     budget: float
     """What is spent already, where that suffices; infinite where no budget that can be simulated does."""
     low: float
-    """Where the curve two standard errors lower reaches the target."""
+    """Where the curve two standard errors lower reaches the target; not a number where it has none."""
     high: float
     """The same two standard errors higher."""
 
@@ -51,12 +52,12 @@ class TargetBudget:
         return {"policy": self.policy, "criterion": self.criterion, **ends}
 
 
-def target_budgets(runner: Runner, policies: Sequence[str], target: float) -> tuple[TargetBudget, ...]:
-    """Search every policy's budgets."""
+def target_budgets(runner: Runner, courses: Sequence[Course], target: float) -> tuple[TargetBudget, ...]:
+    """Search every policy's budgets, beside those of the courses that are simulated already."""
     found: list[TargetBudget] = []
-    for policy in policies:
-        curve = _Curve(runner, policy, target)
-        found += curve.search()
+    for policy in {course.policy: None for course in courses}:
+        ends = {course.budget: course.values[:, -1] for course in courses if course.policy == policy}
+        found += _Curve(runner, policy, target, ends).search()
     return tuple(found)
 
 
@@ -68,9 +69,8 @@ def criteria() -> list[str]:
 class _Curve:
     """The objective's value at the end of simulated budgets."""
 
-    def __init__(self, runner: Runner, policy: str, target: float) -> None:
-        self._runner, self._policy, self._target = runner, policy, target
-        self._ends: dict[float, Vector] = {}
+    def __init__(self, runner: Runner, policy: str, target: float, ends: dict[float, Vector]) -> None:
+        self._runner, self._policy, self._target, self._ends = runner, policy, target, ends
         problem = runner.record.problem
         self._whole = isinstance(problem.budget, int)
         # Floors are to be paid for, too.
@@ -86,7 +86,6 @@ class _Curve:
         """Budgets that reach the target by every criterion."""
         wanted = criteria() if self._has_mean else criteria()[:-1]
         self._simulate(self._least)
-        self._simulate(self._runner.record.problem.budget)
         self._stretch(wanted)
         for _ in range(_REFINEMENTS):
             for criterion in wanted:
@@ -130,6 +129,8 @@ class _Curve:
             self._rounded(self._crossing(criterion, errors))
             for errors in (0.0, -_STANDARD_ERRORS, _STANDARD_ERRORS)
         )
+        if criterion == "mean" and not self._has_error:
+            return TargetBudget(self._policy, criterion, best, math.nan, math.nan)
         return TargetBudget(self._policy, criterion, best, min(best, *ends), max(best, *ends))
 
     def _rounded(self, budget: float) -> float:

@@ -108,8 +108,7 @@ def _draw_unshrunk(
     for i in range(m):
         to_user_coordinates(state, i, roots[i], fits[i])
     coefs, noise = np.zeros((trials, m, dim)), np.zeros((trials, m))
-    for trial in range(trials):
-        _draw_arms(fits, roots, squares, dof, new_stream(), seed, trial, coefs[trial], noise[trial])
+    _draw_arms(fits, roots, squares, dof, np.zeros((1, dim)), new_stream(), seed, coefs, noise)
     return coefs, noise
 
 
@@ -119,28 +118,21 @@ def _draw_arms(
     roots: npt.NDArray[np.float64],
     squares: Vector,
     dof: Vector,
+    line: Matrix,
     stream: Stream,
     seed: int,
-    trial: int,
-    coefs: Matrix,
-    noise: Vector,
+    coefs: npt.NDArray[np.float64],
+    noise: Matrix,
 ) -> None:
-    for i in range(fits.shape[0]):
-        start(stream, seed, trial, SHAPE, i, 0)
-        noise[i] = squares[i] / (2.0 * gamma(stream, 0.5 * dof[i]))
-        deviation = np.sqrt(noise[i])
-        # Normals stand where the coefficients will, and are used up from the first to the last.
-        fill_normals((seed, trial, TRUTH, i, 0), 0, coefs, i, 0)
-        _spread_out(fits[i], roots[i], deviation, coefs[i])
-
-
-@compiled
-def _spread_out(fit: Vector, root: Matrix, deviation: float, coef: Vector) -> None:
-    """β̂ + σ·V·z in place of z; V is any square root, so it is used by rows of a copy."""
-    dim = fit.shape[0]
-    drawn = coef.copy()
-    for r in range(dim):
-        along = 0.0
-        for c in range(dim):
-            along += root[r, c] * drawn[c]
-        coef[r] = fit[r] + deviation * along
+    """Write every trial's truth; ``line`` is scratch, as long as a row of coefficients."""
+    dim = fits.shape[1]
+    for trial in range(coefs.shape[0]):
+        for i in range(fits.shape[0]):
+            start(stream, seed, trial, SHAPE, i, 0)
+            noise[trial, i] = squares[i] / (2.0 * gamma(stream, 0.5 * dof[i]))
+            fill_normals((seed, trial, TRUTH, i, 0), 0, line, 0, 0)
+            for r in range(dim):
+                along = 0.0
+                for c in range(dim):
+                    along += roots[i, r, c] * line[0, c]
+                coefs[trial, i, r] = fits[i, r] + np.sqrt(noise[trial, i]) * along

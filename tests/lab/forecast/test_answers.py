@@ -1,0 +1,174 @@
+"""What a forecast answers, refuses, prints and keeps."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+from half_way import half_way
+
+import equipoise as eq
+from equipoise.errors import (
+    BudgetTooSmall,
+    DataNotFound,
+    InvalidArgument,
+    InvalidData,
+    NotIdentified,
+    UnknownPolicy,
+)
+
+
+@pytest.fixture(scope="module")
+def experiment():
+    return half_way(awaited=3, noise=[1.0, 1.5, 3.0])[0]
+
+
+@pytest.fixture(scope="module")
+def found(experiment):
+    return eq.forecast(experiment, policies=["uniform"], budgets=[100], target=0.5, trials=200, seed=3)
+
+
+def test_more_units_give_smaller_errors(found):
+    own, larger = found.course(), found.course(budget=100)
+    assert found.band(larger).median < found.band(own).median < found.band(own, 0).median
+    medians = [found.band(own, look).median for look in range(len(own.units))]
+    assert medians == sorted(medians, reverse=True)
+    assert found.better(larger) > 0.6
+    assert found.difference(larger).value < 0.0
+
+
+def test_bands_enclose_each_other(found):
+    for row in found.bands():
+        ends = [row[name] for name in ("low_95", "low_80", "median", "high_80", "high_95")]
+        assert ends == sorted(ends)
+        assert row["low_95"] < row["mean"] < row["high_95"]
+
+
+def test_the_budget_that_reaches_a_target(experiment, found):
+    for answer in found.targets:
+        assert answer.low <= answer.budget <= answer.high
+        again = eq.forecast(
+            experiment, policies=["uniform"], budgets=[answer.budget], trials=400, seed=11, looks=1
+        )
+        ends = again.course(answer.policy, answer.budget).values[:, -1]
+        if answer.criterion == "mean":
+            assert ends.mean() == pytest.approx(0.5, rel=0.2)
+        else:
+            level = float(answer.criterion.split()[1])
+            # 200 and 400 trials, other seeds: four standard errors of the difference, 6 in 10⁵ a number.
+            error = math.sqrt(level * (1 - level) * (1 / 200 + 1 / 400))
+            assert np.mean(ends <= 0.5) == pytest.approx(level, abs=4 * error + 0.02)
+
+
+def test_targets_that_are_reached_already_or_never():
+    experiment, _ = half_way()
+    reached = eq.forecast(experiment, target=1e6, trials=30)
+    assert {answer.budget for answer in reached.targets} == {30}
+    capped, _ = half_way(caps={"a": 40, "b": 40, "c": 40})
+    never = eq.forecast(capped, target=1e-9, trials=30)
+    assert {answer.budget for answer in never.targets} == {math.inf}
+    assert "not reached" in str(never)
+
+
+def test_too_few_outcomes_for_a_mean():
+    experiment, _ = half_way(asked=15)
+    found = eq.forecast(experiment, trials=50, target=1.0)
+    few = [arm.arm for arm in experiment.estimates() if arm.dof <= 2]
+    assert few
+    assert math.isnan(found.band(found.courses[0]).mean)
+    assert math.isnan(found.band(found.courses[0], -1, few[0]).mean)
+    assert f"No mean: {'arm' if len(few) == 1 else 'arms'} {', '.join(few)}" in str(found)
+    assert found.record()["courses"][0]["looks"][-1]["objective"]["mean"] is None
+
+
+def test_print_and_tables(found):
+    text = str(found)
+    assert "30 of 60 units, 3 outcomes awaited: 200 trials of the rest, seed 3" in text
+    assert "probability 0.9" in text
+    assert "uniform" in text
+    assert len(found.bands()) == 4 * 5 * 4
+    assert len(found.ends()) == len(found.records()) == 4 * 4
+    assert [row["budget"] for row in found.differences()] == [100, 60, 100]
+    assert found.ends().column("arm")[:4] == [None, "a", "b", "c"]
+    assert found._repr_html_().count("<table") == 3
+
+
+def test_plain_data(found, tmp_path):
+    text = found.to_json(tmp_path / "forecast.json")
+    record = json.loads(text)
+    assert record == found.record() == json.loads((tmp_path / "forecast.json").read_text())
+    assert record["version"] == eq.__version__
+    assert record["numerics"] == eq.NUMERICS
+    assert record["experiment"]["asked"] == 30
+    assert record["courses"][0]["looks"][-1]["units"] == 60
+
+
+def test_kept_and_read_again(found, tmp_path):
+    found.save(tmp_path / "forecast.npz")
+    again = eq.Forecast.load(tmp_path / "forecast.npz")
+    assert str(again) == str(found)
+    assert again.record() == found.record()
+    assert np.array_equal(again.courses[3].errors, found.courses[3].errors)
+    with pytest.raises(DataNotFound, match="no file"):
+        eq.Forecast.load(tmp_path / "none.npz")
+    whole = (tmp_path / "forecast.npz").read_bytes()
+    (tmp_path / "cut.npz").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(InvalidData, match="not a whole forecast"):
+        eq.Forecast.load(tmp_path / "cut.npz")
+    np.savez(tmp_path / "other.npz", header=np.array(json.dumps({"kind": "replay"})))
+    with pytest.raises(InvalidData, match="not a whole forecast: it holds a replay"):
+        eq.Forecast.load(tmp_path / "other.npz")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "words"),
+    [
+        ({"policies": ["sparse-trace-ucb"]}, InvalidArgument, "sparse-trace-ucb chooses features"),
+        ({"policies": ["unifrom"]}, UnknownPolicy, "unifrom"),
+        ({"budgets": [20]}, BudgetTooSmall, "30 of the budget is spent"),
+        ({"budgets": [70.5]}, InvalidArgument, "whole number"),
+        ({"budgets": "70"}, InvalidArgument, "not a list"),
+        ({"target": 0}, InvalidArgument, "target=0 is not a positive number"),
+        ({"target": "low"}, InvalidArgument, "not a positive number"),
+        ({"trials": 0}, InvalidArgument, "trials=0"),
+        ({"seed": -1}, InvalidArgument, "seed=-1"),
+        ({"lag": -1}, InvalidArgument, "lag=-1"),
+        ({"looks": 0}, InvalidArgument, "looks=0"),
+        ({"truth": "known"}, InvalidArgument, "neither 'pooled' nor 'unshrunk'"),
+        ({"estimator": "pooledd"}, InvalidArgument, "pooledd"),
+        ({"contexts": np.zeros((0, 3))}, InvalidArgument, "empty"),
+    ],
+)
+def test_refusals(experiment, arguments, error, words):
+    with pytest.raises(error, match=words):
+        eq.forecast(experiment, **{"trials": 5, **arguments})
+
+
+def test_an_arm_without_a_model():
+    experiment, _ = half_way(asked=8)
+    with pytest.raises(NotIdentified, match=r"arm '.' has no model yet: \d outcomes.*d \+ 1 = 4"):
+        eq.forecast(experiment)
+    experiment.add_arm("d")
+    with pytest.raises(NotIdentified):
+        eq.forecast(experiment)
+
+
+def test_outcomes_that_are_all_alike():
+    experiment, _ = half_way(asked=0)
+    rng = np.random.default_rng(0)
+    while experiment.asked < 30:
+        unit = experiment.ask([1.0, *rng.normal(size=2)])
+        experiment.tell(unit.id, 1.0 if unit.arm == "b" else float(rng.normal()))
+    with pytest.raises(NotIdentified, match="outcomes of arm 'b' are alike"):
+        eq.forecast(experiment)
+
+
+def test_an_experiment_that_chooses_features():
+    problem = eq.Problem(arms=2, dim=8, budget=60)
+    experiment = eq.Experiment(problem, policy="sparse-trace-ucb")
+    with pytest.raises(InvalidArgument, match="the experiment's policy sparse-trace-ucb chooses features"):
+        eq.forecast(experiment)
+    with pytest.raises(InvalidArgument, match="not an experiment"):
+        eq.forecast(problem)

@@ -1,0 +1,186 @@
+"""A forecast runs the experiment's own code from where it stands."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pytest
+from half_way import half_way
+
+import equipoise as eq
+from equipoise.core.arms.state import PENDING
+from equipoise.core.experiment.asking import ask_one
+from equipoise.core.experiment.record import first_record
+from equipoise.lab.forecast.belief import contexts_to_come, error_root, settled_stage
+from equipoise.lab.forecast.seat import Seat, Setup
+from equipoise.lab.forecast.start import record_of, starting_stage
+from equipoise.lab.forecast.truths import draw_truths
+
+
+def seat_of(experiment, policy=None, lag=0):
+    """A seat for trials of an experiment to its end, and room for their errors."""
+    record = record_of(experiment)
+    policy = record.policy if policy is None else eq.parse_policy(policy)
+    settled, pool = settled_stage(record), contexts_to_come(record, None)
+    setup = Setup(
+        policy=policy,
+        stage=starting_stage(record, policy, record.problem),
+        truths=draw_truths(settled, "unshrunk", trials=3, seed=4),
+        contexts=pool,
+        error_root=error_root(record.problem, pool),
+        looks=(record.step, record.step + 7, record.problem.units),
+        lag=lag,
+        coefs_now=np.zeros((len(record.problem.arms), record.problem.dim)),
+        estimator="pooled",
+        ridge=None,
+    )
+    return Seat(setup, 4), np.zeros((3, len(record.problem.arms)))
+
+
+def as_the_experiment(seat):
+    """Let a trial have the experiment's own lots."""
+    own = seat._first.trial["seed"][0], seat._first.trial["number"][0]
+    begin = seat.begin
+
+    def begun(number):
+        begin(number)
+        seat.state.trial["seed"], seat.state.trial["number"] = own
+
+    seat.begin = begun
+
+
+# Designs are compiled for themselves.
+DESIGN = pytest.param("efron", marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize("policy", ["trace-gain", "trace-gain:chance=0.5", "trace-ucb", DESIGN])
+@pytest.mark.parametrize(("moment", "lag"), [(None, 0), (np.diag([1.0, 2.0, 3.0]), 0), (None, 3)])
+def test_a_trial_decides_as_the_experiment_does(policy, moment, lag):
+    experiment, _ = half_way(policy=policy, awaited=4, moment=moment)
+    seat, errors = seat_of(experiment, lag=lag)
+    as_the_experiment(seat)
+    for number in (0, 2):
+        seat.run_one(number, errors)
+        state, real = seat.state, copy.deepcopy(experiment)
+        while real.remaining:
+            tell_before(real, real.asked - lag, state)
+            row = real.asked
+            unit = real.ask(state.contexts[row])
+            assert real.problem.index(unit.arm) == state.rows["arm"][row]
+        tell_before(real, real.asked, state)
+        assert np.array_equal(state.coefs, real._record.state.coefs)
+        found = np.array([arm.coef for arm in real.estimates()])
+        gaps = (found - seat.outlook.coefs) @ seat.outlook.error_root
+        assert errors[-1] == pytest.approx((gaps * gaps).sum(axis=1), rel=1e-9)
+
+
+def tell_before(experiment, end, state):
+    """Tell the outcomes of a trial that are awaited, of the first rows."""
+    for unit in experiment.pending:
+        if unit - 1 < end:
+            experiment.tell(unit, float(state.outcomes[unit - 1]))
+
+
+@pytest.mark.parametrize("policy", ["uniform", "trace-ucb", DESIGN])
+def test_another_policy_goes_on_from_the_same_units(policy):
+    experiment, _ = half_way(awaited=4)
+    record = record_of(experiment)
+    seat, errors = seat_of(experiment, policy)
+    as_the_experiment(seat)
+    seat.run_one(1, errors)
+    state = seat.state
+    # The same units under that policy from the start, their arms told.
+    other = first_record(record.problem, eq.parse_policy(policy), record.seed)
+    for row in range(record.step):
+        other, _ = ask_one(other, record.contexts[row], int(record.state.rows["arm"][row]))
+    told = eq.Experiment(record.problem, policy=policy, seed=record.seed)
+    told._record = other
+    known = record.state.rows["status"] != PENDING
+    for row in [*np.flatnonzero(known), *np.flatnonzero(~known)]:
+        told.tell(int(row) + 1, float(state.outcomes[row]))
+    while told.remaining:
+        row = told.asked
+        unit = told.ask(state.contexts[row])
+        assert record.problem.index(unit.arm) == state.rows["arm"][row]
+        told.tell(unit.id, float(state.outcomes[row]))
+
+
+def test_trials_depend_on_seed_and_number_alone():
+    experiment, _ = half_way(awaited=2)
+    few = eq.forecast(experiment, trials=30, seed=3, workers=1)
+    many = eq.forecast(experiment, trials=70, seed=3, workers=2, policies=["uniform"], budgets=[80])
+    assert np.array_equal(few.courses[0].errors, many.course("trace-gain", 60).errors[:30])
+    assert np.array_equal(few.courses[0].counts, many.course("trace-gain", 60).counts[:30])
+    other = eq.forecast(experiment, trials=30, seed=4)
+    assert not np.array_equal(few.courses[0].errors, other.courses[0].errors)
+
+
+def test_all_courses_start_alike_and_share_their_truths():
+    experiment, _ = half_way(awaited=2)
+    found = eq.forecast(experiment, trials=40, policies=["uniform", "oracle"], budgets=[45, 120])
+    now = found.courses[0].errors[:, 0]
+    assert len(found.courses) == 9
+    for course in found.courses:
+        assert np.array_equal(course.errors[:, 0], now)
+        assert course.units[0] == 30
+        assert course.units[-1] == course.budget
+        assert np.all(course.counts.sum(axis=1) == course.budget - 30)
+
+
+def test_the_experiment_is_not_changed():
+    experiment, _ = half_way(awaited=2)
+    before = copy.deepcopy(experiment)
+    eq.forecast(experiment, trials=20, policies=["uniform"], target=0.5)
+    x = np.array([1.0, 0.3, -0.2])
+    assert experiment.pending == before.pending
+    assert experiment.ask(x).arm == before.ask(x).arm
+    assert np.array_equal(experiment._record.state.coefs, before._record.state.coefs)
+
+
+def test_costs_floors_closed_arms_weights_and_norms():
+    limits = {"costs": {"b": 2.5}, "floors": {"a": 12}, "weights": {"c": 3.0}, "objective": 2.0}
+    experiment, _ = half_way(budget=150.0, asked=30, **limits)
+    experiment.close_arm("c")
+    found = eq.forecast(experiment, trials=40, budgets=[180.5])
+    for course in found.courses:
+        assert np.all(course.counts[:, 2] == 0)
+        spent = experiment.spent + course.counts @ [1.0, 2.5, 1.0]
+        assert np.all((spent <= course.budget) & (spent > course.budget - 2.5))
+    course = found.courses[0]
+    weighted = course.errors * [1.0, 1.0, 3.0]
+    assert course.values == pytest.approx(np.sqrt((weighted**2).mean(axis=2)))
+
+
+def test_contexts_to_come_may_be_given():
+    experiment, _ = half_way()
+    far = np.array([[1.0, 40.0, 0.0], [1.0, -40.0, 0.0], [1.0, 0.0, 50.0], [1.0, 0.0, -45.0]])
+    seen, given = (eq.forecast(experiment, trials=60, contexts=each) for each in (None, far))
+    # Far contexts tell more, and errors are measured by them.
+    assert seen.origin.contexts, given.origin.contexts == ("seen", "given")
+    assert given.courses[0].errors[:, 0].mean() > 20 * seen.courses[0].errors[:, 0].mean()
+
+
+def test_progress_and_an_interrupted_forecast():
+    experiment, _ = half_way()
+    calls = []
+    eq.forecast(experiment, trials=50, policies=["uniform"], progress=lambda *call: calls.append(call))
+    assert calls[-1] == (100, 100)
+    assert [done for done, _ in calls] == sorted(done for done, _ in calls)
+
+    def stop(done, expected):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        eq.forecast(experiment, trials=2_000, progress=stop)
+
+
+def test_anything_that_has_an_experiment_in_memory():
+    experiment, _ = half_way()
+
+    class Stored:
+        def in_memory(self):
+            return experiment
+
+    one, other = (eq.forecast(each, trials=20) for each in (experiment, Stored()))
+    assert one.record() == other.record()
