@@ -105,3 +105,20 @@ def test_archives_are_text_that_anyone_can_read(live, running, tmp_path):
     live("export", running, "trial.jsonl.gz")
     lines = gzip.decompress((tmp_path / "trial.jsonl.gz").read_bytes()).splitlines()
     assert json.loads(lines[0])["name"] == running
+
+
+def test_an_archive_can_be_restored_as_well(live, running):
+    live("export", running, "trial.jsonl")
+    live("restore", "trial.jsonl", "--reason", "disk died", *OTHER)
+    assert facts(live, running, *OTHER)["head"]["epoch"] == facts(live, running)["head"]["epoch"] + 1
+
+
+def test_a_store_that_is_busy_ends_with_3(live, refused, running):
+    database = apsw.Connection("equipoise.db")
+    database.execute("begin immediate")
+    message, _ = refused(3, "tell", running, "P-10", "1", "--wait", "0.05")
+    live("status", running)  # readers do not wait
+    database.execute("rollback")
+    database.close()
+    live("tell", running, "P-10", "1", "--wait", "0.05")
+    assert "equipoise.db" in message

@@ -8,8 +8,9 @@ from typing import Any
 import click
 
 from equipoise.cli import completion
+from equipoise.cli.live.common.opening import WAIT
 from equipoise.cli.options import MOST_UNITS, json_option
-from equipoise.cli.values import positive_number, whole_number
+from equipoise.cli.values import number_between, positive_number, whole_number
 from equipoise.errors import InvalidArgument
 
 _LONGEST_NUMBER = 18  # digits
@@ -39,6 +40,17 @@ arm_argument = argument("arm", "ARM", "The name of an arm.")
 store_option = click.option(
     "--store", envvar="EQUIPOISE_STORE", default=STORE, metavar="URL", show_default=True,
     help="Where experiments are: sqlite:///FILE or postgresql://…; also by EQUIPOISE_STORE.",
+)  # fmt: skip
+_seconds = number_between("--wait", "30", least=0.0, below=1e6)
+
+
+def _keep_wait(ctx: click.Context, option: click.Parameter, text: str) -> None:
+    ctx.meta[WAIT] = _seconds(text.strip())
+
+
+wait_option = click.option(
+    "--wait", default="30", show_default=True, metavar="SECONDS", expose_value=False, callback=_keep_wait,
+    help="How long to wait for others who write; then the command ends with 3.",
 )  # fmt: skip
 actor_option = click.option(
     "--actor", envvar="EQUIPOISE_ACTOR", metavar="WHO",
@@ -78,10 +90,10 @@ def reason_option(*, needed: bool) -> Callable[[Any], Any]:
 
 
 def reading_options(command: Any) -> Any:
-    """``--store`` and ``--json``, of commands that change nothing."""
-    return store_option(json_option(command))
+    """``--store``, ``--wait`` and ``--json``, of commands that change nothing."""
+    return store_option(wait_option(json_option(command)))
 
 
 def writing_options(command: Any) -> Any:
-    """``--store``, ``--actor`` and ``--json``, of commands that write to the log."""
-    return store_option(actor_option(json_option(command)))
+    """``--store``, ``--wait``, ``--actor`` and ``--json``, of commands that write to the log."""
+    return store_option(wait_option(actor_option(json_option(command))))

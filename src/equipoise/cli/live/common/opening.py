@@ -1,4 +1,4 @@
-"""The store and the experiment that were named. Nothing here makes a file that was not there."""
+"""The store and the experiment that were named. Only what is meant to makes a file that was not there."""
 
 from __future__ import annotations
 
@@ -7,11 +7,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import click
+
 from equipoise.errors import DataNotFound
 
 if TYPE_CHECKING:
     from equipoise.live.experiment.experiment import LiveExperiment
     from equipoise.live.stores.store import Store
+
+WAIT = "wait"
+"""Under what click keeps the seconds of --wait."""
 
 
 def existing_store(url: str) -> str:
@@ -28,18 +33,27 @@ def existing_store(url: str) -> str:
 
 
 @contextlib.contextmanager
-def opened(name: str, store: str, actor: str | None = None) -> Iterator[LiveExperiment]:
-    """The experiment, closed afterwards."""
-    from equipoise.live.experiment.opening import load_experiment
+def made_store(url: str) -> Iterator[Store]:
+    """The store, made if it is not there, and closed afterwards."""
+    from equipoise.live.stores import opening
 
-    with load_experiment(store=existing_store(store), name=name, actor=actor) as experiment:
-        yield experiment
+    context = click.get_current_context(silent=True)
+    wait = opening.WAIT if context is None else context.meta.get(WAIT, opening.WAIT)
+    with opening.open_store(url, wait=wait) as store:
+        yield store
 
 
 @contextlib.contextmanager
 def opened_store(url: str) -> Iterator[Store]:
-    """The store itself, closed afterwards."""
-    from equipoise.live.stores.opening import open_store
-
-    with open_store(existing_store(url)) as store:
+    """The store, which must be there."""
+    with made_store(existing_store(url)) as store:
         yield store
+
+
+@contextlib.contextmanager
+def opened(name: str, store: str, actor: str | None = None) -> Iterator[LiveExperiment]:
+    """The experiment in a store that must be there."""
+    from equipoise.live.experiment.opening import load_experiment
+
+    with opened_store(store) as at, load_experiment(store=at, name=name, actor=actor) as experiment:
+        yield experiment

@@ -9,6 +9,7 @@ import click
 from equipoise.cli import completion
 from equipoise.cli.live.common.answers import answer
 from equipoise.cli.live.common.arguments import argument, writing_options
+from equipoise.cli.live.common.opening import made_store
 from equipoise.cli.terminal import counted
 
 
@@ -33,7 +34,10 @@ def command(archive: Path, mode: str | None, store: str, actor: str | None, as_j
     """
     from equipoise.live.experiment.restoring import import_archive
 
-    with import_archive(archive, store=store, mode=mode, actor=actor) as experiment:
+    with (
+        made_store(store) as at,
+        import_archive(archive, store=at, mode=mode, actor=actor) as experiment,
+    ):
         head = experiment.store.head(experiment.name)
         facts = {
             "store": experiment.store.url,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from equipoise.cli.live.common.arguments import reading_options
-from equipoise.cli.live.common.opening import existing_store
+from equipoise.cli.live.common.opening import WAIT, existing_store
 from equipoise.cli.terminal import print_json, say
 
 
@@ -18,7 +18,7 @@ def command(store: str, as_json: bool) -> None:
     """
     from equipoise.live.stores.opening import migrate
 
-    before, after = migrate(existing_store(store))
+    before, after = migrate(existing_store(store), wait=click.get_current_context().meta[WAIT])
     if as_json:
         print_json({"store": store, "before": before, "after": after})
     elif before == after:

@@ -9,19 +9,21 @@ import click
 
 from equipoise.cli import completion
 from equipoise.cli.live.common.arguments import argument, reason_option, writing_options
-from equipoise.cli.live.common.opening import existing_store, opened_store
+from equipoise.cli.live.common.opening import existing_store, made_store, opened_store
 from equipoise.cli.terminal import counted, print_json, say
 from equipoise.errors import DataNotFound, ExperimentExists, InvalidArgument
 
 if TYPE_CHECKING:
     from equipoise.live.stores.store import Head
 
+_DATABASE = b"SQLite format 3\0"
+
 
 @click.command("restore", short_help="Go on from a backup.")
 @argument(
     "file",
     "[FILE]",
-    "A file of 'backup'.",
+    "A file of 'backup', or of 'export --format archive'.",
     required=False,
     type=click.Path(path_type=Path),
     shell_complete=completion.files,
@@ -56,16 +58,19 @@ def command(
         )
     if file is not None and not file.is_file():
         raise DataNotFound(f"there is no file {file}", hint="'equipoise backup FILE' makes one")
-    source = existing_store(store) if file is None else f"sqlite:///{file.absolute()}"
-    chosen = list(names) or _names(source)
-    if file is not None:
+    if file is None:
+        existing_store(store)
+        chosen = list(names) or _names(store)
+    else:
+        chosen = list(names) or _names_in(file)
         _refuse_known(store, chosen)
     restored: dict[str, Head] = {}
-    for name in chosen:
-        with restore_experiment(
-            store=store, name=name, backup=file, actor=actor, reason=reason
-        ) as experiment:
-            restored[experiment.name] = experiment.store.head(experiment.name)
+    with made_store(store) as at:
+        for name in chosen:
+            with restore_experiment(
+                store=at, name=name, backup=file, actor=actor, reason=reason
+            ) as experiment:
+                restored[experiment.name] = at.head(experiment.name)
     if as_json:
         facts = {
             name: {"rows": head.sequence, "epoch": head.epoch, "hash": head.hash.hex()}
@@ -81,6 +86,17 @@ def command(
 def _names(url: str) -> list[str]:
     with opened_store(url) as store:
         return [head.name for head in store.names()]
+
+
+def _names_in(file: Path) -> list[str]:
+    """The experiments in a backup, which is a database; an archive holds one."""
+    from equipoise.live.log.archive import reading_archive
+
+    with file.open("rb") as opened:
+        if opened.read(len(_DATABASE)) == _DATABASE:
+            return _names(f"sqlite:///{file.absolute()}")
+    with reading_archive(file) as (head, _):
+        return [head.name]
 
 
 def _refuse_known(url: str, names: list[str]) -> None:

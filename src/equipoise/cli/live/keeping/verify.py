@@ -9,7 +9,7 @@ import click
 
 from equipoise.cli import completion
 from equipoise.cli.live.common.arguments import argument, reading_options
-from equipoise.cli.live.common.opening import existing_store
+from equipoise.cli.live.common.opening import opened_store
 from equipoise.cli.options import import_option
 from equipoise.cli.terminal import print_json, say
 
@@ -40,8 +40,8 @@ def command(name: str, receipt: str | None, decisions: bool, store: str, as_json
     if Path(name).is_file():
         found = verify_archive(name, receipt=receipt, decisions=decisions)
     else:
-        url = existing_store(store)
-        found = verify_experiment(store=url, name=name, receipt=receipt, decisions=decisions)
+        with opened_store(store) as at:
+            found = verify_experiment(store=at, name=name, receipt=receipt, decisions=decisions)
     if as_json:
         print_json(_facts(found))
     else:
