@@ -1,8 +1,8 @@
 """What a commit through a store costs above a bare one, on the same disk or server, in one run.
 
-A bare commit is one tiny insert: SQLite with a write-ahead log and ``synchronous=FULL``, PostgreSQL by one
-client. All kinds take turns, so that a disk that others use slows all of them down. Without ``--postgres`` a
-server is started for the run, where one is installed.
+A bare commit is one insert, of a byte or of as many as an event has: SQLite with a write-ahead log and
+``synchronous=FULL``, PostgreSQL by one client. All kinds take turns, so that a disk that others use slows all
+of them down. Without ``--postgres`` a server is started for the run, where one is installed.
 
 Usage: python benchmarks/speed/commits.py [--folder DIR] [--postgres URL] [--rounds N] [--events N]
 """
@@ -28,6 +28,7 @@ from equipoise.live.stores.store import Store
 
 HELPERS = Path(__file__).resolve().parents[2] / "tests" / "helpers"
 HEADER, PAYLOAD = b"h" * 200, b"p" * 600
+EVENT = bytes(len(HEADER) + len(PAYLOAD) + 100)
 BLOCK = 20
 SIZES = (1, 64)
 
@@ -55,14 +56,15 @@ def main() -> None:
             report("PostgreSQL", store, bare_postgres(url), options)
 
 
-def report(title: str, store: Store, bare: Callable[[], object], options: argparse.Namespace) -> None:
+def report(title: str, store: Store, bare: Callable[[bytes], object], options: argparse.Namespace) -> None:
     name = f"bench-{time.time_ns()}"
     store.create(name, lambda now: rows_after(empty_head(name, "live"), [PAYLOAD], now), "live")
     while (there := store.head(name).sequence) < options.events:
         append(store, name, min(5000, options.events - there))
     times: dict[str, list[float]] = {}
     for _ in range(options.rounds):
-        took(times, "bare commit", bare)
+        took(times, "bare commit", lambda: bare(b"x"))
+        took(times, f"bare, {len(EVENT)} bytes", lambda: bare(EVENT))
         for size in SIZES:
             took(times, f"store, {size} a commit", *(writer(store, name, size) for _ in range(BLOCK)))
     raw = median(times["bare commit"])
@@ -93,21 +95,21 @@ def append(store: Store, name: str, size: int) -> None:
         held.append(rows_after(held.head, [PAYLOAD] * size, held.now, HEADER))
 
 
-def bare_sqlite(path: str) -> Callable[[], object]:
+def bare_sqlite(path: str) -> Callable[[bytes], object]:
     import apsw
 
     connection = apsw.Connection(path)
     connection.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL").fetchall()
-    connection.execute("CREATE TABLE bare (number INTEGER PRIMARY KEY, text TEXT)")
-    return lambda: connection.execute("INSERT INTO bare (text) VALUES ('x')").fetchall()
+    connection.execute("CREATE TABLE bare (number INTEGER PRIMARY KEY, data BLOB)")
+    return lambda data: connection.execute("INSERT INTO bare (data) VALUES (?)", (data,)).fetchall()
 
 
-def bare_postgres(url: str) -> Callable[[], object]:
+def bare_postgres(url: str) -> Callable[[bytes], object]:
     import psycopg
 
     connection = psycopg.connect(url, autocommit=True)
-    connection.execute("CREATE TABLE bare (number BIGSERIAL PRIMARY KEY, text TEXT)")
-    return lambda: connection.execute("INSERT INTO bare (text) VALUES ('x')")
+    connection.execute("CREATE TABLE bare (number BIGSERIAL PRIMARY KEY, data BYTEA)")
+    return lambda data: connection.execute("INSERT INTO bare (data) VALUES (%b)", (data,))
 
 
 @contextmanager

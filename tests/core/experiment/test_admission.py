@@ -53,10 +53,10 @@ def test_a_recorded_history_is_followed_to_the_same_bits(spec):
 def test_the_told_arm_gets_the_unit(told):
     experiment, free = started(), started()
     before = experiment.counts
-    (arm, top, row, _), scores = decided(experiment, told)
+    (arm, chosen, _), scores = decided(experiment, told)
     (choice, *_), others = decided(free)
-    assert (arm, row, experiment.asked) == (told, 25, 26)
-    assert top == choice
+    assert (arm, experiment.asked) == (told, 26)
+    assert chosen == choice
     assert scores.tobytes() == others.tobytes()
     name = experiment.problem.arms[told]
     assert experiment.counts == {**before, name: before[name] + 1}

@@ -10,7 +10,7 @@ from pathlib import Path
 import apsw
 import psycopg
 import pytest
-from store_rows import add, begin
+from storing.rows import add, begin
 
 from equipoise.errors import SchemaMismatch, StoreBusy
 from equipoise.live.stores import migrations as numbered

@@ -3,7 +3,7 @@
 import sys
 
 import pytest
-from store_rows import begin
+from storing.rows import begin
 
 from equipoise.errors import ExperimentNotFound, InvalidStore, MissingExtra
 from equipoise.live.stores import opening

@@ -9,9 +9,9 @@ import warnings
 
 import psycopg
 import pytest
-from cutting_proxy import CuttingProxy
 from postgres import Server, skip_without_server
-from store_rows import add, begin, payloads
+from storing.proxy import CuttingProxy
+from storing.rows import add, begin, payloads
 
 from equipoise.errors import (
     CommitUnknown,

@@ -10,7 +10,7 @@ import apsw
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from store_rows import add, begin, payloads
+from storing.rows import add, begin, payloads
 
 from equipoise.errors import NotOffered, OutputExists, OutputNotWritable, StoreBusy, StoreUnavailable
 from equipoise.live.stores.contract import rows_after
@@ -77,8 +77,13 @@ def test_closing_leaves_one_file(url, tmp_path):
 
 def test_a_forked_process_has_connections_of_its_own(store):
     add(store, b"before")
+    store.head("trial")
+    assert store._writers._idle
+    assert store._readers._idle
 
     def act():
+        assert not store._writers._idle
+        assert not store._readers._idle
         for _ in range(20):
             add(store, b"child")
         store.close()

@@ -3,12 +3,13 @@
 import os
 import shutil
 import sqlite3
+from pathlib import Path
 
 import apsw
 import pytest
-from as_nobody import as_nobody, open_folder
 from full_disk import full_disk
-from store_rows import add, begin, payloads
+from storing.nobody import as_nobody, open_folder
+from storing.rows import add, begin, payloads
 
 from equipoise.errors import (
     EquipoiseError,
@@ -24,15 +25,20 @@ from equipoise.live.stores.opening import migrate, open_store
 LARGE = os.urandom(200_000)
 
 
-@pytest.fixture
-def path(tmp_path):
-    """A file with some rows, which nobody has open."""
-    path = tmp_path / "trial.db"
+@pytest.fixture(scope="module")
+def template(tmp_path_factory):
+    path = tmp_path_factory.mktemp("template") / "trial.db"
     with open_store(f"sqlite:///{path}") as store:
         begin(store)
         for number in range(40):
             add(store, b"%d " % number * 100)
     return path
+
+
+@pytest.fixture
+def path(template, tmp_path):
+    """A file with some rows, which nobody has open."""
+    return Path(shutil.copy(template, tmp_path / "trial.db"))
 
 
 @pytest.fixture

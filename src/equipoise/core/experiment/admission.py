@@ -37,8 +37,8 @@ def admit(
     lot: int,
     eligible: Counts,
     recorded: Vector,
-) -> tuple[int, int, int, float]:
-    """Assign the next unit: the arm, what the rule chose, the row, the share left to chance.
+) -> tuple[int, int, int]:
+    """Assign the next unit: the arm, what the rule chose, the arm with the highest score.
 
     Without a decision the arm is ``NO_ARM`` or ``NO_ROOM``, and nothing has changed. ``contexts`` hold all
     features of all units, the state's own those of ``columns``; both may be the same. ``lot`` addresses the
@@ -46,9 +46,9 @@ def admit(
     log knows of the choice: its probability, the highest one, arms with any, the arm with the highest score.
     """
     trial = state.trial[0]
-    row, chance, limited, m = trial.step, trial.chance, trial.limited, state.arms.shape[0]
+    row, limited, m = trial.step, trial.limited, state.arms.shape[0]
     if row >= trial.budget or told >= m:
-        return NO_ARM, 0, row, chance
+        return NO_ARM, 0, 0
     if eligible.shape[0] > 0:
         trial.limited = 1
         for i in range(m):
@@ -75,4 +75,4 @@ def admit(
             state.rows[row].likeliest = recorded[1]
             state.rows[row].possible = int(recorded[2])
             state.rows[row].top = int(recorded[3])
-    return arm, trial.chosen, row, chance
+    return arm, trial.chosen, trial.top

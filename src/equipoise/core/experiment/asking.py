@@ -24,6 +24,7 @@ from equipoise.core.experiment.assignment import Assignment
 from equipoise.core.experiment.record import Record, draft
 from equipoise.core.experiment.roster import exhausted, remaining_units
 from equipoise.core.experiment.units.book import Details
+from equipoise.core.policies.base.absent import AbsentPolicy
 from equipoise.core.policies.base.staged import StagedPolicy
 from equipoise.core.stages.stage import next_stage
 from equipoise.errors import BudgetExhausted, NoArmLeft
@@ -46,10 +47,10 @@ def ask_one(record: Record, arrival: Arrival) -> tuple[Record, Assignment]:
     """Assign one unit in the stage at hand; the record with it, and its assignment."""
     problem, stage, row = record.problem, record.stage, record.step
     scores, drawn = np.empty(len(problem.arms)), type(stage.policy).weighs
-    chance = 1.0 if drawn else float(stage.state.trial["chance"][0])
+    chance = 1.0 if drawn else float(stage.policy.lots())
     listed = named(arrival.eligible, problem.arms)
     record.book.write(row, arrival.key, Details(arrival.given, scores, chance, drawn, listed))
-    i, chosen, row, _ = admit(
+    i, chosen, top = admit(
         stage.state,
         record.contexts,
         stage.columns,
@@ -66,17 +67,16 @@ def ask_one(record: Record, arrival: Arrival) -> tuple[Record, Assignment]:
         return ask_one(draft(record, 1), arrival)
     if i < 0:
         raise _no_arm(record, listed)
-    top = problem.arms[int(stage.state.rows["top"][row])]
     return record, Assignment(
         id=row + 1,
         unit=arrival.key,
         arm=problem.arms[i],
         arms=problem.arms,
         score_values=scores,
-        top=top,
+        top=problem.arms[top],
         chance=chance,
         weighed=drawn,
-        chosen=problem.arms[chosen],
+        chosen=None if isinstance(record.policy, AbsentPolicy) else problem.arms[chosen],
         eligible=listed,
     )
 

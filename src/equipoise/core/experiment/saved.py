@@ -79,8 +79,8 @@ def from_data(data: Any) -> Record:
 def check_signature(data: Mapping[str, Any], policy: Any) -> None:
     """Refuse data that another version has laid out."""
     written_by = data.get("version")
-    if data["format"] != FORMAT:
-        raise _mismatch(written_by, f"its format is {data['format']!r}, not {FORMAT}")
+    if data.get("format") != FORMAT:
+        raise _mismatch(written_by, f"its format is {data.get('format')!r}, not {FORMAT}")
     for name, ours in signature(policy).items():
         theirs = data.get(name)
         if name != "version" and theirs != ours:

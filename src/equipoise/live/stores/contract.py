@@ -141,6 +141,11 @@ def failed_block_leaves_nothing(store: Store) -> None:
             pass
         _hold(store.head(name) == before, "a block that raised has stored something")
         _hold(next(store.read(name)).payload is not None, "a block that raised has erased something")
+    with store.writing(name) as writer:
+        rows = rows_after(writer.head, [b"kept"], writer.now)
+        writer.append(rows)
+        _hold(list(writer.newer(1)) == rows, "what a block that raised has appended comes back")
+    _hold(list(store.read(name, 1)) == rows, "what a block that raised has appended comes back")
 
 
 def only_what_continues_is_taken(store: Store) -> None:
@@ -151,6 +156,7 @@ def only_what_continues_is_taken(store: Store) -> None:
         changes: list[list[Row]] = [
             [good[0], good[0]],
             [good[1]],
+            [replace(good[0], sequence=3)],
             [replace(good[0], header=b"other")],
             [replace(good[0], payload=b"other")],
             [replace(good[0], salt=bytes(SALT_BYTES))],

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from threading import BoundedSemaphore
+from threading import BoundedSemaphore, RLock
 from typing import Any, Generic, TypeVar
 from weakref import WeakSet
 
@@ -64,17 +64,21 @@ class Pool(Generic[C]):
 
     def _start(self) -> None:
         self._idle: list[C] = []
-        self._room = BoundedSemaphore(self._most)
+        # A lock knows who has it, also where an interrupt falls between taking it and noting that.
+        self._room: Any = RLock() if self._most == 1 else BoundedSemaphore(self._most)
 
     @contextmanager
     def using(self) -> Iterator[Held[C]]:
         """A connection of one's own, waited for if all are taken."""
         room = self._room
-        if not room.acquire(timeout=self._wait):
-            raise StoreBusy(
-                f"other threads of this program have used the store for {self._wait:g} s", hint="try again"
-            )
+        taken = False
         try:
+            taken = room.acquire(timeout=self._wait)
+            if not taken:
+                raise StoreBusy(
+                    f"other threads of this program have used the store for {self._wait:g} s",
+                    hint="try again",
+                )
             if self._closed:
                 raise StoreUnavailable("the store is closed", hint="open it anew")
             held = Held(self)
@@ -83,7 +87,8 @@ class Pool(Generic[C]):
             finally:
                 held.leave()
         finally:
-            room.release()
+            if room._is_owned() if self._most == 1 else taken:
+                room.release()
 
     def take(self) -> tuple[C, bool]:
         """A connection, and whether it was idle before: then the other side may have gone away since."""

@@ -11,7 +11,7 @@ import numpy as np
 from equipoise.core.arms.state import WITHDRAWN
 from equipoise.core.arrays import Vector
 from equipoise.core.choice.decide import CHOOSE
-from equipoise.core.experiment.admission import ALL_ARMS
+from equipoise.core.experiment.admission import ALL_ARMS, NOT_RECORDED
 from equipoise.core.experiment.asking import Arrival
 from equipoise.core.experiment.record import Record
 from equipoise.core.experiment.units.keys import checked_key, plain_record
@@ -79,16 +79,25 @@ def arrival_at(record: Record, newcomer: Newcomer, arm: str | None, arms: Sequen
         raise InvalidArgument("arm and arms are both given", hint="give the one arm, or those it may go to")
     if arm is None and isinstance(policy, AbsentPolicy):
         raise policy.refuse()
-    told, eligible = CHOOSE, ALL_ARMS
+    told, eligible, recorded = CHOOSE, ALL_ARMS, NOT_RECORDED
     if arm is not None:
         told = _given_arm(record, arm)
+        if isinstance(policy, AbsentPolicy):
+            recorded = np.array([np.nan, 1.0, 1.0, told])  # nobody knows what the rule would have done
     elif arms is not None:
         if isinstance(arms, str) or not len(arms):
             raise InvalidArgument(f"arms={arms!r} is not a list of arms", hint="e.g. arms=['a', 'b']")
         eligible = np.zeros(len(problem.arms), np.int64)
         for name in arms:
             eligible[problem.index(name)] = 1
-    return Arrival(newcomer.context, key=newcomer.key, given=newcomer.given, told=told, eligible=eligible)
+    return Arrival(
+        newcomer.context,
+        key=newcomer.key,
+        given=newcomer.given,
+        told=told,
+        eligible=eligible,
+        recorded=recorded,
+    )
 
 
 def _given_arm(record: Record, arm: str) -> int:

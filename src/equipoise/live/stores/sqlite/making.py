@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import time
@@ -105,7 +106,7 @@ def _copy(source: Connection, draft: Path) -> None:
             backup.step()
         wrong = copy.pragma("quick_check")
     except (apsw.FullError, apsw.IOError) as error:
-        system = copy.system_errno
+        system = errno.ENOSPC if isinstance(error, apsw.FullError) else copy.system_errno
         raise OSError(system, os.strerror(system) if system else str(error)) from error
     finally:
         copy.close(True)

@@ -1,0 +1,187 @@
+"""Keys of units: one unit, one assignment, whoever asks and however often."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from inner_state import fingerprint
+
+import equipoise as eq
+from equipoise.errors import AssignmentClosed, AssignmentNotFound, InvalidArgument, NoArmLeft, UnitConflict
+
+FEATURES = eq.Features("1 + age", age=eq.Number(18, 90, center=50, scale=10), site=eq.Category("x", "y"))
+
+
+def fresh(spec="trace-ucb", budget=60, **terms):
+    return eq.Experiment(eq.Problem(["a", "b", "c"], features=FEATURES, budget=budget, **terms), spec, seed=5)
+
+
+def test_asking_again_gives_the_same_assignment_and_changes_nothing():
+    experiment = fresh("trace-gain:chance=0.3")
+    first = [experiment.ask({"age": 20 + j}, f"P-{j}") for j in range(9)]
+    before = fingerprint(experiment)
+    again = [experiment.ask({"age": 20 + j}, unit=f"P-{j}") for j in range(9)]
+    assert again == first
+    assert [unit.propensities for unit in again] == [unit.propensities for unit in first]
+    together = experiment.ask_many([{"age": 25}, {"age": 21}], units=["P-5", "P-1"])
+    assert together == [first[5], first[1]]
+    assert fingerprint(experiment) == before
+    assert (first[3].unit, first[3].id) == ("P-3", 4)
+
+
+def test_another_context_or_arm_under_the_same_key_is_refused():
+    experiment = fresh()
+    arm = experiment.ask({"age": 30}, "P-1").arm
+    before = fingerprint(experiment)
+    with pytest.raises(UnitConflict, match="it differs in age"):
+        experiment.ask({"age": 31}, "P-1")
+    other = "b" if arm == "a" else "a"
+    with pytest.raises(UnitConflict, match=r"call received\('P-1'"):
+        experiment.ask({"age": 30}, "P-1", arm=other)
+    with pytest.raises(UnitConflict, match="stands in the batch twice"):
+        experiment.ask_many([{"age": 40}, {"age": 41}], units=["P-2", "P-2"])
+    assert fingerprint(experiment) == before
+    assert experiment.ask({"age": 30}, "P-1", arm=arm).arm == arm
+
+
+def test_a_batch_may_have_units_that_are_known():
+    experiment = fresh("trace-gain")
+    known = experiment.ask({"age": 30}, "P-1")
+    units = experiment.ask_many(pd.DataFrame({"age": [40, 30, 50]}), units=["P-2", "P-1", "P-3"])
+    assert units[1] == known
+    assert {unit.unit: unit.id for unit in units} in (
+        {"P-1": 1, "P-2": 2, "P-3": 3},
+        {"P-1": 1, "P-2": 3, "P-3": 2},
+    )
+    assert experiment["P-3"].context == {"age": 50}
+
+
+@pytest.mark.parametrize("unit", ["", " P", "P ", "a\nb", "x" * 201, 17, 1.0, b"P"])
+def test_what_cannot_be_a_key(unit):
+    experiment = fresh()
+    with pytest.raises(InvalidArgument, match=r"key|is not text"):
+        experiment.ask({"age": 30}, unit)
+    assert experiment.asked == 0
+
+
+@pytest.mark.parametrize("units", ["P", ["P"], ["P", "Q", "R"]])
+def test_as_many_keys_as_contexts(units):
+    with pytest.raises(InvalidArgument, match=r"keys for 2 contexts|is one key"):
+        fresh().ask_many([{"age": 30}, {"age": 31}], units=units)
+
+
+def test_entries_go_by_key_or_number():
+    experiment = fresh()
+    for j in range(6):
+        experiment.ask({"age": 30 + j}, f"P-{j}")
+    experiment.tell("P-0", 1.5)
+    experiment.tell(1, 1.5)
+    experiment.tell_many({"P-1": 2.0, 3: 2.5})
+    experiment.correct("P-1", 3.0)
+    experiment.lose("P-3")
+    experiment.withdraw("P-4")
+    found = {unit: (experiment[unit].status, experiment[unit].outcome) for unit in (1, 2, 3, 4, 5, "P-5")}
+    assert found == {
+        **{1: ("told", 1.5), 2: ("told", 3.0), 3: ("told", 2.5)},
+        **{4: ("lost", None), 5: ("withdrawn", None), "P-5": ("pending", None)},
+    }
+    experiment.tell("P-3", 4.0)
+    assert experiment["P-3"].status == "told"
+    for nobody in ("P-6", 7, 0, True, None):
+        with pytest.raises(AssignmentNotFound):
+            experiment.tell(nobody, 1.0)
+        with pytest.raises(AssignmentNotFound):
+            experiment[nobody]
+    with pytest.raises(AssignmentClosed, match="was withdrawn"):
+        experiment.ask({"age": 34}, "P-4")
+
+
+def test_many_outcomes_are_told_all_or_none():
+    experiment = fresh()
+    for j in range(4):
+        experiment.ask({"age": 30 + j}, f"P-{j}")
+    experiment.tell("P-0", 1.0)
+    before = fingerprint(experiment)
+    for wrong in ({"P-1": 2.0, "P-0": 9.0}, {"P-1": 2.0, "P-9": 1.0}, {"P-1": float("nan")}):
+        with pytest.raises(eq.EquipoiseError):
+            experiment.tell_many(wrong)
+    with pytest.raises(eq.errors.OutcomeConflict, match="two outcomes here"):
+        experiment.tell_many([("P-1", 2.0), (2, 3.0)])
+    assert fingerprint(experiment) == before
+    experiment.tell_many([("P-1", 2.0), (2, 2.0), ("P-0", 1.0)])
+    assert experiment.pending == [3, 4]
+
+
+def test_the_lot_of_a_key_does_not_depend_on_its_place():
+    """What is drawn for a unit follows from seed and key; asked for as another unit, it is drawn anew."""
+    drawn = []
+    for before in range(3):
+        experiment = fresh("complete", budget=60)
+        for j in range(before):
+            experiment.ask({"age": 30}, f"other-{j}")
+        drawn.append([experiment.ask({"age": 30}, f"P-{j}").arm for j in range(20)])
+    assert drawn[0] == drawn[1] == drawn[2]
+    experiment = fresh("complete", budget=60)
+    others = [experiment.ask({"age": 30}, f"Q-{j}").arm for j in range(20)]
+    assert others != drawn[0]
+    counts = np.bincount(["abc".index(arm) for arm in drawn[0] + others], minlength=3)
+    assert counts.min() >= 5  # of 40 by thirds; fixed keys, so it cannot fail by chance
+
+
+def test_keyed_lots_are_replayed_by_the_randomisation_test():
+    rng = np.random.default_rng(3)
+    experiment = fresh("trace-gain:chance=0.5")
+    for j in range(40):
+        experiment.ask({"age": int(rng.integers(18, 90))}, f"P-{j}")
+        experiment.tell(f"P-{j}", float(rng.normal()))
+    assert 0.0 < experiment.randomisation_test(draws=50).p_value <= 1.0
+
+
+def test_arms_that_a_unit_may_go_to():
+    experiment = fresh("trace-gain", floors={"a": 20})
+    for j in range(12):
+        unit = experiment.ask({"age": 20 + 5 * j}, arms=["b", "c"])
+        assert unit.arm in "bc"
+        assert unit.scores["a"] == -np.inf
+        assert unit.eligible == ("b", "c")
+    assert experiment._state.arms["eligible"].all()
+    # What floors keep back stays kept back: 60 − 12 − 20.
+    for _ in range(28):
+        experiment.ask({"age": 44}, arms=["b", "c"])
+    with pytest.raises(NoArmLeft, match="none of the arms that the unit may go to takes units: b, c"):
+        experiment.ask({"age": 44}, arms=["b", "c"])
+    assert experiment.ask({"age": 44}).arm == "a"
+    for wrong in ([], "a"):
+        with pytest.raises(InvalidArgument, match="not a list of arms"):
+            experiment.ask({"age": 44}, arms=wrong)
+    with pytest.raises(eq.errors.UnknownArm):
+        experiment.ask({"age": 44}, arms=["a", "z"])
+    with pytest.raises(InvalidArgument, match="both given"):
+        experiment.ask({"age": 44}, arm="a", arms=["a"])
+
+
+def test_arms_that_a_batch_may_go_to():
+    experiment = fresh("trace-gain")
+    units = experiment.ask_many([{"age": 20 + j} for j in range(20)], arms=["a", "c"])
+    assert {unit.arm for unit in units} == {"a", "c"}
+
+
+def test_units_as_a_table():
+    experiment = fresh()
+    experiment.ask({"age": 30, "site": "x"}, "P-1")
+    experiment.ask({"age": 40})
+    experiment.tell("P-1", 2.0)
+    records = experiment.units().records()
+    assert [list(record) for record in records] == [
+        ["unit", "id", "arm", "assigned", "status", "outcome", "propensity", "age", "site"]
+    ] * 2
+    assert records[0] | {"arm": "", "assigned": ""} == {
+        **{"unit": "P-1", "id": 1, "arm": "", "assigned": "", "status": "told", "outcome": 2.0},
+        **{"propensity": 1.0, "age": 30, "site": "x"},
+    }
+    assert (records[1]["unit"], records[1]["site"]) == (None, None)
+    assert "score of b" in experiment.units(scores=True).columns
+    vectors = eq.Experiment(eq.Problem(2, 2, budget=9), "uniform")
+    vectors.ask([1.0, 2.0])
+    assert vectors.units().records()[0]["x[1]"] == 2.0
