@@ -24,6 +24,5 @@ def command(file: Path, store: str, as_json: bool) -> None:
         found = {head.name: {"rows": head.sequence, "hash": head.hash.hex()} for head in heads}
         print_json({"store": store, "file": str(file), "experiments": found})
         return
-    say(
-        f"{counted(len(heads), 'experiment')} copied to {file}; 'equipoise restore {file}' goes on from there."
-    )
+    copies = f"{counted(len(heads), 'experiment')} copied to {file}"
+    say(f"{copies}; 'equipoise restore {file}' goes on from there.")
