@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from equipoise.cli.live.common.arguments import experiment_argument, parse_budget, reading_options
@@ -15,8 +17,11 @@ from equipoise.cli.options import (
     workers_option,
 )
 from equipoise.cli.progress import progress_bar
-from equipoise.cli.terminal import output, print_json
+from equipoise.cli.terminal import counted, new_table, output, print_json, print_table
 from equipoise.cli.values import positive_number
+
+if TYPE_CHECKING:
+    from equipoise.lab.forecast.result import Forecast
 
 TRIALS, SEED = "1000", "0"
 
@@ -64,4 +69,39 @@ def command(
     if as_json:
         print_json({"name": name, **found.record()})
         return
-    output().print(str(found), soft_wrap=True)
+    _print(found)
+
+
+def _print(found: Forecast) -> None:
+    """Main numbers in tables that fit the screen; 95 % bands and the way there are in --json."""
+    from equipoise.lab.forecast.tables import band_cells, notes, objective_words, target_table
+
+    origin, own = found.origin, found.courses[0]
+    console = output()
+    awaited = f", {counted(origin.awaited, 'outcome')} awaited" if origin.awaited else ""
+    console.print(f"At {origin.asked} of {counted(own.units[-1], 'unit')}{awaited}.\n")
+    table = new_table("policy", "budget", "to come", "mean", "80 % band", "better in")
+    mean, _, band, _ = band_cells(found.band(own, 0))
+    table.add_row("now", "", "", mean, band, "")
+    for course in found.courses:
+        units = f"{course.counts.sum(axis=1).mean():.10g}"
+        better = "" if course is own else f"{100 * found.better(course):.0f} %"
+        mean, _, band, _ = band_cells(found.band(course))
+        table.add_row(course.policy, f"{course.budget:.10g}", units, mean, band, better)
+    print_table(table, title=f"At the end: {objective_words(origin.problem.objective)}, squared units")
+    table = new_table("arm", "median now", "mean", "median", "80 % band", "to come")
+    for arm, coming in zip(found.arms, own.units_to_come(), strict=True):
+        now = f"{found.band(own, 0, arm).median:.3g}"
+        mean, median, band, _ = band_cells(found.band(own, -1, arm))
+        table.add_row(arm, now, mean, median, band, f"{coming.value:.1f}")
+    print_table(table, title=f"Errors by arm, {own.policy} with {own.budget:.10g}")
+    if found.target is not None:
+        shown = target_table(found).for_readers
+        table = new_table(*shown.header, text_columns=shown.left)
+        for row in shown.rows:
+            table.add_row(*row)
+        print_table(table, title=f"Budgets, in all, that bring it to {found.target:g}")
+    for note in notes(found):
+        console.print(note)
+    drawn = f"{counted(found.trials, 'trial')} of the rest, seed {found.seed}"
+    console.print(f"{drawn}, drawn from what the outcomes so far leave open.")
