@@ -318,6 +318,10 @@ class NotIdentified(EquipoiseError, RuntimeError):
     """The outcomes known do not tell what is asked: an arm has no model, or nothing is known of its noise."""
 
 
+class NotRedactable(EquipoiseError, RuntimeError):
+    """A unit whose data are still needed, so that they cannot be removed yet."""
+
+
 class FitWarning(UserWarning):
     """Arms got contexts unlike the population's, and outcomes are not linear: models may mislead."""
 

@@ -138,8 +138,8 @@ class Histories(RuleBasedStateMachine):
 
 TestHistories = Histories.TestCase
 TestHistories.settings = settings(
-    max_examples=12,
-    stateful_step_count=25,
+    max_examples=8,
+    stateful_step_count=20,
     deadline=None,
     # Shrinking takes minutes; the steps as they were are short enough to read.
     phases=[Phase.explicit, Phase.reuse, Phase.generate],

@@ -23,7 +23,8 @@ FAULTS = {
 class FaultyStore(MemoryStore):
     """A store in memory that fails in the moment of storing: before it is done, or after.
 
-    Goes through ``faults``, one a commit; "" is none. All commits after them succeed."""
+    Goes through ``faults``, one a commit; "" is none. All commits after them succeed.
+    """
 
     def __init__(self):
         super().__init__(wait=5.0)

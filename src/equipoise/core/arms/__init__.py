@@ -6,6 +6,7 @@
 ``factor``         factors of S and of its inverse, and their rank-one steps
 ``whitening``      coordinates in which the contexts' second moment is the identity
 ``coordinates``    a factor and coefficients back in the user's coordinates
+``baseline``       what redacted units have left of themselves: sums, nobody's own data
 ``rebuild``        an arm computed anew from its rows: corrections, withdrawals, other columns
 ``provisional``    designs that are not invertible yet, for policies that look at the context
 ``noise_pool``     what the arms' noise variances have in common

@@ -255,6 +255,13 @@ def _collect(state: State, i: int, y: float) -> None:
     arm.rss += left * left
     arm.pending -= 1
     arm.observed += 1
+    invert_data(state, i)
+
+
+@compiled
+def invert_data(state: State, i: int) -> None:
+    """From R and q of an arm's data to S⁻¹ and coefficients, if S is invertible; uses up z."""
+    arm, z = state.arms[i], state.z
     dim = z.shape[0]
     if arm.observed <= dim:
         return

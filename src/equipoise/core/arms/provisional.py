@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from equipoise.core.arms import factor
+from equipoise.core.arms import baseline, factor
 from equipoise.core.arms.if_it_looks import if_it_looks
 from equipoise.core.arms.state import PENDING, TOLD, State
 from equipoise.core.arms.whitening import weighted_square, whiten
@@ -83,6 +83,9 @@ def rebuild(state: State, i: int) -> None:
                 whiten(state.whitener, state.contexts, row, state.z)
                 extend(state, i)
             row = state.rows[row].previous
+        for line in range(baseline.lines(state, i)):
+            baseline.take_line(state, i, line)
+            extend(state, i)
         return
     # Inverting is tried every d contexts until it has worked once: O(d²) a context.
     dim = state.z.shape[0]
@@ -98,6 +101,9 @@ def rebuild(state: State, i: int) -> None:
             whiten(state.whitener, state.contexts, row, state.z)
             factor.rotate(state.factors[i, place], state.g, state.z, 0.0)
         row = state.rows[row].previous
+    for line in range(baseline.lines(state, i)):
+        baseline.take_line(state, i, line)
+        factor.rotate(state.factors[i, place], state.g, state.z, 0.0)
     arm.provisional = factor.invert_upper(state.factors, i, place, state.scratch)
     trial.moment_ready = arm.provisional
     if arm.provisional:

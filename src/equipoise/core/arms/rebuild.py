@@ -1,15 +1,22 @@
 """Computing anew from the rows: where one has left, changed, or is seen in other columns.
 
-Steps in least_squares.py run forwards only. What they cannot undo is forgotten, and gone through again.
+Steps in least_squares.py run forwards only. What they cannot undo is forgotten, and gone through again, after
+what redacted units have left (baseline.py).
 """
 
 from __future__ import annotations
 
-from equipoise.core.arms import factor, provisional
+from equipoise.core.arms import baseline, factor, provisional
 from equipoise.core.arms.if_it_looks import if_it_weighs
-from equipoise.core.arms.least_squares import extend_design, forget_design, observe, refresh_trace
+from equipoise.core.arms.least_squares import (
+    extend_design,
+    forget_design,
+    invert_data,
+    observe,
+    refresh_trace,
+)
 from equipoise.core.arms.spread import forget_spread
-from equipoise.core.arms.state import PENDING, SET_ASIDE, TOLD, WITHDRAWN, State
+from equipoise.core.arms.state import PENDING, REDACTED, SET_ASIDE, TOLD, WITHDRAWN, State
 from equipoise.core.arms.whitening import whiten
 from equipoise.core.jit.decorators import compiled
 
@@ -55,6 +62,7 @@ def rebuild(state: State, i: int) -> None:
     """Compute arm i anew from its rows, in the order they were assigned."""
     arm = state.arms[i]
     _forget_rows(state, i)
+    _begin_with_baseline(state, i)
     for row in range(state.trial[0].step):
         if state.rows[row].arm == i and state.rows[row].status == TOLD:
             whiten(state.whitener, state.contexts, row, state.z)
@@ -66,6 +74,22 @@ def rebuild(state: State, i: int) -> None:
             arm.pending += 1
             arm.provisional = 0
             forget_design(arm)
+
+
+@compiled
+def _begin_with_baseline(state: State, i: int) -> None:
+    """Let an arm without rows have what its redacted units have left, if there are any."""
+    if baseline.outcomes_kept(state, i) == 0:
+        return
+    arm, dim = state.arms[i], state.coefs.shape[1]
+    for r in range(dim):
+        state.coefs[i, r] = state.baseline_coefs[1 + i, r]
+        for c in range(dim):
+            state.factors[i, arm.buffer, r, c] = state.baseline_factors[1 + i, r, c]
+    arm.rss = state.baselines[1 + i].rss
+    arm.count = arm.observed = state.baselines[1 + i].count
+    arm.provisional = 0
+    invert_data(state, i)
 
 
 @compiled
@@ -98,12 +122,11 @@ def _forget_rows(state: State, i: int) -> None:
 @compiled
 def _recount_contexts(state: State) -> None:
     """Learn Σ anew from the rows that are not withdrawn."""
-    state.seen_factor[:, :] = 0.0
-    state.trial[0].seen = 0
+    baseline.begin_moment(state)
     for j in range(state.arms.shape[0]):
         state.arms[j].provisional = 0
     for row in range(state.trial[0].step):
-        if state.rows[row].status != WITHDRAWN:
+        if state.rows[row].status != WITHDRAWN and state.rows[row].status != REDACTED:
             whiten(state.whitener, state.contexts, row, state.z)
             factor.rotate(state.seen_factor, state.g, state.z, 0.0)
             state.trial[0].seen += 1

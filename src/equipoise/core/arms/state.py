@@ -106,8 +106,22 @@ ROW = np.dtype(
     align=True,
 )
 
-PENDING, TOLD, LOST, WITHDRAWN, SET_ASIDE = range(5)
+# What redacted units have left: a record of all of them, then one an arm. Their factors are in the state.
+BASELINE = np.dtype(
+    [
+        ("count", "i8"),  # of an arm: outcomes that it keeps; of all: contexts that count in a learned Σ
+        ("rss", "f8"),  # residual sum of squares of these outcomes alone
+        ("mean", "f8"),  # their mean
+        ("squares", "f8"),  # their squares around it
+    ],
+    align=True,
+)
+
+PENDING, TOLD, LOST, WITHDRAWN, SET_ASIDE, REDACTED = range(6)
 KNOWN = (TOLD, SET_ASIDE)  # rows whose outcome is there
+GONE = (WITHDRAWN, REDACTED)  # rows whose context is not, or no longer counts
+NO_ARM_YET = -1
+"""Arm of a row that was redacted, while a log is folded that has yet to say it."""
 
 
 @handled
@@ -132,6 +146,9 @@ class State(NamedTuple):
     memory: npt.NDArray[np.float64]  # what a policy that weighs remembers of assignments; [0] if it does not
     plan: npt.NDArray[np.int64]  # [1 + m] the address of such a policy's weights, and arms in order; [0]
     spreads: npt.NDArray[np.float64]  # [m, 2], see spread.py; [0] if the policy does not read arm.spread
+    baselines: npt.NDArray[Any]  # BASELINE[1 + m], see baseline.py; [0] until redacted units leave something
+    baseline_factors: npt.NDArray[np.float64]  # [1 + m, d, d] R with RᵀR = Σ zzᵀ over them, upper
+    baseline_coefs: Matrix  # [1 + m, d] rotated outcomes q with Rβ = q; of all: as if every outcome were 1
 
 
 def new_state(
@@ -199,6 +216,9 @@ def new_state(
         memory=np.zeros(0 if memory is None else memory),
         plan=np.array([] if memory is None else [weights_address, *range(m)], np.int64),
         spreads=np.zeros((m, 2) if keeps_spread else 0),
+        baselines=np.zeros(0, BASELINE),
+        baseline_factors=np.zeros((0, dim, dim)),
+        baseline_coefs=np.zeros((0, dim)),
     )
 
 
@@ -240,7 +260,16 @@ def with_another_arm(state: State, fresh: State) -> State:
         memory=fresh.memory,
         plan=fresh.plan,
         spreads=spreads,
+        **{name: _with_one_more(getattr(state, name)) for name in BASELINES},
     )
+
+
+BASELINES = ("baselines", "baseline_factors", "baseline_coefs")
+
+
+def _with_one_more(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The same array with room for one arm more; an empty one stays empty."""
+    return np.concatenate([array, np.zeros_like(array[:1])])
 
 
 def copied(state: State, capacity: int, *, share_rows: bool = False) -> State:

@@ -12,7 +12,7 @@ import numpy as np
 
 from equipoise.core.arms.if_it_looks import if_it_weighs, weighs
 from equipoise.core.arms.rebuild import forget_assignments
-from equipoise.core.arms.state import State
+from equipoise.core.arms.state import REDACTED, State
 from equipoise.core.arrays import Vector
 from equipoise.core.choice import highest_score
 from equipoise.core.choice.eligible import restrict
@@ -99,7 +99,8 @@ def remember(state: State, settings: Vector) -> None:
 
 @compiled
 def recall(state: State, settings: Vector) -> None:
-    """Compute what the design remembers anew, from all rows as they were assigned."""
+    """Compute what the design remembers anew, from all rows as they were assigned, redacted ones aside."""
     forget_assignments(state, 0.0)
     for row in range(state.trial[0].step):
-        call_design(state, row, state.rows[row].meant, settings, settings)
+        if state.rows[row].status != REDACTED:
+            call_design(state, row, state.rows[row].meant, settings, settings)

@@ -1,4 +1,4 @@
-"""What an experiment has seen, as plain arrays: one line a unit, withdrawn ones left out."""
+"""What an experiment has seen, as plain arrays: one line a unit, withdrawn and redacted ones left out."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from equipoise.core.arms.state import KNOWN, LOST, TOLD, WITHDRAWN
+from equipoise.core.arms.state import GONE, KNOWN, LOST, TOLD
 from equipoise.core.arrays import Matrix, Vector
 from equipoise.core.stages.stage import Stage
 
@@ -29,7 +29,7 @@ class Evidence:
     outcomes: Vector
     arms: npt.NDArray[np.int64]
     counts: Flags
-    """Units that are neither lost nor withdrawn."""
+    """Units that are not lost."""
     known: Flags
     """Units whose outcome is known."""
     fitted: Flags
@@ -73,7 +73,7 @@ def evidence_of(stage: Stage) -> Evidence:
     """What a stage knows, in its own columns; the stage must be one that nobody goes on with."""
     state = stage.state
     step = int(state.trial["step"][0])
-    kept = state.rows["status"][:step] != WITHDRAWN
+    kept = ~np.isin(state.rows["status"][:step], GONE)
     rows = state.rows[:step][kept]
     return Evidence(
         names=stage.problem.arms,

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from equipoise.core.arms.state import NO_ARM_YET
 from equipoise.core.text_tables import Shown
 
 
@@ -51,7 +52,8 @@ class Predictability(Shown):
 
 
 def predictability_of(rows: npt.NDArray[Any], arms: int) -> Predictability:
-    """Of units in the order of assignment, all that were ever assigned."""
+    """Of units in the order of assignment, all that were ever assigned and whose arm is known."""
+    rows = rows[rows["arm"] != NO_ARM_YET]
     units = len(rows)
     if units == 0:
         return Predictability(0, np.nan, np.nan, 1.0 / arms)

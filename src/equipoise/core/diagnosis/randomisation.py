@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from equipoise.core.arms.state import KNOWN, LOST, WITHDRAWN
+from equipoise.core.arms.state import KNOWN, LOST, REDACTED, WITHDRAWN
 from equipoise.core.arrays import Matrix, Vector
 from equipoise.core.diagnosis.replaying import replay_lots
 from equipoise.core.stages.stage import Stage
@@ -89,12 +89,16 @@ def _check(stage: Stage, rows: npt.NDArray[Any]) -> None:
             hint="allocate with lots, e.g. TraceGain(chance=0.3)",
         )
     closed, withdrawn = stage.state.arms["open"] == 0, rows["status"] == WITHDRAWN
-    overruled = np.isnan(rows["propensity"])
+    redacted, overruled = np.flatnonzero(rows["status"] == REDACTED), np.isnan(rows["propensity"])
     for found, what in ((closed, "arms are closed"), (withdrawn, "units were withdrawn")):
         if found.any():
             raise NotReplayable(
                 f"{what}, and when is not recorded", hint="run the test on a copy from before that"
             )
+    if len(redacted):
+        raise NotReplayable(
+            f"unit {int(redacted[0]) + 1} was redacted, and a history cannot be gone through without its data"
+        )
     if overruled.any():
         raise NotReplayable(f"unit {int(np.flatnonzero(overruled)[0]) + 1} went where a person sent it")
 

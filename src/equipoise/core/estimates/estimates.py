@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from equipoise.core.arithmetic.sums import exact_sum
+from equipoise.core.arms.baseline import kept_outcomes
 from equipoise.core.arms.state import TOLD
 from equipoise.core.arrays import Matrix, Vector
 from equipoise.core.estimates.alike import alike_arms
@@ -41,6 +42,9 @@ if TYPE_CHECKING:
     from equipoise.core.stages.stage import Stage
 
 
+_REDACTED = "Redacted units: {}; models keep what they gave, balance and tests of fit are of the others."
+
+
 class Estimates(ByArm[ArmEstimate]):
     """The arms' estimates: a sequence in the order of the problem, also indexed by name."""
 
@@ -53,11 +57,14 @@ class Estimates(ByArm[ArmEstimate]):
         imbalance: str | None = None,
         *,
         average: Vector | None = None,
+        redacted: int = 0,
     ) -> None:
         super().__init__(arms)
         self.problem = problem
         self.average = average
         """Mean of the contexts of all units seen, withdrawn ones aside; None before the first."""
+        self.redacted = redacted
+        """Units whose data were removed: they count in the models, and not in tests of fit."""
         self.complaint = complaint
         """What speaks against the models: contexts out of balance where outcomes are not linear, outcomes
         that were all alike; or None."""
@@ -193,9 +200,11 @@ class Estimates(ByArm[ArmEstimate]):
 
     def _remarks(self) -> list[str]:
         """What is said below the table."""
+        said = [_REDACTED.format(self.redacted)] if self.redacted else []
         if self.complaint is not None:
-            return [f"Warning: {self.complaint}."]
-        return [] if self.imbalance is None else [f"Balance: {self.imbalance}; harmless where lines fit."]
+            return [f"Warning: {self.complaint}.", *said]
+        balance = [] if self.imbalance is None else [f"Balance: {self.imbalance}; harmless where lines fit."]
+        return balance + said
 
 
 def estimate_arms(
@@ -275,7 +284,7 @@ def _arm_estimate(fitted: Fitted, i: int, *, estimator: str, confidence: float) 
         fixed_coef=fit.coef,
         fixed_ridge=penalty,
         features=stage.problem.features,
-        outcome_variance=sample_variance(_outcomes(stage, i)),
+        outcome_variance=_outcome_variance(stage, i),
         unit=None if stage.problem.outcome is None else stage.problem.outcome.unit,
         alike=alike,
     )
@@ -290,12 +299,23 @@ def sample_variance(outcomes: Vector) -> float:
     return exact_sum(gaps * gaps) / (count - 1)
 
 
-def _outcomes(stage: Stage, i: int) -> Vector:
-    """The outcomes that arm i's estimate uses."""
+def _outcome_variance(stage: Stage, i: int) -> float:
+    """Variance of the outcomes that arm i's estimate uses, redacted ones among them."""
     state, step = stage.state, int(stage.state.trial["step"][0])
     mine = (state.rows["arm"][:step] == i) & (state.rows["status"][:step] == TOLD)
     outcomes: Vector = state.outcomes[:step][mine]
-    return outcomes
+    kept, mean, squares = kept_outcomes(state, i)
+    here = len(outcomes)
+    if not kept:
+        return sample_variance(outcomes)
+    if kept + here < 2:
+        return math.nan
+    if here:
+        gap = exact_sum(outcomes) / here - mean
+        squares += gap * gap * kept * here / (kept + here)
+    if here > 1:
+        squares += (here - 1) * sample_variance(outcomes)
+    return squares / (kept + here - 1)
 
 
 def _with_sandwich(stage: Stage, i: int, arm: ArmEstimate, root: Matrix) -> ArmEstimate:

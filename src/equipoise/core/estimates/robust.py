@@ -39,6 +39,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from equipoise.core.arms.baseline import kept_contexts
 from equipoise.core.arms.state import TOLD, State
 from equipoise.core.arrays import Matrix, Vector
 from equipoise.errors import InvalidArgument
@@ -180,7 +181,10 @@ class Sandwich:
 
 
 def sandwich_of(state: State, i: int, least_squares: Vector, inverse_root: Matrix) -> Sandwich | None:
-    """The sandwich of arm i, whose S is invertible; None without a degree of freedom."""
+    """The sandwich of arm i, whose S is invertible; None without a degree of freedom.
+
+    Redacted units have no residuals any more: they count as units that had none.
+    """
     arm = state.arms[i]
     dof = int(arm["dof"])
     if dof < 1:
@@ -195,6 +199,11 @@ def sandwich_of(state: State, i: int, least_squares: Vector, inverse_root: Matri
     residuals = outcomes - contexts @ least_squares
     variance = float(arm["noise_variance"])
     squares = np.where(alone, variance, residuals**2 / np.where(alone, 1.0, left))
+    redacted = kept_contexts(state, i)
+    if len(redacted):
+        rows = np.concatenate([rows, redacted @ inverse_root])
+        squares = np.append(squares, np.full(len(redacted), variance))
+        left = np.append(left, np.zeros(len(redacted)))
     return Sandwich(rows=rows, squares=squares, left=left, variance=variance, dof=dof)
 
 

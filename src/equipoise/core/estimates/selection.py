@@ -33,7 +33,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from equipoise.core.arithmetic.sums import exact_sum
-from equipoise.core.arms.state import WITHDRAWN, State
+from equipoise.core.arms.state import GONE, State
 from equipoise.core.arrays import Matrix, Vector
 from equipoise.core.estimates.intervals import measure_elasticities, measure_first_weights, variance_inflation
 from equipoise.core.jit.decorators import compiled
@@ -92,21 +92,23 @@ def moment_optimism(state: State) -> float:
 
     They fit S better than others will: to first order E[Tr(Σ̂S⁻¹)] = E[Tr(ΣS⁻¹)]·(1 − q/t), whatever the
     arm's share of them. q = E[r²]/d − 1 with r = xᵀΣ⁻¹x, which is d + 1 for Gaussian contexts, and 0 for a
-    constant.
+    constant. Contexts of redacted units are in Σ̂; E[r²] is that of the others, without any Gaussian.
     """
     trial = state.trial[0]
     if not trial["learns_moment"] or trial["dim"] < 1:
         return 1.0
     dim, seen, step = int(trial["dim"]), float(trial["seen"]), int(trial["step"])
-    kept = state.contexts[:step][state.rows["status"][:step] != WITHDRAWN]
-    used = _square_length(kept, state.seen_factor, np.zeros(dim)) / dim - 1.0
+    kept = state.contexts[:step][~np.isin(state.rows["status"][:step], GONE)]
+    used = _square_length(kept, state.seen_factor, seen, np.zeros(dim)) / dim - 1.0
+    if not len(kept) and seen > 0.0:
+        used = dim + 1.0
     # Half of the contexts at most: beyond that the first order tells nothing.
     return float(seen / (seen - min(used, 0.5 * seen))) if used > 0.0 and seen > 0.0 else 1.0
 
 
 @compiled
-def _square_length(contexts: Matrix, root: Matrix, solution: Vector) -> float:
-    """Mean of (xᵀΣ̂⁻¹x)² with Σ̂ = RᵀR/rows; 0 while R is singular. ``solution`` is scratch."""
+def _square_length(contexts: Matrix, root: Matrix, seen: float, solution: Vector) -> float:
+    """Mean of (xᵀΣ̂⁻¹x)² with Σ̂ = RᵀR/seen; 0 while R is singular. ``solution`` is scratch."""
     total = 0.0
     rows: int = contexts.shape[0]
     for row in range(rows):
@@ -120,4 +122,4 @@ def _square_length(contexts: Matrix, root: Matrix, solution: Vector) -> float:
             solution[c] = entry / root[c, c]
             length += solution[c] * solution[c]
         total += length * length
-    return total * rows
+    return total * seen * (seen / rows) if rows > 0 else 0.0

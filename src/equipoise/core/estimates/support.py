@@ -27,7 +27,7 @@ from equipoise.core.arithmetic.linear import (
 )
 from equipoise.core.arithmetic.solving import cholesky_solve
 from equipoise.core.arithmetic.sums import exact_sum
-from equipoise.core.arms.state import TOLD, WITHDRAWN
+from equipoise.core.arms.state import GONE, TOLD
 from equipoise.core.arrays import Matrix, Vector
 from equipoise.core.estimates.omitted import most_omitted
 from equipoise.core.policies.base.staged import Columns
@@ -185,7 +185,7 @@ def examine_support(
     if len(suspects):
         for i, others_of, others, left in residuals:
             columns = stages[i].columns
-            kept = stages[i].state.rows["status"][: len(contexts)] != WITHDRAWN
+            kept = ~np.isin(stages[i].state.rows["status"][: len(contexts)], GONE)
             moment = _left_over_moment(problem, contexts[kept], suspects, columns)
             places = np.searchsorted(others_of, suspects)
             omitted[i] = _omitted_error(others[:, places], left, len(columns), moment)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from equipoise.core.arms import least_squares as arms
 from equipoise.core.arms import rebuild as anew
-from equipoise.core.arms.state import LOST, PENDING, SET_ASIDE, TOLD, WITHDRAWN, State
+from equipoise.core.arms.state import LOST, PENDING, REDACTED, SET_ASIDE, TOLD, WITHDRAWN, State
 from equipoise.core.arrays import Counts, Vector
 from equipoise.core.jit.decorators import compiled
 
@@ -18,11 +18,11 @@ NOBODY = -1
 
 @compiled
 def correct(state: State, row: int, outcome: float) -> int:
-    """Set the outcome of any row that is not withdrawn, and compute its arm anew."""
+    """Set the outcome of any row that is neither withdrawn nor redacted, and compute its arm anew."""
     if row >= state.trial[0].step:
         return NOBODY
     status: int = state.rows[row].status
-    if status != WITHDRAWN:
+    if status not in (WITHDRAWN, REDACTED):
         state.outcomes[row] = outcome
         if status in (PENDING, LOST):
             state.rows[row].closed_at = state.trial[0].step
@@ -67,10 +67,10 @@ def lose(state: State, row: int) -> int:
 
 @compiled
 def withdraw(state: State, row: int) -> int:
-    """Take any row out."""
+    """Take any row out that is not redacted."""
     if row >= state.trial[0].step:
         return NOBODY
     status: int = state.rows[row].status
-    if status != WITHDRAWN:
+    if status not in (WITHDRAWN, REDACTED):
         anew.withdraw(state, row)
     return status

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from equipoise.core.arms.state import KNOWN, LOST, PENDING, WITHDRAWN
+from equipoise.core.arms.state import GONE, KNOWN, LOST, PENDING, REDACTED, WITHDRAWN
 from equipoise.core.experiment import entries
 from equipoise.core.experiment.asking import ask_one, ask_together, in_due_stage
 from equipoise.core.experiment.assignment import Assignment
@@ -21,6 +21,7 @@ from equipoise.core.experiment.history import events
 from equipoise.core.experiment.holding import RecordHolder
 from equipoise.core.experiment.reading import not_found
 from equipoise.core.experiment.record import first_record
+from equipoise.core.experiment.redacting import is_redacted, redact
 from equipoise.core.experiment.roster import with_another, with_budget, with_open
 from equipoise.core.experiment.treated import as_treated
 from equipoise.core.experiment.units.arriving import Newcomer, arrival_at, check_again, newcomers
@@ -198,7 +199,7 @@ class Experiment(RecordHolder):
             row = self._row(unit)
             before = float(self._state.outcomes[row])
             status = entries.correct(self._state, row, value)
-            if status in (entries.NOBODY, WITHDRAWN):
+            if status in (entries.NOBODY, *GONE):
                 raise _refused(unit, status, _STAYS_OUT)
             if status not in KNOWN or before != value:
                 self._entered("corrected", row, outcome=value)
@@ -221,10 +222,23 @@ class Experiment(RecordHolder):
         with self._lock, self._change():
             row = self._row(unit)
             status = entries.withdraw(self._state, row)
-            if status == entries.NOBODY:
+            if status in (entries.NOBODY, REDACTED):
                 raise _refused(unit, status)
             if status != WITHDRAWN:
                 self._entered("withdrawn", row)
+
+    def redact(self, unit: str | int, reason: str | None = None) -> None:
+        """Remove a unit's context, outcome and key for good; models and decisions to come stay as they are.
+
+        What it gave to sums over units stays in them; where that must go, too, withdraw the unit first.
+        """
+        with self._lock, self._change():
+            row = self._row(unit)
+            if row >= self._record.step:
+                raise _refused(unit, entries.NOBODY)
+            if not is_redacted(self._record, row):
+                self._record, told = redact(self._record, [row])
+                self._note("redacted", **told)
 
     def received(self, unit: str | int, arm: str, reason: str | None = None) -> None:
         """Note that a unit received another arm than it was assigned to: it counts where it was treated.
@@ -236,8 +250,8 @@ class Experiment(RecordHolder):
             if row >= self._record.step:
                 raise _refused(unit, entries.NOBODY)
             line = self._state.rows[row]
-            if line["status"] == WITHDRAWN:
-                raise _refused(unit, WITHDRAWN, "withdrawn units stay out")
+            if line["status"] in GONE:
+                raise _refused(unit, int(line["status"]), "withdrawn units stay out")
             if line["arm"] != i:
                 self._record = as_treated(self._record, row, i)
                 self._entered("received", row, arm=arm)
@@ -333,8 +347,8 @@ class Experiment(RecordHolder):
                 f"unit {unit} already has outcome {known!r}, not {value!r}",
                 hint=f"to replace it call correct({unit!r}, {value!r})",
             )
-        if status == WITHDRAWN:
-            raise _refused(unit, WITHDRAWN, _STAYS_OUT)
+        if status in GONE:
+            raise _refused(unit, int(status), _STAYS_OUT)
 
     def _open(self, arm: str, is_open: bool) -> None:
         with self._lock, self._change():
@@ -357,5 +371,6 @@ def _refused(unit: str | int, status: int, hint: str = "") -> AssignmentNotFound
     """Why an entry about a unit is refused."""
     if status == entries.NOBODY:
         return not_found(unit)
-    word = {LOST: "was declared lost", WITHDRAWN: "was withdrawn"}.get(status, "already has an outcome")
-    return AssignmentClosed(f"unit {unit} {word}", hint=hint)
+    words = {LOST: "was declared lost", WITHDRAWN: "was withdrawn", REDACTED: "was redacted"}
+    hint = "nothing can be entered about it any more" if status == REDACTED else hint
+    return AssignmentClosed(f"unit {unit} {words.get(status, 'already has an outcome')}", hint=hint)

@@ -209,11 +209,11 @@ class ExperimentReader:
 
     def __repr__(self) -> str:
         record = self._snapshot()
-        status = record.state.rows["status"]
+        status, redacted = record.state.rows["status"], sum(record.state.baselines["count"][1:].tolist())
         told, pending = np.count_nonzero(np.isin(status, KNOWN)), np.count_nonzero(status == PENDING)
         return (
             f"{type(self).__name__}(policy={record.policy.label!r}, seed={record.seed}, asked={len(status)}, "
-            f"told={told}, pending={pending}, remaining={remaining_units(record)})"
+            f"told={told + redacted}, pending={pending}, remaining={remaining_units(record)})"
         )
 
     # Units

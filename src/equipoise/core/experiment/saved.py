@@ -16,7 +16,21 @@ import numpy as np
 import numpy.typing as npt
 
 from equipoise.core.arithmetic.numerics import NUMERICS
-from equipoise.core.arms.state import ARM, LOST, PENDING, ROW, SET_ASIDE, TOLD, TRIAL, State, copied
+from equipoise.core.arms.state import (
+    ARM,
+    BASELINE,
+    BASELINES,
+    LOST,
+    NO_ARM_YET,
+    PENDING,
+    REDACTED,
+    ROW,
+    SET_ASIDE,
+    TOLD,
+    TRIAL,
+    State,
+    copied,
+)
 from equipoise.core.experiment.record import FIRST_CAPACITY, Record
 from equipoise.core.experiment.units.book import UnitBook
 from equipoise.core.policies.base.policy import Policy
@@ -27,7 +41,7 @@ from equipoise.core.problem.inputs import LARGEST, checked_seed
 from equipoise.core.problem.problem import Problem
 from equipoise.core.sparse import Recovery
 from equipoise.core.stages.fresh import trial_state
-from equipoise.core.stages.stage import Stage, acting_policy, recall_assignments
+from equipoise.core.stages.stage import Stage, acting_policy
 from equipoise.errors import EquipoiseError, StateMismatch
 from equipoise.version import __version__
 
@@ -36,11 +50,11 @@ FORMAT = 4
 
 T = TypeVar("T")
 
-# Scratch is not kept, the contexts of a stage are columns of the contexts, and what a policy remembers of
-# assignments follows from them.
+# Scratch is not kept, and the contexts of a stage are columns of the contexts. What a policy remembers of
+# assignments would follow from them, were none redacted.
 _KEPT = (
     *("arms", "trial", "factors", "coefs", "gains", "whitener", "seen_factor", "outcomes", "rows"),
-    "spreads",
+    *("spreads", "memory", *BASELINES),
 )
 _FOLLOWS = ("problem", "policy", "whole", "state", "recovery")
 _PARTS = ("problem", "policy", "seed", "stage", "recovery", "arrays", "contexts", "book", "paused")
@@ -100,7 +114,6 @@ def possible_record(data: dict[str, Any]) -> Record:
     capacity = max(step, min(units, FIRST_CAPACITY))
     seen = np.ascontiguousarray(record.contexts[:, record.stage.columns])
     state = copied(record.state._replace(contexts=seen), capacity)
-    recall_assignments(state, record.stage.policy, record.stage.settings)
     contexts = state.contexts
     if not record.stage.whole:
         contexts = np.zeros((capacity, record.problem.dim))
@@ -112,7 +125,7 @@ def possible_record(data: dict[str, Any]) -> Record:
 
 def signature(policy: Any) -> dict[str, Any]:
     """What must be the same where data are written and where they are read, and the version."""
-    records = {"ARM": ARM, "TRIAL": TRIAL, "ROW": ROW}
+    records = {"ARM": ARM, "TRIAL": TRIAL, "ROW": ROW, "BASELINE": BASELINE}
     return {
         "format": FORMAT,
         "version": __version__,
@@ -195,8 +208,11 @@ def _record(data: dict[str, Any]) -> Record:
     fresh = trial_state(part, acting, seed, capacity=len(data["arrays"]["rows"]))
     arrays = {}
     for name in _KEPT:
-        expected = getattr(fresh, name)
-        arrays[name] = _array(name, data["arrays"][name], expected.dtype, expected.shape)
+        expected, stored = getattr(fresh, name), data["arrays"][name]
+        shape = expected.shape
+        if name in BASELINES and np.shape(stored)[:1] != (0,):
+            shape = (1 + len(problem.arms), *shape[1:])
+        arrays[name] = _array(name, stored, expected.dtype, shape)
     settings = score_settings(acting, part)
     stored = _array("settings", parts["settings"], settings.dtype, settings.shape)
     if stored.tobytes() != settings.tobytes():
@@ -290,13 +306,26 @@ def _impossible(record: Record) -> Iterator[str]:
         or not 0 <= trial["seen"] <= step
     ):
         yield "a trial with impossible flags"
-    if not np.isin(rows["status"], range(5)).all():
+    if not np.isin(rows["status"], range(6)).all():
         yield "a status that is not known"
-    for name in ("arm", "top", "meant"):
+    for name in ("top", "meant"):
         if step and not 0 <= rows[name].min() <= rows[name].max() < m:
             yield "a unit of an arm that is not there"
             return
-    yield from _miscounted(arms, rows, m)
+    placed = (rows["arm"] >= 0) | ((rows["arm"] == NO_ARM_YET) & (rows["status"] == REDACTED))
+    if step and not (placed.all() and rows["arm"].max() < m):
+        yield "a unit of an arm that is not there"
+        return
+    if len({len(getattr(state, name)) for name in BASELINES}) > 1:
+        yield "redacted units of which only a part is kept"
+        return
+    for name in ("gain_row", "last_row"):
+        if not np.all((arms[name] >= -1) & (arms[name] < max(step, 1))):
+            yield f"{name} {arms[name].tolist()} of the arms"
+    if not np.all((rows["previous"] >= -1) & (rows["previous"] < np.arange(step))):
+        yield "rows in an order that cannot be"
+    if not np.any(rows["arm"] == NO_ARM_YET):
+        yield from _miscounted(arms, state.baselines, rows, m)
     yield from _mistaken_rows(rows)
     if not np.all(np.abs(record.contexts) < LARGEST) or not np.all(np.abs(state.outcomes) < LARGEST):
         yield "contexts or outcomes that are not finite numbers"
@@ -326,8 +355,10 @@ def _mistaken_rows(rows: npt.NDArray[Any]) -> Iterator[str]:
         yield "an outcome that came before its unit, or when it was awaited"
 
 
-def _miscounted(arms: npt.NDArray[Any], rows: npt.NDArray[Any], m: int) -> Iterator[str]:
-    """Counts and links that the rows do not bear out."""
+def _miscounted(
+    arms: npt.NDArray[Any], baselines: npt.NDArray[Any], rows: npt.NDArray[Any], m: int
+) -> Iterator[str]:
+    """Counts and links that the rows, and what redacted ones have left, do not bear out."""
 
     def count(*statuses: int) -> npt.NDArray[np.int64]:
         return np.bincount(rows["arm"][np.isin(rows["status"], statuses)], minlength=m)
@@ -337,10 +368,13 @@ def _miscounted(arms: npt.NDArray[Any], rows: npt.NDArray[Any], m: int) -> Itera
         mine = np.flatnonzero(rows["arm"] == i)
         if len(mine):
             last[i], previous[mine[1:]] = mine[-1], mine[:-1]
+    kept = baselines["count"][1:] if len(baselines) else np.zeros(m, np.int64)
+    if np.any(baselines["count"] < 0) or np.any(kept > count(REDACTED)):
+        yield f"{kept.tolist()} outcomes of redacted units, of which there are {count(REDACTED).tolist()}"
     expected = {
         "assigned": np.bincount(rows["arm"], minlength=m),
-        "count": count(PENDING, TOLD),
-        "observed": count(TOLD),
+        "count": count(PENDING, TOLD) + kept,
+        "observed": count(TOLD) + kept,
         "pending": count(PENDING),
         "set_aside": count(SET_ASIDE),
         "last_row": last,
@@ -350,5 +384,3 @@ def _miscounted(arms: npt.NDArray[Any], rows: npt.NDArray[Any], m: int) -> Itera
             yield f"{name} {arms[name].tolist()} of the arms, and rows that say {values.tolist()}"
     if not np.array_equal(rows["previous"], previous):
         yield "rows in an order that cannot be"
-    if not np.all((arms["gain_row"] >= -1) & (arms["gain_row"] < max(len(rows), 1))):
-        yield f"gain_row {arms['gain_row'].tolist()} of the arms"

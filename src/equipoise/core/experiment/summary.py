@@ -12,7 +12,8 @@ import numpy as np
 
 from equipoise.core.arithmetic.linear import column_sums, dot, matvec
 from equipoise.core.arms import least_squares as kernel
-from equipoise.core.arms.state import WITHDRAWN
+from equipoise.core.arms.baseline import kept_sum
+from equipoise.core.arms.state import GONE, REDACTED
 from equipoise.core.arrays import Matrix, Vector
 from equipoise.core.diagnosis.balance import Balance, balance_of
 from equipoise.core.diagnosis.complaint import complain, complain_of_alike, imbalance
@@ -48,10 +49,11 @@ def estimate_record(
     fitted = partial(
         estimate_arms, estimator=estimator, ridge=ridge, confidence=confidence, intervals=intervals
     )
-    average = _average(record)
+    redacted = int(np.count_nonzero(record.state.rows["status"][: record.step] == REDACTED))
+    made = partial(Estimates, problem, average=_average(record), redacted=redacted)
     if stage.whole:
         arms = fitted(stage)
-        return Estimates(problem, arms, None, *_diagnosed(stage, arms), average=average)
+        return made(arms, None, *_diagnosed(stage, arms))
     assert isinstance(policy, StagedPolicy)
     own = own_coefs(stage, contexts, policy)
     if own is not None:
@@ -59,7 +61,7 @@ def estimate_record(
         fits = [known_data(record, arm) for arm in problem.arms]
         lassos = [_with_coef(*all_of) for all_of in zip(arms, own, fits, strict=True)]
         lassos = [dataclasses.replace(arm, features=problem.features) for arm in lassos]
-        return Estimates(problem, lassos, complaint=complain_of_alike(lassos), average=average)
+        return made(lassos, complaint=complain_of_alike(lassos))
     final = stage.chosen
     stage = final_stage(stage, contexts, problem, policy, record.seed)
     stages = stages_of_arms(stage, contexts, problem, policy, record.seed)
@@ -90,14 +92,17 @@ def estimate_record(
         arm if soft is None else dataclasses.replace(arm, coef=soft.beside(arm.coef), estimator=LASSO)
         for arm, soft in zip(embedded, softer, strict=True)
     ]
-    return Estimates(problem, embedded, support, *_diagnosed(stage, arms), average=average)
+    return made(embedded, support, *_diagnosed(stage, arms))
 
 
 def _average(record: Record) -> Vector | None:
     """Mean context of the units seen, withdrawn ones aside; None without any."""
     step = record.step
-    kept = record.contexts[:step][record.state.rows["status"][:step] != WITHDRAWN]
-    return column_sums(kept) / len(kept) if len(kept) else None
+    here = record.contexts[:step][~np.isin(record.state.rows["status"][:step], GONE)]
+    redacted, total = kept_sum(record.state)
+    if not redacted:
+        return column_sums(here) / len(here) if len(here) else None
+    return (column_sums(here) + total) / (len(here) + redacted)
 
 
 @_QUIETLY

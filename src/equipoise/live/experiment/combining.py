@@ -1,7 +1,9 @@
 """Requests of many threads, carried out together by whichever of them has the lock.
 
-A thread puts its request into the queue and waits for the lock. Whoever gets it carries out all requests that
-wait, in their order, and then lets go; the others find theirs answered. There is no thread in the background.
+A thread puts its request into the queue. The first in the queue takes the lock and carries out all requests
+that wait, in their order; the others wait until they are answered, or until they are the first. So those that
+were answered come back with new requests while the next commit is under way. There is no thread in the
+background.
 
 A request stays in the queue until it is answered. So a thread that is interrupted while it works for the
 others loses none of theirs: the next one that gets the lock goes on with them. A request of a thread that is
@@ -24,12 +26,14 @@ from equipoise.errors import EquipoiseError, WriteInProgress
 
 MOST = 1024
 """Requests that are carried out together."""
+PATIENCE = 1.0
+"""Seconds after which a thread looks by itself."""
 
 
 class Request:
     """What one thread wants done."""
 
-    __slots__ = ("act", "actor", "answer", "process", "reason")
+    __slots__ = ("act", "actor", "answer", "gate", "process", "reason")
 
     def __init__(self, act: Callable[..., Any], actor: str, reason: str | None) -> None:
         self.act = act
@@ -38,6 +42,13 @@ class Request:
         self.process = os.getpid()
         self.answer: tuple[Any, BaseException | None] | None = None
         """(result, error) once it is known."""
+        self.gate = threading.Lock()
+        self.gate.acquire()
+
+    def wake(self) -> None:
+        """Let the thread look whether it is answered, or the first."""
+        with contextlib.suppress(RuntimeError):  # it has been woken, and did not get to it yet
+            self.gate.release()
 
 
 class Combiner:
@@ -53,17 +64,26 @@ class Combiner:
         self._waiting: deque[Request] = deque()
         # Held by the thread at work, to tell a call from a signal handler that has interrupted it.
         self._working = threading.Lock()
+        self._worker = 0
 
     def submit(self, request: Request) -> Any:
         """Have a request carried out, and give its result or raise its error."""
+        if self._worker == threading.get_ident():
+            self.change()  # refuses if this call comes from a signal handler
         self._waiting.append(request)
         try:
-            with self.lock:
-                while request.answer is None:
-                    with self.change():
-                        self._work()
+            first = self._waiting[0]
+            if first is not request and first.process == request.process:
+                # Whoever is first wakes the next one. Should an interrupt have kept it from that, time does.
+                request.gate.acquire(timeout=PATIENCE)
+            while request.answer is None:
+                with self.lock:
+                    if request.answer is None:
+                        with self.change():
+                            self._work()
         except BaseException:
             self._forget(request)
+            self._wake_next()
             raise
         assert request.answer is not None
         result, error = request.answer
@@ -81,7 +101,7 @@ class Combiner:
         return self._working
 
     def _work(self) -> None:
-        process = os.getpid()
+        process, self._worker = os.getpid(), threading.get_ident()
         batch = []
         for request in tuple(self._waiting)[:MOST]:
             if request.process != process:
@@ -94,9 +114,17 @@ class Combiner:
             for request in batch:
                 if request.answer is None:
                     request.answer = None, error
-        for request in batch:
-            if request.answer is not None:
-                self._forget(request)
+        done = [request for request in batch if request.answer is not None]
+        # First out of the queue, then the look for the next: whoever comes in between finds itself the first.
+        for request in done:
+            self._forget(request)
+        for request in done:
+            request.wake()
+        self._wake_next()
+
+    def _wake_next(self) -> None:
+        with contextlib.suppress(IndexError):  # nobody waits
+            self._waiting[0].wake()
 
     def _forget(self, request: Request) -> None:
         with contextlib.suppress(ValueError):  # it is no longer there

@@ -164,7 +164,7 @@ class _Course:
             self.units += header["kind"] in ("asked", "asked_together")
             if self._receipt is not None and row.sequence == self._receipt.sequence:
                 self._found = row.hash == self._receipt.hash
-            yield {"kind": header["kind"]} if event is None else _without_live(event)
+            yield {"kind": "erased", "of": header["kind"]} if event is None else _without_live(event)
 
     def finish(self) -> None:
         """Go on to the end, and compare it with what it should be."""

@@ -35,7 +35,9 @@ def shrink_by_leaving_out(state: State, work: Workspace) -> None:
     for i in range(m):
         _decompose_arm(state, work, i)
         rows = _collect_rows(state, work, i)
-        ridge = _best_ridge(work, i, rows)
+        # Where the others were redacted, nobody is left to be left out.
+        redacted = rows < 2 <= state.arms[i].observed
+        ridge = work.usual_ridge[0] if redacted else _best_ridge(work, i, rows)
         work.ridges[i] = ridge
         for r in range(dim):
             work.centers[i, r] = 0.0

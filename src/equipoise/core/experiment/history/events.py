@@ -19,6 +19,8 @@ An event is a dictionary of plain values with a ``kind``. What JSON cannot hold 
 ``budget_changed``     budget
 ``paused``, ``resumed``
 ``note``               text, unit
+``redacted``           ids, rows, frozen; see redacting.py
+``erased``             of: the kind of an event whose data were erased when its unit was redacted
 =====================  ===================================================================================
 """
 
@@ -40,9 +42,11 @@ from equipoise.core.stages.stage import Choice
 Event = dict[str, Any]
 
 ASKED = ("asked", "asked_together")
+ENTERED = ("told", "corrected", "lost", "withdrawn", "received")
 KINDS = (
     *("created", *ASKED, "told", "corrected", "lost", "withdrawn", "received", "arm_closed", "arm_reopened"),
-    *("arm_added", "features_chosen", "budget_changed", "paused", "resumed", "note", "redacted", "restored"),
+    *("arm_added", "features_chosen", "budget_changed", "paused", "resumed", "note", "redacted", "erased"),
+    "restored",
 )
 
 

@@ -12,6 +12,7 @@ from equipoise.core.experiment.assignment import Assignment
 from equipoise.core.experiment.history.events import ASKED, assignment_of
 from equipoise.core.experiment.history.folding import arrival_of, begun, fold_asked, folded
 from equipoise.core.experiment.record import Record, draft
+from equipoise.core.experiment.redacting import lacks_data
 from equipoise.core.policies.base.absent import AbsentPolicy
 from equipoise.errors import ReplayMismatch
 
@@ -27,16 +28,23 @@ def refolded(events: Events, *, details: bool = True) -> Record:
 
 
 def redecided(events: Events, *, details: bool = True) -> Record:
-    """The same, after every choice was made anew and is what was recorded; else ReplayMismatch."""
-    record = None
+    """The same, after every choice was made anew and is what was recorded; else ReplayMismatch.
+
+    Choices between a unit whose data are gone and its redaction cannot be made anew, and stay as they are.
+    """
+    record, lacking = None, False
     for group in _grouped(events):
         if record is None:
             record = begun(group[0], details=details)
             continue
-        if len(group) > 1:
-            _decide_together(record, [event for event in group if event["kind"] in ASKED])
+        asked = [event for event in group if event["kind"] in ASKED]
+        if len(asked) > 1 and len(asked) == asked[0]["size"] and not lacking:
+            _decide_together(record, asked)
         for event in group:
-            record = _decided(record, event)
+            # Until a redaction tells the sums, those of units whose data are gone, nothing is decided anew.
+            record = folded(record, event) if lacking else _decided(record, event)
+            if event["kind"] in ("erased", "redacted"):
+                lacking = lacks_data(record)
     return begun({}) if record is None else record
 
 
@@ -61,10 +69,10 @@ def _grouped(events: Events) -> Iterator[list[Mapping[str, Any]]]:
     missing = 0
     for event in events:
         if event.get("kind") == "asked_together" and not waiting:
-            missing = int(event["size"])
+            missing = int(event["size"]) - (event["id"] - event["first"])
         if missing:
             waiting.append(event)
-            missing -= event.get("kind") == "asked_together"
+            missing -= "asked_together" in (event.get("kind"), event.get("of"))
             if missing:
                 continue
             yield waiting

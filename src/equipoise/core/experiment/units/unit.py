@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from equipoise.core.arms.state import KNOWN, LOST, PENDING, SET_ASIDE, TOLD, WITHDRAWN
+from equipoise.core.arms.state import KNOWN, LOST, NO_ARM_YET, PENDING, REDACTED, SET_ASIDE, TOLD, WITHDRAWN
 from equipoise.core.experiment.assignment import Assignment
 from equipoise.core.experiment.record import Record
 from equipoise.core.experiment.units.book import Details
 
-STATUS = {PENDING: "pending", TOLD: "told", LOST: "lost", WITHDRAWN: "withdrawn", SET_ASIDE: "told"}
+STATUS = {
+    **{PENDING: "pending", TOLD: "told", LOST: "lost", WITHDRAWN: "withdrawn", SET_ASIDE: "told"},
+    REDACTED: "redacted",
+}
 """Words for what has become of a unit."""
 
 
@@ -29,10 +32,10 @@ class Unit:
     assigned: str
     """The arm that it was assigned to."""
     status: str
-    """``"pending"``, ``"told"``, ``"lost"`` or ``"withdrawn"``."""
+    """``"pending"``, ``"told"``, ``"lost"``, ``"withdrawn"`` or ``"redacted"``."""
     outcome: float | None
     context: dict[str, Any]
-    """Its context in the user's words: the fields that were given, or a number a feature."""
+    """Its context in the user's words: the fields that were given, or a number a feature; {} if redacted."""
     propensity: float
     """Probability that it went where it went; not a number where a person sent it elsewhere."""
     scores: dict[str, float] | None
@@ -46,14 +49,15 @@ def unit_of(record: Record, row: int, key: str | None, details: Details | None) 
     """What a record knows of one row."""
     problem, line = record.problem, record.state.rows[row]
     status, arms = int(line["status"]), problem.arms
+    unknown = line["arm"] == NO_ARM_YET  # in the middle of a log that tells it later
     return Unit(
         unit=key,
         id=row + 1,
-        arm=arms[int(line["arm"])],
-        assigned=arms[int(line["meant"])],
+        arm="" if unknown else arms[int(line["arm"])],
+        assigned="" if unknown else arms[int(line["meant"])],
         status=STATUS[status],
         outcome=float(record.state.outcomes[row]) if status in KNOWN else None,
-        context=_in_words(record, row, details),
+        context={} if status == REDACTED else _in_words(record, row, details),
         propensity=float(line["propensity"]),
         scores=None
         if details is None

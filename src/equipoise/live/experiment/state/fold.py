@@ -86,7 +86,10 @@ class Fold:
 
 def event_of(row: Row) -> dict[str, Any]:
     """What a row tells; once it is redacted its kind alone, and the redaction tells what else is needed."""
-    return {"kind": decode(row.header)["kind"]} if row.payload is None else decode(row.payload)
+    if row.payload is None:
+        return {"kind": "erased", "of": decode(row.header)["kind"]}
+    event: dict[str, Any] = decode(row.payload)
+    return event
 
 
 def _duration(seconds: float | None) -> timedelta | None:

@@ -33,7 +33,7 @@ LABEL = f"1 {__version__} {NUMERICS}"
 """Format of the bytes, version and numerics: a snapshot of another label is not read."""
 
 _LENGTH = struct.Struct("<Q")
-_LEAST, _MOST = 1024, 16384
+_LEAST, _MOST = 1024, 8192
 _PATIENCE = 20.0
 
 Arrays = Mapping[str, npt.NDArray[Any]]
@@ -127,7 +127,8 @@ def unpack(blob: bytes) -> tuple[dict[str, npt.NDArray[Any]], dict[str, Any]]:
     for name, descr, shape in head["arrays"]:
         kind = np.lib.format.descr_to_dtype(_tuples(descr))
         count = int(np.prod(shape, dtype=np.int64))
-        arrays[name] = np.frombuffer(blob, kind, count, place).reshape(shape)
+        # A copy may be written to; compiled code tells arrays that may not apart, and would be compiled anew.
+        arrays[name] = np.frombuffer(blob, kind, count, place).reshape(shape).copy()
         size = count * kind.itemsize
         place += size + -size % 64
     return arrays, head["meta"]
@@ -146,7 +147,7 @@ def _unpacked(name: str, snapshot: Snapshot) -> Fold | None:
         fold.experiment = CachedExperiment.restore(arrays)
     except (EquipoiseError, LookupError, TypeError, ValueError, struct.error):
         return None
-    fold.moments = Moments(moments.copy())
+    fold.moments = Moments(moments)
     fold.sequence, fold.hash = snapshot.sequence, snapshot.hash
     fold.epoch, fold.time, fold.mode = meta["epoch"], meta["time"], meta["mode"]
     deadline = meta["deadline"]
