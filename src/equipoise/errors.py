@@ -239,6 +239,10 @@ class NotReplayable(EquipoiseError, RuntimeError):
     """A history that cannot be gone through again from what an experiment has kept."""
 
 
+class NotRedactable(EquipoiseError, RuntimeError):
+    """A unit whose data are still needed, so that they cannot be removed yet."""
+
+
 class ChainBroken(EquipoiseError, ValueError):
     """A log in which a row is missing, exchanged or changed."""
 
@@ -316,10 +320,6 @@ class StoreDamaged(EquipoiseError, OSError):
 
 class NotIdentified(EquipoiseError, RuntimeError):
     """The outcomes known do not tell what is asked: an arm has no model, or nothing is known of its noise."""
-
-
-class NotRedactable(EquipoiseError, RuntimeError):
-    """A unit whose data are still needed, so that they cannot be removed yet."""
 
 
 class FitWarning(UserWarning):

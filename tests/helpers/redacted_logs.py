@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import equipoise as eq
-from equipoise.core.experiment.redacting import redact
+from equipoise.core.experiment.history.redacting import redact
 
 DIM = 3
 MOMENTS = {"learned": None, "given": np.array([[2.0, 0.5, 0.0], [0.5, 1.0, 0.2], [0.0, 0.2, 3.0]])}
@@ -67,7 +67,7 @@ class Logged:
         gone = {*ids, *again}
         for place, event in enumerate(self.log):
             if event.get("id") in gone or gone & set(event.get("ids", ())):
-                self.log[place] = {"kind": "erased", "of": event["kind"]}
+                self.log[place] = {"kind": event["kind"]}
         self.log += json.loads(json.dumps(new, allow_nan=False))
 
     def fold(self, upto=None, verify=True):

@@ -12,7 +12,7 @@ from inner_state import fingerprint
 from redacted_logs import DIM, half_way, started
 
 from equipoise.core.arms.state import SET_ASIDE, copied
-from equipoise.core.experiment.redacting import admit_blanks, fold_redacted, redact
+from equipoise.core.experiment.history.redacting import admit_blanks, fold_redacted, redact
 from equipoise.errors import (
     AssignmentClosed,
     AssignmentNotFound,

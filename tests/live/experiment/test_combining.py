@@ -10,6 +10,7 @@ import pytest
 
 import equipoise as eq
 from equipoise.errors import WriteInProgress
+from equipoise.live.experiment import combining
 from equipoise.live.experiment.combining import MOST, Combiner, Request
 
 
@@ -39,6 +40,26 @@ def test_requests_that_wait_are_carried_out_together():
     assert sorted(results) == list(range(20))
     assert batches == [20]
     assert not combiner._waiting
+
+
+def test_nobody_is_forgotten(monkeypatch):
+    """Threads come and go; whoever is not woken would wait for a minute."""
+    monkeypatch.setattr(combining, "PATIENCE", 60.0)
+    combiner = Combiner(
+        lambda batch: [setattr(request, "answer", (request.actor, None)) for request in batch]
+    )
+    results = []
+
+    def work(k):
+        for i in range(50):
+            results.append(combiner.submit(Request(time.time, f"{k}-{i}", None)))
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=30)
+    assert sorted(results) == sorted(f"{k}-{i}" for k in range(8) for i in range(50))
 
 
 def test_more_than_fit_into_one_batch():

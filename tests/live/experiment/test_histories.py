@@ -77,6 +77,10 @@ class Histories(RuleBasedStateMachine):
     def withdraw(self, unit):
         self.both(lambda one: one.withdraw(unit, "because"))
 
+    @rule(unit=KEYS)
+    def redact(self, unit):
+        self.both(lambda one: one.redact(unit, "because"))
+
     @rule(unit=KEYS, arm=ARMS)
     def received(self, unit, arm):
         self.both(lambda one: one.received(unit, arm, "because"))

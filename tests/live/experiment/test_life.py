@@ -80,14 +80,15 @@ def test_decisions_are_those_of_an_experiment_in_memory(store, name, problem):
 def test_a_repeat_gives_the_same_assignment_and_writes_nothing(store, name, problem):
     live = created(store, name, problem)
     first = live.ask([1.0, 2.0], unit="P-1")
-    live.ask([0.0, 1.0], unit="P-2")
+    second = live.ask([0.0, 1.0], unit="P-2")
     elsewhere = eq.load_experiment(store=store, name=name)
     for experiment in (live, elsewhere):
         again = experiment.ask([1.0, 2.0], unit="P-1")
         assert (again, again.receipt) == (first, first.receipt)
         assert again.scores == first.scores
         many = experiment.ask_many([[1.0, 2.0], [0.0, 1.0]], ["P-1", "P-2"])
-        assert many[0].receipt == first.receipt
+        assert [unit.receipt for unit in many] == [first.receipt, second.receipt]
+        assert many == [first, second]
         with pytest.raises(UnitConflict, match="another context"):
             experiment.ask([1.0, 3.0], unit="P-1")
     assert store.head(name).sequence == 3

@@ -12,7 +12,6 @@
 ``assignment``  ``Assignment``: which unit went to which arm, and why
 ``entries``     what is entered about a unit that was assigned
 ``treated``     a unit that received another arm than it was assigned to
-``redacting``   a person's data removed, and logs folded without them
 ``roster``      arms that close, reopen and join; budgets; how many units are left
 ``summary``     what has been learned, whichever stage it is in
 ``saved``       pickles, with everything that could make them mean something else

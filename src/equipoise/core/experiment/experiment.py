@@ -18,10 +18,10 @@ from equipoise.core.experiment import entries
 from equipoise.core.experiment.asking import ask_one, ask_together, in_due_stage
 from equipoise.core.experiment.assignment import Assignment
 from equipoise.core.experiment.history import events
+from equipoise.core.experiment.history.redacting import is_redacted, redact
 from equipoise.core.experiment.holding import RecordHolder
 from equipoise.core.experiment.reading import not_found
 from equipoise.core.experiment.record import first_record
-from equipoise.core.experiment.redacting import is_redacted, redact
 from equipoise.core.experiment.roster import with_another, with_budget, with_open
 from equipoise.core.experiment.treated import as_treated
 from equipoise.core.experiment.units.arriving import Newcomer, arrival_at, check_again, newcomers

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from equipoise.core.arithmetic.sums import exact_sum
 from equipoise.core.arms.state import KNOWN, PENDING
 from equipoise.core.arrays import Vector
 from equipoise.core.diagnosis.balance import Balance
@@ -209,7 +210,10 @@ class ExperimentReader:
 
     def __repr__(self) -> str:
         record = self._snapshot()
-        status, redacted = record.state.rows["status"], sum(record.state.baselines["count"][1:].tolist())
+        status, redacted = (
+            record.state.rows["status"],
+            int(exact_sum(record.state.baselines["count"][1:] * 1.0)),
+        )
         told, pending = np.count_nonzero(np.isin(status, KNOWN)), np.count_nonzero(status == PENDING)
         return (
             f"{type(self).__name__}(policy={record.policy.label!r}, seed={record.seed}, asked={len(status)}, "

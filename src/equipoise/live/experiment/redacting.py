@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from equipoise.core.experiment.reading import not_found
 from equipoise.live.experiment.state.fold import Fold
 from equipoise.live.experiment.turn import Turn
 from equipoise.live.log.encoding import decode
@@ -27,6 +28,8 @@ class Redaction:
     @classmethod
     def of(cls, fold: Fold, row: int) -> Redaction:
         """The redaction of the unit in a row of the experiment."""
+        if row >= len(fold.moments):
+            raise not_found(row + 1)
         return cls(fold.name, row + 1, int(fold.moments.rows[row]), fold.sequence)
 
     def scan(self, store: Store) -> None:
@@ -39,7 +42,10 @@ class Redaction:
         rows = self._rows + [row for row in self._about(turn.newer(self._upto)) if row <= before]
         # Of this commit, which are appended when all of it is known.
         rows += [before + 1 + i for i, event in enumerate(turn.events) if event.get("id") == self._id]
+        count = len(turn.events)
         turn.experiment.redact(self._id)
+        if len(turn.events) == count:
+            return  # somebody was quicker
         turn.events[-1]["live"] = {"rows": rows}
         turn.erased.extend(rows)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from equipoise.core.experiment.experiment import Experiment
+from equipoise.core.experiment.history.events import ASKED
 from equipoise.errors import ReceiptUnknown, ReplayMismatch, StoreDamaged
 from equipoise.live.log.archive import reading_archive
 from equipoise.live.log.checking import Walk, broken
@@ -31,6 +33,8 @@ class Verification:
     """Units assigned."""
     decided: int | None
     """Decisions made anew, all of which came out as recorded; None: not asked for."""
+    undecided: int
+    """Decisions that cannot be made anew: between a unit that was redacted later and its redaction."""
     redacted: int
     """Rows whose payload was erased by a redaction that is in the log."""
     restored: tuple[int, ...]
@@ -48,7 +52,8 @@ class Verification:
         if self.decided is not None:
             lines.append(f"{self.decided} decisions made anew: all as recorded")
         if self.redacted:
-            lines.append(f"{self.redacted} rows redacted")
+            which = f", so that {self.undecided} decisions cannot be made anew" if self.undecided else ""
+            lines.append(f"{self.redacted} rows redacted{which}")
         if self.restored:
             rows = ", ".join(map(str, self.restored))
             lines.append(f"restored from a backup at row {rows}")
@@ -118,22 +123,21 @@ def verify_rows(
             f"the receipt is of {wanted.name!r}, not of {name!r}", hint="look in that experiment's log"
         )
     course = _Course(name, rows, end, wanted)
-    decided: int | None = None
     if decisions:
         try:
             Experiment.replay(course.events(), verify=True, details=False)
-            decided = course.units
         except ReplayMismatch:
             course.finish()  # a broken chain says more
             raise
     course.finish()
-    walk = course.walk
+    walk, undecided = course.walk, course.undecided()
     return Verification(
         name=name,
         mode=walk.mode,
         rows=walk.sequence,
-        units=course.units,
-        decided=decided,
+        units=len(course.asked),
+        decided=len(course.asked) - undecided if decisions else None,
+        undecided=undecided,
         redacted=len(walk.erased),
         restored=tuple(row for _, row in walk.restored),
         began=moment(course.began),
@@ -150,7 +154,8 @@ class _Course:
         self, name: str, rows: Iterable[Row], end: tuple[int, bytes], receipt: Receipt | None
     ) -> None:
         self.walk = Walk(name)
-        self.units = 0
+        self.asked = array("q")
+        """Rows that tell of units."""
         self.began = 0
         self._receipt = receipt
         self._found = False
@@ -161,10 +166,20 @@ class _Course:
         """Events of the rows that have not been looked at."""
         for row, header, event in self._steps:
             self.began = self.began or row.time
-            self.units += header["kind"] in ("asked", "asked_together")
+            if header["kind"] in ASKED:
+                self.asked.append(row.sequence)
             if self._receipt is not None and row.sequence == self._receipt.sequence:
                 self._found = row.hash == self._receipt.hash
             yield {"kind": "erased", "of": header["kind"]} if event is None else _without_live(event)
+
+    def undecided(self) -> int:
+        """Units asked for while sums lacked what was redacted later."""
+        gaps = {number: self.walk.redacted[number] for number in self.walk.erased}
+        count, until = 0, 0
+        for number in self.asked:
+            until = max(until, gaps.get(number, 0))
+            count += number < until
+        return count
 
     def finish(self) -> None:
         """Go on to the end, and compare it with what it should be."""

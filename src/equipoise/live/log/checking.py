@@ -31,8 +31,8 @@ class Walk:
         """(epoch, row) of every restoration."""
         self.erased: list[int] = []
         """Rows without payload."""
-        self.redacted: set[int] = set()
-        """Rows that a redaction names."""
+        self.redacted: dict[int, int] = {}
+        """Rows that a redaction names, and the row of the first one that does."""
 
     def over(self, rows: Iterable[Row]) -> Iterator[tuple[Row, dict[str, Any], dict[str, Any] | None]]:
         """Check rows one by one, and give each with its header and its event; or ChainBroken."""
@@ -74,7 +74,8 @@ class Walk:
         if event is None:
             self.erased.append(row.sequence)
         elif header["kind"] == "redacted":
-            self.redacted.update(event.get("live", {}).get("rows", ()))
+            for erased in event.get("live", {}).get("rows", ()):
+                self.redacted.setdefault(erased, row.sequence)
         return header, event
 
     def _check(self, row: Row, header: dict[str, Any]) -> None:

@@ -20,8 +20,9 @@ An event is a dictionary of plain values with a ``kind``. What JSON cannot hold 
 ``paused``, ``resumed``
 ``note``               text, unit
 ``redacted``           ids, rows, frozen; see redacting.py
-``erased``             of: the kind of an event whose data were erased when its unit was redacted
 =====================  ===================================================================================
+
+Of an event whose data were erased, when its unit was redacted, the kind is left and nothing else.
 """
 
 from __future__ import annotations
@@ -45,9 +46,14 @@ ASKED = ("asked", "asked_together")
 ENTERED = ("told", "corrected", "lost", "withdrawn", "received")
 KINDS = (
     *("created", *ASKED, "told", "corrected", "lost", "withdrawn", "received", "arm_closed", "arm_reopened"),
-    *("arm_added", "features_chosen", "budget_changed", "paused", "resumed", "note", "redacted", "erased"),
+    *("arm_added", "features_chosen", "budget_changed", "paused", "resumed", "note", "redacted"),
     "restored",
 )
+
+
+def is_erased(event: Mapping[str, Any]) -> bool:
+    """Whether only the kind is left of an event that told of units."""
+    return len(event) == 1 and event.get("kind") in (*ASKED, *ENTERED, "redacted", "note")
 
 
 def created(record: Record) -> Event:

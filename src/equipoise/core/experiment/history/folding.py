@@ -14,9 +14,16 @@ from equipoise.core.experiment import entries
 from equipoise.core.experiment.admission import ALL_ARMS
 from equipoise.core.experiment.asking import Arrival, ask_one
 from equipoise.core.experiment.assignment import Assignment
-from equipoise.core.experiment.history.events import ASKED, ENTERED, assignment_of, numbers, recorded_choice
+from equipoise.core.experiment.history.events import (
+    ASKED,
+    ENTERED,
+    assignment_of,
+    is_erased,
+    numbers,
+    recorded_choice,
+)
+from equipoise.core.experiment.history.redacting import admit_blanks, fold_redacted, is_redacted
 from equipoise.core.experiment.record import Record, first_record
-from equipoise.core.experiment.redacting import admit_blanks, fold_redacted, is_redacted
 from equipoise.core.experiment.roster import with_another, with_budget, with_open
 from equipoise.core.experiment.treated import as_treated
 from equipoise.core.plain import from_plain
@@ -51,6 +58,8 @@ def begun(event: Mapping[str, Any], *, details: bool = True) -> Record:
 def folded(record: Record, event: Mapping[str, Any]) -> Record:
     """The record with one more event; ``record`` may have changed where it is the same one."""
     try:
+        if is_erased(event):
+            return admit_blanks(record, record.step + 1) if event["kind"] in ASKED else record
         if event["kind"] in ENTERED and is_redacted(record, event["id"] - 1):
             return record
         return _FOLDS[event["kind"]](record, event)
@@ -180,11 +189,6 @@ def _redact(record: Record, event: Mapping[str, Any]) -> Record:
     return fold_redacted(record, event)
 
 
-def _blank(record: Record, event: Mapping[str, Any]) -> Record:
-    """What is left of an event that was erased: if it was a unit's, there was a unit."""
-    return admit_blanks(record, record.step + 1) if event["of"] in ASKED else record
-
-
 def _nothing(record: Record, event: Mapping[str, Any]) -> Record:
     return record
 
@@ -206,7 +210,6 @@ _FOLDS = {
     "note": _nothing,
     "restored": _nothing,
     "redacted": _redact,
-    "erased": _blank,
 }
 
 

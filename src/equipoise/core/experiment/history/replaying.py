@@ -9,10 +9,10 @@ import numpy as np
 
 from equipoise.core.experiment.asking import ask_together, in_due_stage
 from equipoise.core.experiment.assignment import Assignment
-from equipoise.core.experiment.history.events import ASKED, assignment_of
+from equipoise.core.experiment.history.events import ASKED, assignment_of, is_erased
 from equipoise.core.experiment.history.folding import arrival_of, begun, fold_asked, folded
+from equipoise.core.experiment.history.redacting import lacks_data
 from equipoise.core.experiment.record import Record, draft
-from equipoise.core.experiment.redacting import lacks_data
 from equipoise.core.policies.base.absent import AbsentPolicy
 from equipoise.errors import ReplayMismatch
 
@@ -37,13 +37,13 @@ def redecided(events: Events, *, details: bool = True) -> Record:
         if record is None:
             record = begun(group[0], details=details)
             continue
-        asked = [event for event in group if event["kind"] in ASKED]
+        asked = [event for event in group if event["kind"] in ASKED and not is_erased(event)]
         if len(asked) > 1 and len(asked) == asked[0]["size"] and not lacking:
             _decide_together(record, asked)
         for event in group:
             # Until a redaction tells the sums, those of units whose data are gone, nothing is decided anew.
             record = folded(record, event) if lacking else _decided(record, event)
-            if event["kind"] in ("erased", "redacted"):
+            if is_erased(event) or event["kind"] == "redacted":
                 lacking = lacks_data(record)
     return begun({}) if record is None else record
 
@@ -52,7 +52,7 @@ def _decided(record: Record, event: Mapping[str, Any]) -> Record:
     """The record with one more event, if it is what the rule says."""
     if event["kind"] == "features_chosen":
         _check_features(record, event)
-    if event["kind"] not in ASKED:
+    if event["kind"] not in ASKED or is_erased(event):
         return folded(record, event)
     if isinstance(record.policy, AbsentPolicy):
         raise record.policy.refuse()
@@ -68,11 +68,11 @@ def _grouped(events: Events) -> Iterator[list[Mapping[str, Any]]]:
     waiting: list[Mapping[str, Any]] = []
     missing = 0
     for event in events:
-        if event.get("kind") == "asked_together" and not waiting:
+        if event.get("kind") == "asked_together" and not waiting and not is_erased(event):
             missing = int(event["size"]) - (event["id"] - event["first"])
         if missing:
             waiting.append(event)
-            missing -= "asked_together" in (event.get("kind"), event.get("of"))
+            missing -= event.get("kind") == "asked_together"
             if missing:
                 continue
             yield waiting

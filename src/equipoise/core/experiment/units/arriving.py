@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from equipoise.core.arithmetic.sums import exact_sum
 from equipoise.core.arms.state import WITHDRAWN
 from equipoise.core.arrays import Vector
 from equipoise.core.choice.decide import CHOOSE
@@ -109,7 +110,7 @@ def _given_arm(record: Record, arm: str) -> int:
         raise NoArmLeft(f"arm {arm!r} is closed", hint=f"reopen_arm({arm!r}) first")
     if line["assigned"] >= line["cap"]:
         raise NoArmLeft(f"arm {arm!r} is at its cap of {line['cap']} units", hint="give another arm")
-    left = problem.budget - float(np.sum(problem.costs * state.arms["assigned"]))
+    left = problem.budget - exact_sum(problem.costs * state.arms["assigned"])
     if not covers(left, float(problem.costs[i])):
         raise NoArmLeft(f"{left:.10g} of the budget is left, and a unit of {arm!r} costs more")
     return i

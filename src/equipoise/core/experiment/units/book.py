@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -93,10 +94,10 @@ class UnitBook:
             book.details = [None] * step
             return book
         given, eligible = json.loads(plain["given"]), json.loads(plain["eligible"])
-        ends = np.cumsum(plain["lengths"])
-        if len(ends) and ends[-1] != len(plain["scores"]):
+        ends = list(accumulate(plain["lengths"].tolist()))
+        if ends and ends[-1] != len(plain["scores"]):
             raise ValueError("scores that are not as many as they should be")
-        scores = np.split(plain["scores"].copy(), ends[:-1]) if len(ends) else []
+        scores = np.split(plain["scores"].copy(), ends[:-1]) if ends else []
         columns = (given, scores, plain["chances"].tolist(), plain["weighed"].tolist(), eligible)
         book.details = [
             Details(one, scored, chance, weighed, None if listed is None else tuple(listed))

@@ -54,6 +54,8 @@ class Fold:
         self.time = 0
         self.mode = ""
         self.deadline: timedelta | None = None
+        self.redacted = 0
+        """The last row that tells of a redaction, among those that were folded here."""
         self.sound = True
 
     def catch_up(self, rows: Iterable[Row]) -> None:
@@ -81,6 +83,8 @@ class Fold:
         self.moments.take(event, row.sequence, row.time)
         if event["kind"] == "restored":
             self.epoch += 1
+        elif event["kind"] == "redacted":
+            self.redacted = row.sequence
         self.sequence, self.hash, self.time = row.sequence, row.hash, row.time
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 import struct
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
@@ -60,10 +61,18 @@ def load_fold(store: Store, name: str) -> tuple[Fold, int]:
         if row is not None and row.hash == snapshot.hash:
             began = fold.sequence
             fold.catch_up(rows)
+            if fold.redacted:
+                _drop(store, name)
             return fold, began
     fold = Fold(name)
     fold.catch_up(store.read(name))
     return fold, 0
+
+
+def _drop(store: Store, name: str) -> None:
+    """Remove snapshots that hold what was erased since; whoever may not write leaves that to others."""
+    with suppress(EquipoiseError):
+        store.drop_snapshots(name)
 
 
 class Snapshots:

@@ -90,6 +90,7 @@ def redact(
     for array in (changed.contexts, state.contexts, state.outcomes):
         array[list(rows)] = 0.0
     state.rows["status"][list(rows)] = REDACTED
+    state.rows["lot"][list(rows)] = 0  # a hash of the key
     _forget_what_nobody_reads(state)
     changed = replace(changed, stage=replace(changed.stage, state=state))
     told = [{**_told_of(changed, row), "was": _WORDS[was[row]]} for row in rows]

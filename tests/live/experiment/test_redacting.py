@@ -1,0 +1,131 @@
+"""A person's data go for good, the log stays sound, and models stay as they are."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import equipoise as eq
+from equipoise.errors import AssignmentClosed, AssignmentNotFound, NotRedactable
+from equipoise.live.experiment.state import snapshots
+
+KEY = "Jane-Doe-1971"
+
+
+def bits(experiment):
+    return {key: array.tobytes() for key, array in experiment.in_memory().snapshot().items()}
+
+
+def begun(store, name, problem):
+    live = eq.create_experiment(store=store, name=name, problem=problem, seed=3, actor="ann")
+    rng = np.random.default_rng(0)
+    for i in range(6):
+        live.ask(rng.normal(size=2), unit=f"u{i}")
+        live.tell(f"u{i}", float(rng.normal()))
+    live.ask_many([[0.123456789, 1.0], [0.5, 2.0]], [KEY, "v1"])
+    live.tell(KEY, 0.987654321)
+    live.note("called twice", KEY)
+    live.correct(KEY, 0.87654321, reason="misread")
+    live.ask([1.0, 1.0], unit="later")
+    return live
+
+
+def test_nothing_of_the_unit_is_left(store, name, problem):
+    live = begun(store, name, problem)
+    live._save_snapshot()
+    other = eq.load_experiment(store=store, name=name)
+    before = live.estimates()
+    number = live[KEY].id
+    live.redact(KEY, reason="she asked us to")
+    assert store.load_snapshot(name) is None
+    rows = list(store.read(name))
+    gone = [row.sequence for row in rows if row.payload is None]
+    assert len(gone) == 4
+    told = b"".join((row.payload or b"") + row.header for row in rows)
+    for secret in (KEY.encode(), b"0.123456789", b"0.87654321", b"called twice"):
+        assert secret not in told
+    assert list(live.log())[-1].kind == "redacted"
+    assert list(live.log())[-1].reason == "she asked us to"
+    assert [entry.event for entry in live.log() if entry.sequence in gone] == [None] * 4
+    found = live.verify()
+    assert (found.redacted, found.units) == (4, 9)
+    assert "4 rows redacted" in str(found)
+    for one in (live, other, eq.load_experiment(store=store, name=name)):
+        assert bits(one) == bits(live)
+        for arm, earlier in zip(one.estimates(), before, strict=True):
+            assert np.array_equal(arm.coef, earlier.coef)
+        assert one[number].status == "redacted"
+        assert one[number].unit is None
+        with pytest.raises(AssignmentNotFound):
+            one.tell(KEY, 0.0)
+        with pytest.raises(AssignmentClosed, match="redacted"):
+            one.correct(number, 0.0, reason="too late")
+    assert live.ask([2.0, 1.0], unit="x") == other.ask([2.0, 1.0], unit="x")
+    assert live.verify().decided + live.verify().undecided == 10
+    assert [row["unit"] for row in live.units()].count(None) == 1
+
+
+def test_decisions_before_and_after_are_made_anew(memory, problem):
+    live = begun(memory, "trial", problem)
+    live.redact(KEY, reason="she asked us to")
+    for i in range(5):
+        live.tell(live.ask([1.0, float(i)]).id, 1.0)
+    found = live.verify()
+    first, last = live[7].id, live[8].id
+    assert (first, last) == (7, 8)
+    assert 1 <= found.undecided <= 3  # she, who was asked with her, and "later"
+    assert found.decided == 14 - found.undecided
+    assert f"{found.undecided} decisions cannot be made anew" in str(found)
+
+
+def test_twice_is_once(memory, problem):
+    live = begun(memory, "trial", problem)
+    number = live[KEY].id
+    live.redact(KEY, reason="she asked us to")
+    count = memory.head("trial").sequence
+    live.redact(number, reason="again")
+    assert memory.head("trial").sequence == count
+    live.redact("u1", reason="he, too")
+    assert live.verify().redacted == 6
+    assert bits(eq.load_experiment(store=memory, name="trial")) == bits(live)
+    with pytest.raises(AssignmentNotFound):
+        live.redact("nobody", reason="x")
+    with pytest.raises(AssignmentNotFound):
+        live.redact(999, reason="x")
+    with pytest.raises(NotRedactable):
+        live.redact("later", reason="awaited")
+    assert live.verify().redacted == 6
+
+
+def test_it_goes_from_the_file(file_url, problem):
+    live = begun(file_url, "trial", problem)
+    path = Path(file_url.removeprefix("sqlite:///"))
+    live.redact(KEY, reason="she asked us to")
+    live.close()
+    for part in path.parent.glob("trial.db*"):
+        assert KEY.encode() not in part.read_bytes(), part
+
+
+def test_archives_keep_what_is_left(memory, problem, tmp_path):
+    live = begun(memory, "trial", problem)
+    live.redact(KEY, reason="she asked us to")
+    live.archive(tmp_path / "trial.jsonl")
+    assert eq.verify_archive(tmp_path / "trial.jsonl") == live.verify()
+    with eq.open_store("memory:") as elsewhere:
+        again = eq.import_archive(tmp_path / "trial.jsonl", store=elsewhere)
+        assert bits(again) == bits(live)
+        assert again.ask([3.0, 1.0]) == live.ask([3.0, 1.0])
+
+
+def test_a_snapshot_of_somebody_slower_is_dropped(memory, problem):
+    live = begun(memory, "trial", problem)
+    slow = eq.load_experiment(store=memory, name="trial")
+    arrays, meta, link = snapshots.copied(slow._ledger.state)
+    live.redact(KEY, reason="she asked us to")
+    memory.save_snapshot("trial", meta["sequence"], link, snapshots.LABEL, snapshots.pack(arrays, meta))
+    slow._save_snapshot()  # of a state that has not caught up
+    assert memory.load_snapshot("trial") is None
+    memory.save_snapshot("trial", meta["sequence"], link, snapshots.LABEL, snapshots.pack(arrays, meta))
+    again = eq.load_experiment(store=memory, name="trial")
+    assert bits(again) == bits(live)
+    assert memory.load_snapshot("trial") is None
