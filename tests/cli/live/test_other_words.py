@@ -63,6 +63,7 @@ def test_a_vector_in_json_and_one_in_columns(live):
     assert [[unit["x[0]"], unit["x[1]"]] for unit in units] == [[1.0, 0.5], [1.0, -2.5]]
 
 
+@pytest.mark.slow  # a policy of one's own compiles everything anew
 def test_a_policy_of_ones_own_must_be_at_hand_to_decide(tmp_path):
     (tmp_path / "mine.py").write_text(
         'import equipoise as eq\n\n\n@eq.register("mine-live")\ndef mine(arm, trial, settings):\n'
