@@ -1,6 +1,6 @@
 """Whether bands of forecasts cover: experiments are forecast half-way, run to their end, and looked at.
 
-python benchmarks/honest/forecasts.py --write docs/tables/forecasts.md
+python benchmarks/honest/forecasts.py --write docs/tables/worlds/forecasts.md
 """
 
 from __future__ import annotations

@@ -239,6 +239,10 @@ class NotReplayable(EquipoiseError, RuntimeError):
     """A history that cannot be gone through again from what an experiment has kept."""
 
 
+class NotIdentified(EquipoiseError, RuntimeError):
+    """The outcomes known do not tell what is asked: an arm has no model, or nothing is known of its noise."""
+
+
 class NotRedactable(EquipoiseError, RuntimeError):
     """A unit whose data are still needed, so that they cannot be removed yet."""
 
@@ -316,10 +320,6 @@ class StoreDamaged(EquipoiseError, OSError):
     """The store's bytes are not those that were written."""
 
     __str__ = EquipoiseError.__str__
-
-
-class NotIdentified(EquipoiseError, RuntimeError):
-    """The outcomes known do not tell what is asked: an arm has no model, or nothing is known of its noise."""
 
 
 class FitWarning(UserWarning):

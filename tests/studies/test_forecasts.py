@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from half_way import half_way
+from experiments.half_way import half_way
 
 import equipoise as eq
 from equipoise.studies.forecasts import forecast_figure

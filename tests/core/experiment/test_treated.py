@@ -38,6 +38,8 @@ def test_estimates_are_as_treated(moment):
     for one, other in zip(experiment.estimates(), told.estimates(), strict=True):
         assert np.allclose(one.coef, other.coef, rtol=1e-9, atol=1e-12)
         assert one.expected_error == pytest.approx(other.expected_error, rel=1e-9)
+    sent = run(moment=moment)
+    assert experiment.predictability() == sent.predictability()
     units = experiment.units()
     assert [unit["assigned"] for unit in units] == assigned
     assert [unit["arm"] for unit in units] == treated

@@ -6,12 +6,10 @@ import copy
 
 import numpy as np
 import pytest
-from half_way import half_way
+from experiments.half_way import half_way
 
 import equipoise as eq
 from equipoise.core.arms.state import PENDING
-from equipoise.core.experiment.asking import ask_one
-from equipoise.core.experiment.record import first_record
 from equipoise.lab.forecast.belief import contexts_to_come, error_root, settled_stage
 from equipoise.lab.forecast.seat import Seat, Setup
 from equipoise.lab.forecast.start import record_of, starting_stage
@@ -65,14 +63,21 @@ def test_a_trial_decides_as_the_experiment_does(policy, moment, lag):
         state, real = seat.state, copy.deepcopy(experiment)
         while real.remaining:
             tell_before(real, real.asked - lag, state)
+            if real.asked == 30 + 7:
+                assert errors[1] == pytest.approx(errors_of(real, seat.outlook), rel=1e-9)
             row = real.asked
             unit = real.ask(state.contexts[row])
             assert real.problem.index(unit.arm) == state.rows["arm"][row]
         tell_before(real, real.asked, state)
         assert np.array_equal(state.coefs, real._record.state.coefs)
-        found = np.array([arm.coef for arm in real.estimates()])
-        gaps = (found - seat.outlook.coefs) @ seat.outlook.error_root
-        assert errors[-1] == pytest.approx((gaps * gaps).sum(axis=1), rel=1e-9)
+        assert errors[-1] == pytest.approx(errors_of(real, seat.outlook), rel=1e-9)
+
+
+def errors_of(experiment, outlook):
+    """Errors of an experiment's estimates against a trial's truth."""
+    found = np.array([arm.coef for arm in experiment.estimates()])
+    gaps = (found - outlook.coefs) @ outlook.error_root
+    return (gaps * gaps).sum(axis=1)
 
 
 def tell_before(experiment, end, state):
@@ -90,12 +95,10 @@ def test_another_policy_goes_on_from_the_same_units(policy):
     as_the_experiment(seat)
     seat.run_one(1, errors)
     state = seat.state
-    # The same units under that policy from the start, their arms told.
-    other = first_record(record.problem, eq.parse_policy(policy), record.seed)
-    for row in range(record.step):
-        other, _ = ask_one(other, record.contexts[row], int(record.state.rows["arm"][row]))
+    # The same units under that policy from the start, their arms given.
     told = eq.Experiment(record.problem, policy=policy, seed=record.seed)
-    told._record = other
+    for row in range(record.step):
+        told.ask(record.contexts[row], arm=record.problem.arms[record.state.rows["arm"][row]])
     known = record.state.rows["status"] != PENDING
     for row in [*np.flatnonzero(known), *np.flatnonzero(~known)]:
         told.tell(int(row) + 1, float(state.outcomes[row]))
@@ -173,6 +176,40 @@ def test_progress_and_an_interrupted_forecast():
 
     with pytest.raises(KeyboardInterrupt):
         eq.forecast(experiment, trials=2_000, progress=stop)
+
+
+def test_redacted_units_are_still_known_of():
+    experiment, _ = half_way(policy="trace-ucb", awaited=2)
+    before = [starting_stage(record_of(experiment), *with_policy(experiment, "uniform"))]
+    for unit in (3, 7, 11):
+        experiment.redact(unit)
+    record = record_of(experiment)
+    before.append(starting_stage(record, *with_policy(experiment, "uniform")))
+    one, other = (stage.state for stage in before)
+    assert other.coefs == pytest.approx(one.coefs, rel=1e-9)
+    assert other.arms["rss"] == pytest.approx(one.arms["rss"], rel=1e-9)
+    assert len(contexts_to_come(record, None)) == 27
+    found = eq.forecast(experiment, policies=["uniform"], trials=20)
+    assert np.all(np.isfinite(found.course("uniform").errors))
+
+
+def with_policy(experiment, policy):
+    return eq.parse_policy(policy), experiment.problem
+
+
+def test_an_experiment_in_a_store():
+    experiment, _ = half_way(awaited=2)
+    stored = eq.create_experiment(
+        store="memory:", name="forecast", problem=experiment.problem, policy="trace-gain", seed=5
+    )
+    record = record_of(experiment)
+    for row in range(record.step):
+        unit = stored.ask(record.contexts[row], unit=f"P-{row}")
+        assert record.problem.index(unit.arm) == record.state.rows["arm"][row]
+        if record.state.rows["status"][row] != PENDING:
+            stored.tell(f"P-{row}", float(record.state.outcomes[row]))
+    one, other = (eq.forecast(each, trials=20) for each in (experiment, stored))
+    assert one.record() == other.record()
 
 
 def test_anything_that_has_an_experiment_in_memory():

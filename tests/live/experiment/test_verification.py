@@ -119,6 +119,18 @@ def test_a_log_that_was_written_anew_is_found_by_its_decisions(live, rows):
         verify(rewritten(rows, 24, lambda event: event.update(outcome=9.0)), receipt=live.receipt)
 
 
+def test_rows_of_other_numerics_are_named(rows):
+    changed = rewritten(rows, 19, lambda event: event["scores"].__setitem__(0, 17.0))
+    previous, told = changed[9].hash, changed[:10]
+    for row in changed[10:]:
+        header = encode({**decode(row.header), "version": "9.9.9", "numerics": eq.NUMERICS + 1})
+        previous = link(previous, row.payload_hash, header)
+        told.append(replace(row, header=header, hash=previous))
+    with pytest.raises(ReplayMismatch, match=r"rows from 11 on are by equipoise 9\.9\.9, which"):
+        verify(told)
+    assert verify(told, decisions=False).versions == (eq.__version__, "9.9.9")
+
+
 def test_a_broken_chain_says_more_than_a_decision(rows):
     changed = rewritten(rows, 3, lambda event: event["scores"].__setitem__(0, 17.0))
     changed[20] = replace(changed[20], header=changed[20].header + b" ")

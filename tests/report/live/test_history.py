@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from scripted_trial import DEADLINE, Log, scripted
+from reporting.scripted_trial import DEADLINE, Log, scripted
 
 import equipoise as eq
 from equipoise.report.live.deviations import deviations

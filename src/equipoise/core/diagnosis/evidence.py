@@ -38,6 +38,8 @@ class Evidence:
     """The records of the units, see arms/state.py."""
     moment: Matrix | None
     """Σ if it was given."""
+    ids: npt.NDArray[np.int64]
+    """Numbers of the units, counted from 1."""
 
     def lengths(self) -> Vector:
         """r = xᵀΣ⁻¹x of every unit, with the given Σ or that of all contexts seen; d on average."""
@@ -87,4 +89,5 @@ def evidence_of(stage: Stage) -> Evidence:
         fitted=rows["status"] == TOLD,
         rows=rows,
         moment=stage.problem.moment,
+        ids=np.flatnonzero(kept) + 1,
     )

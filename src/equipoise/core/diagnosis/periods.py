@@ -40,10 +40,8 @@ class Period:
         }
 
 
-def balance_by_period(
-    evidence: Evidence, ids: np.ndarray[Any, np.dtype[np.int64]], periods: int
-) -> list[Period]:
-    """Cut the units into periods of equal size; ``ids`` are their numbers. Fewer where units are few."""
+def balance_by_period(evidence: Evidence, periods: int) -> list[Period]:
+    """Cut the units into periods of equal size; fewer of them where units are few."""
     if isinstance(periods, bool) or not isinstance(periods, int) or periods < 1:
         raise InvalidArgument(f"periods={periods!r} is not a positive whole number", hint="e.g. 4")
     count = len(evidence.arms)
@@ -66,8 +64,8 @@ def balance_by_period(
             evidence,
             **{
                 name: getattr(evidence, name)[mine]
-                for name in ("contexts", "outcomes", "arms", "counts", "known", "fitted", "rows")
+                for name in ("contexts", "outcomes", "arms", "counts", "known", "fitted", "rows", "ids")
             },
         )
-        found.append(Period(int(ids[mine][0]), int(ids[mine][-1]), whole[k], balance_of(part)))
+        found.append(Period(int(part.ids[0]), int(part.ids[-1]), whole[k], balance_of(part)))
     return found

@@ -89,8 +89,9 @@ class TimeTrends(Shown):
 
 def time_trends(evidence: Evidence, inflation: Vector, confidence: float = 0.95) -> TimeTrends:
     """Test every arm and all of them; ``inflation`` is what σ̂² is multiplied by, see intervals.py."""
-    units = len(evidence.arms)
-    times = np.linspace(0.0, 1.0, units) if units > 1 else np.zeros(units)
+    # Of all units, so that one that is withdrawn moves no other.
+    ids = evidence.ids.astype(float)
+    times = (ids - ids[0]) / (ids[-1] - ids[0]) if len(ids) > 1 else np.zeros(len(ids))
     tests = try_terms(evidence, times[:, None], inflation)
     corrected = holm([1.0 if test is None else test.p_value for test in tests])
     arms = tuple(

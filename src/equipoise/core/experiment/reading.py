@@ -151,7 +151,10 @@ class ExperimentReader:
     def predictability(self) -> Predictability:
         """How well the next arm could be guessed, by who knows the rule and by who knows past arms."""
         record = self._snapshot()
-        return predictability_of(record.state.rows, len(record.problem.arms))
+        rows = record.state.rows
+        known = rows["arm"] >= 0
+        rows["arm"][known] = rows["meant"][known]  # what is guessed is where units were sent
+        return predictability_of(rows, len(record.problem.arms))
 
     @property
     def support(self) -> tuple[int, ...] | None:

@@ -156,8 +156,7 @@ def trend_record(record: Record, confidence: float) -> TimeTrends:
 @_QUIETLY
 def period_record(record: Record, periods: int) -> list[Period]:
     """Balance between and within periods, in all features."""
-    kept = np.flatnonzero(~np.isin(record.state.rows["status"][: record.step], GONE))
-    return balance_by_period(_whole_evidence(record), kept + 1, periods)
+    return balance_by_period(_whole_evidence(record), periods)
 
 
 @_QUIETLY

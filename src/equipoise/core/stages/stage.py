@@ -21,6 +21,7 @@ from equipoise.core.arithmetic.sums import exact_sum
 from equipoise.core.arms import least_squares as kernel
 from equipoise.core.arms.rebuild import rebuild, rebuild_all
 from equipoise.core.arms.state import (
+    BASELINES,
     KNOWN,
     SET_ASIDE,
     TOLD,
@@ -253,6 +254,8 @@ def taken_over(
     """The rows of a stage under another policy, which sees all features: everything is computed anew."""
     every, old = np.arange(problem.dim), copied(stage.state, capacity)
     state, _, _ = _moved(old, contexts, problem, policy, every, seed)
+    # All features are seen before and after, so what redacted units have left means the same.
+    state = state._replace(**{name: getattr(old, name) for name in BASELINES})
     rebuild_all(state)
     fresh = first_stage(problem, policy, seed, capacity=1)
     recall_assignments(state, policy, fresh.settings)

@@ -18,7 +18,7 @@ class Band:
     """The mean over trials with its standard error, the median, and what 80 % and 95 % lie between."""
 
     mean: float
-    """Not a number where there is none: with two degrees of freedom or fewer."""
+    """Not a number with two degrees of freedom or fewer: a few trials would decide it."""
     stderr: float
     median: float
     low_80: float

@@ -9,7 +9,7 @@ import numpy as np
 
 from equipoise.core.arithmetic.linear import cross_product, scaled_cholesky
 from equipoise.core.arms import least_squares as kernel
-from equipoise.core.arms.state import WITHDRAWN, State, copied
+from equipoise.core.arms.state import GONE, State, copied
 from equipoise.core.arrays import Matrix
 from equipoise.core.estimates.alike import outcomes_alike
 from equipoise.core.experiment.record import Record
@@ -55,7 +55,9 @@ def contexts_to_come(record: Record, contexts: Any) -> Matrix:
         if not len(given):
             raise InvalidArgument("contexts= is empty", hint="leave it out: then those seen are drawn again")
         return np.ascontiguousarray(given, dtype=float)
-    seen = record.state.rows["status"][: record.step] != WITHDRAWN
+    seen = ~np.isin(record.state.rows["status"][: record.step], GONE)
+    if not seen.any():
+        raise InvalidArgument("no context is left to draw from: all are redacted", hint="give contexts=")
     return np.ascontiguousarray(record.contexts[: record.step][seen])
 
 

@@ -141,11 +141,14 @@ def html_of(forecast: Forecast) -> str:
 def _parts(forecast: Forecast) -> Iterator[str | TidyTable]:
     """Sentences and tables, from the main numbers to the details."""
     origin, own = forecast.origin, forecast.courses[0]
-    awaited = f", {origin.awaited} outcomes awaited" if origin.awaited else ""
+    awaited = ""
+    if origin.awaited:
+        awaited = f", {origin.awaited} {'outcome' if origin.awaited == 1 else 'outcomes'} awaited"
+    lag = f", outcomes after {origin.lag} further units" if origin.lag else ""
     yield (
         f"Forecast of an experiment at {origin.asked} of {own.units[-1]} units{awaited}: "
         f"{forecast.trials:,} trials of the rest, seed {forecast.seed}, "
-        f"estimator {estimator_words(forecast.estimator, forecast.ridge)}."
+        f"estimator {estimator_words(forecast.estimator, forecast.ridge)}{lag}."
     )
     yield f"\n{objective_words(origin.problem.objective).capitalize()}, in squared units of the outcome:"
     yield _summary(forecast)
@@ -196,8 +199,8 @@ def notes(forecast: Forecast) -> list[str]:
     found = []
     if few:
         found.append(
-            f"No mean: {_listed(few)} with two degrees of freedom or fewer; what is known of the noise "
-            "leaves errors without bounds open."
+            f"No mean: {_listed(few)} with two degrees of freedom or fewer, where a few trials with much "
+            "noise would decide it."
         )
     elif rough:
         found.append(f"Means are rough: {_listed(rough)} with four degrees of freedom or fewer.")

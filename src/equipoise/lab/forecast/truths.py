@@ -52,9 +52,9 @@ class Truths:
     kind: str
     """``"pooled"`` or ``"unshrunk"``: what they were drawn from."""
     has_mean: tuple[bool, ...]
-    """Of every arm: whether its σ² has a mean."""
+    """Of every arm: whether a mean of its σ² can be told."""
     has_error: tuple[bool, ...]
-    """Whether a simulated mean of it has a standard error."""
+    """Whether the standard error of that can be told."""
 
 
 def check_truth(truth: Any) -> None:
@@ -75,8 +75,8 @@ def draw_truths(stage: Stage, truth: str, *, trials: int, seed: int) -> Truths:
         coefs, noise = _draw_pooled(stage, squares, dof, trials, seed)
     else:
         coefs, noise = _draw_unshrunk(state, squares, dof, trials, seed)
-    # Where arms are drawn together each also learns of its noise by its distance to the others, but an arm
-    # that resembles none of them does not.
+    # Drawn for itself σ² has no mean, or that no standard error, with so few degrees of freedom. Drawn
+    # together it has both, but a few trials decide them.
     return Truths(
         coefs=coefs,
         deviations=np.sqrt(noise),

@@ -9,6 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from equipoise.core.arithmetic.numerics import NUMERICS
 from equipoise.core.experiment.experiment import Experiment
 from equipoise.core.experiment.history.events import ASKED
 from equipoise.errors import ReceiptUnknown, ReplayMismatch, StoreDamaged
@@ -42,6 +43,8 @@ class Verification:
     began: datetime
     ended: datetime
     """Times of the first and of the last row."""
+    versions: tuple[str, ...]
+    """Of the libraries that wrote it."""
     head: Receipt
     """Of the last row: who keeps it can show later that nothing before it was changed."""
     receipt: Receipt | None
@@ -126,9 +129,9 @@ def verify_rows(
     if decisions:
         try:
             Experiment.replay(course.events(), verify=True, details=False)
-        except ReplayMismatch:
+        except ReplayMismatch as error:
             course.finish()  # a broken chain says more
-            raise
+            raise _explained(error, course.walk) from error
     course.finish()
     walk, undecided = course.walk, course.undecided()
     return Verification(
@@ -142,6 +145,7 @@ def verify_rows(
         restored=tuple(row for _, row in walk.restored),
         began=moment(course.began),
         ended=moment(walk.time),
+        versions=tuple(version for version, _ in walk.writers),
         head=Receipt(name, walk.epoch, walk.sequence, walk.hash),
         receipt=wanted,
     )
@@ -170,7 +174,7 @@ class _Course:
                 self.asked.append(row.sequence)
             if self._receipt is not None and row.sequence == self._receipt.sequence:
                 self._found = row.hash == self._receipt.hash
-            yield {"kind": "erased", "of": header["kind"]} if event is None else _without_live(event)
+            yield {"kind": header["kind"]} if event is None else _without_live(event)
 
     def undecided(self) -> int:
         """Units asked for while sums lacked what was redacted later."""
@@ -193,6 +197,18 @@ class _Course:
 def _without_live(event: dict[str, Any]) -> dict[str, Any]:
     event.pop("live", None)
     return event
+
+
+def _explained(error: ReplayMismatch, walk: Walk) -> ReplayMismatch:
+    """The error, with other numerics named if rows were written by such."""
+    others = [(version, first) for (version, numerics), first in walk.writers.items() if numerics != NUMERICS]
+    if not others:
+        return error
+    version, first = others[0]
+    return ReplayMismatch(
+        f"{error.message}; rows from {first} on are by equipoise {version}, which computes other bits",
+        hint=f"verify with equipoise {version}, or the chain alone with decisions=False",
+    )
 
 
 def _unknown(receipt: Receipt, walk: Walk) -> ReceiptUnknown:

@@ -27,6 +27,8 @@ class Walk:
         self.time = 0
         self.epoch = FIRST_EPOCH
         self.mode = ""
+        self.writers: dict[tuple[str, int], int] = {}
+        """(version, numerics) of the libraries that wrote rows, and the first row of each."""
         self.restored: list[tuple[int, int]] = []
         """(epoch, row) of every restoration."""
         self.erased: list[int] = []
@@ -89,6 +91,7 @@ class Walk:
                 raise self._broken(row.sequence, f"a log begins with 'created', not {header['kind']!r}")
         if header["mode"] != self.mode:
             raise self._broken(row.sequence, f"it is of mode {header['mode']!r} in a log of {self.mode!r}")
+        self.writers.setdefault((header["version"], header["numerics"]), row.sequence)
         follows = self.epoch + 1 if header["kind"] == "restored" else self.epoch
         if header["epoch"] != follows:
             raise self._broken(row.sequence, f"it is of epoch {header['epoch']}, and should be of {follows}")

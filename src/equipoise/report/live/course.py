@@ -10,18 +10,21 @@ import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
-from equipoise.core.arms.state import KNOWN, LOST, WITHDRAWN
+import numpy as np
+
+from equipoise.core.arms.state import KNOWN, LOST, PENDING, WITHDRAWN
 from equipoise.core.estimates.estimates import Estimates
 from equipoise.core.experiment.experiment import Experiment
 from equipoise.errors import EquipoiseError, FitWarning, SupportWarning
 from equipoise.extras import is_installed
 from equipoise.report.document import Block, Table, Text
-from equipoise.report.live.history import History
+from equipoise.report.live.history import Entry, History
 
 MOMENTS = 20
+_TOLD_OF = (*KNOWN, LOST, PENDING, WITHDRAWN)
 _MOST_ROWS, _MOST_ARMS = 8, 6
 
 
@@ -37,10 +40,11 @@ class Moment:
 def course_of(history: History, experiment: Experiment, *, intervals: str) -> list[Moment]:
     """Fold the events again, and read the estimates at moments with equally many events between them.
 
-    None where events are missing: erased ones, or in memory those that chose features.
+    Without units whose data were erased, until their erasure. None where events are missing: in memory those
+    that chose features, or were of units whose data were erased.
     """
     if history.logged:
-        entries = [(entry.event, entry.time) for entry in history.entries[1:]]
+        entries = [(_foldable(entry), entry.time) for entry in history.entries[1:]]
     else:
         entries = [(event, None) for event in _remembered(experiment)]
     marks = {round(len(entries) * (k + 1) / MOMENTS) for k in range(MOMENTS)}
@@ -48,14 +52,17 @@ def course_of(history: History, experiment: Experiment, *, intervals: str) -> li
     try:
         again = _begun(history, experiment)
         for number, (event, time) in enumerate(entries, start=1):
-            if event is None:
-                return []
             again.apply(event)
             if number in marks:
                 found.append(Moment(again.asked, time, _quiet(again, intervals)))
     except EquipoiseError:  # of another version, or of a policy that is not at hand
         return []
     return found
+
+
+def _foldable(entry: Entry) -> Mapping[str, Any]:
+    """The event of an entry, or its kind alone once it is erased."""
+    return {"kind": entry.kind} if entry.event is None else entry.event
 
 
 def _begun(history: History, experiment: Experiment) -> Experiment:
@@ -68,7 +75,7 @@ def _begun(history: History, experiment: Experiment) -> Experiment:
 def _remembered(experiment: Experiment) -> list[Mapping[str, Any]]:
     """Events that lead to what an experiment in memory knows; none where features were chosen on the way."""
     record = experiment._snapshot()
-    if type(record.policy).staged:
+    if type(record.policy).staged or not np.all(np.isin(record.state.rows["status"], _TOLD_OF)):
         return []
     arms, rows, state = record.problem.arms, record.state.rows, record.state
     closed: dict[int, list[int]] = {}
@@ -122,8 +129,8 @@ def course_blocks(history: History, course: Sequence[Moment], arms: Sequence[str
     if not course:
         blocks.append(
             Text(
-                "Noise and errors over time are not known here: some entries of the log were erased, or the "
-                "events that chose features were not kept, or nothing has happened yet."
+                "Noise and errors over time are not known here: events that chose features, or of units "
+                "whose data were erased, were not kept; or nothing has happened yet."
             )
         )
         return blocks
@@ -131,6 +138,8 @@ def course_blocks(history: History, course: Sequence[Moment], arms: Sequence[str
         from equipoise.report.live.course_figures import error_figure, noise_figure
 
         blocks += [noise_figure(course), error_figure(course)]
+    if any(entry.event is None for entry in history.entries):
+        blocks.append(Text("Units whose data were erased are missing in it, up to their erasure."))
     return [*blocks, _table(course, arms)]
 
 
@@ -141,19 +150,26 @@ def _dates(history: History) -> str:
     assert first is not None
     assert last is not None
     text = f"The first unit was assigned on {first:%Y-%m-%d}, the last on {last:%Y-%m-%d}."
-    closed = [unit.closed for unit in history.units if unit.closed is not None]
-    if closed:
-        waits = sorted(
-            (unit.closed - unit.time).total_seconds() / 86400.0
-            for unit in history.units
-            if unit.closed is not None and unit.time is not None
-        )
+    waits = sorted(
+        unit.closed - unit.time for unit in history.units if unit.closed is not None and unit.time is not None
+    )
+    if waits:
+        newest = max(unit.closed for unit in history.units if unit.closed is not None)
         text += (
-            f" The newest outcome came on {max(closed):%Y-%m-%d}; outcomes took "
-            f"{waits[len(waits) // 2]:.3g} days in "
-            f"the median and {waits[-1]:.3g} at most."
+            f" The newest outcome came on {newest:%Y-%m-%d}; outcomes took "
+            f"{_duration(waits[len(waits) // 2])} in the "
+            f"median and {_duration(waits[-1])} at most."
         )
     return text
+
+
+def _duration(time: timedelta) -> str:
+    """A time in the largest unit that it has one of."""
+    seconds = time.total_seconds()
+    for length, name in ((86400.0, "days"), (3600.0, "hours"), (60.0, "minutes")):
+        if seconds >= length:
+            return f"{seconds / length:.3g} {name}"
+    return f"{seconds:.2g} seconds"
 
 
 def _table(course: Sequence[Moment], arms: Sequence[str]) -> Table:
@@ -162,13 +178,16 @@ def _table(course: Sequence[Moment], arms: Sequence[str]) -> Table:
     shown = [moment for k, moment in enumerate(reversed(course)) if k % step == 0][::-1]
     few = list(arms) if len(arms) <= _MOST_ARMS else []
     timed = all(moment.time is not None for moment in shown)
+    times = [moment.time for moment in shown if moment.time is not None]
+    # Of an experiment that took no two days the hour tells more.
+    form = "%Y-%m-%d" if times and times[-1] - times[0] >= timedelta(days=2) else "%H:%M:%S"
     columns = [*(["until (UTC)"] if timed else []), "units", "outcomes", "largest error", *few]
     rows = []
     for moment in shown:
         errors = {arm.arm: arm.expected_error for arm in moment.estimates}
         known = sum(arm.observed for arm in moment.estimates)
         cells = [_number(max(errors.values())), *(_number(errors.get(arm, math.nan)) for arm in few)]
-        date = [] if moment.time is None or not timed else [f"{moment.time:%Y-%m-%d}"]
+        date = [] if moment.time is None or not timed else [format(moment.time, form)]
         rows.append([*date, f"{moment.units:,}", f"{known:,}", *cells])
     return Table(columns, rows, caption="Expected errors as they were known then.")
 

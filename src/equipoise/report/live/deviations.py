@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
+from equipoise.core.experiment.history.events import ASKED
 from equipoise.report.document import Block, Table, Text
 from equipoise.report.live.history import Entry, History
 from equipoise.report.numbers import counted
@@ -53,12 +54,14 @@ def deviations(history: History) -> Iterator[list[str]]:
     outcomes: dict[int, Any] = {}
     for entry in history.entries:
         event = entry.event or {}
-        asked = event.get("units", (event,))
-        if entry.kind in ("asked", "asked_together"):
-            for one in asked:
-                if one.get("chosen") is not None:
-                    what = f"arm given by a person: {one['arm']}; the rule chose {one['chosen']}"
-                    yield _row(entry, what, _unit(history, one))
+        if entry.kind in ASKED:
+            if event.get("chosen") is not None:
+                what = f"arm given by a person: {event['arm']}; the rule chose {event['chosen']}"
+                yield _row(entry, what, _unit(history, event))
+            elif entry.reason is not None:
+                # A person gave the arm that the rule chose, too; or just said why they asked.
+                arm = f"{event['arm']}, as the rule chose" if event else "data erased"
+                yield _row(entry, f"assigned with a reason: {arm}", _unit(history, event))
         elif entry.kind == "told":
             outcomes[event.get("id", 0)] = event.get("outcome")
         elif entry.kind != "created" and entry.kind != "features_chosen":

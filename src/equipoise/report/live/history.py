@@ -9,12 +9,17 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from equipoise.core.experiment.experiment import Experiment
+from equipoise.core.experiment.history.events import ASKED
 from equipoise.core.experiment.reading import ExperimentReader
 from equipoise.core.experiment.units.unit import STATUS
 
 PENDING, TOLD, LOST, WITHDRAWN = "pending", "told", "lost", "withdrawn"
 PRACTICE = "practice"
 """The mode of experiments whose units are not real."""
+REDACTED = "redacted"
+"""Of a unit in memory whose data were erased: what had become of it before is not known."""
+# Words of a redaction for what had become of a unit.
+_WAS = {"told": TOLD, "set aside": TOLD, "lost": LOST, "withdrawn": WITHDRAWN}
 # How often a log is read again while others write to it.
 _TRIES = 5
 
@@ -192,6 +197,7 @@ def history_of_memory(experiment: Experiment) -> History:
                 received=None if received == assigned else arms[received],
                 rule=arms[int(row["top"])] if overruled else None,
                 status=STATUS[int(row["status"])],
+                redacted=STATUS[int(row["status"])] == REDACTED,
                 forced=bool(details.scores[assigned] == math.inf) if known and details is not None else None,
                 restricted=details is not None and details.eligible is not None,
                 propensity=float(row["propensity"]),
@@ -218,15 +224,15 @@ def _units(entries: Sequence[Entry]) -> list[UnitPath]:
             arms = [*event.get("problem", {}).get("arms", ())]
         elif entry.kind == "arm_added":
             arms.append(event["arm"])
-        elif entry.kind in ("asked", "asked_together"):
-            for one in event.get("units", (event,)):
-                unit = _asked(one, entry, len(units) + 1, arms)
-                unit.together = entry.kind == "asked_together"
-                units.append(unit)
+        elif entry.kind in ASKED:
+            unit = _asked(event, entry, len(units) + 1, arms)
+            unit.together = entry.kind == "asked_together"
+            units.append(unit)
         elif entry.kind == "redacted":
             for number in event.get("ids", ()):
-                if number <= len(units):
-                    units[number - 1].redacted = True
+                units[number - 1].redacted = True
+            for row in event.get("rows", ()):
+                _told_again(units[row["id"] - 1], row, arms)
         elif "id" in event and int(event["id"]) <= len(units):
             _entered(units[int(event["id"]) - 1], entry, event)
     return units
@@ -266,6 +272,15 @@ def _entered(unit: UnitPath, entry: Entry, event: Mapping[str, Any]) -> None:
         unit.status, unit.closed = entry.kind, entry.time
     elif entry.kind == "received":
         unit.received = None if event["arm"] == unit.assigned else event["arm"]
+
+
+def _told_again(unit: UnitPath, row: Mapping[str, Any], arms: Sequence[str]) -> None:
+    """Take in what a redaction still tells of a unit whose entries are gone."""
+    unit.assigned = arms[row["meant"]]
+    unit.received = None if row["arm"] == unit.assigned else row["arm"]
+    unit.status = _WAS.get(str(row.get("was")), unit.status)
+    unit.propensity, unit.likeliest = _number(row["propensity"]), _number(row["likeliest"])
+    unit.possible = int(row["possible"])
 
 
 def _number(value: Any) -> float:

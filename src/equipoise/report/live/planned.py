@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from equipoise.core.experiment.history.events import ASKED
 from equipoise.core.problem.features.features import Features
 from equipoise.core.problem.problem import Problem
 from equipoise.errors import EquipoiseError
@@ -38,7 +39,7 @@ def planned_blocks(history: History, problem: Problem, closed: tuple[str, ...]) 
     by = f" by {created.actor}" if created.actor else ""
     text = f"Created on {when(created.time)} UTC{by}{f': {created.reason}' if created.reason else ''}."
     blocks: list[Block] = [Text(text), Table(["", "planned", "now"], rows, text_columns=3)]
-    made = [row for entry, row in _decisions(history)]
+    made = _decisions(history)
     if closed:
         blocks.append(Text(f"Closed now: {', '.join(closed)}."))
     if not made:
@@ -57,24 +58,14 @@ def planned_blocks(history: History, problem: Problem, closed: tuple[str, ...]) 
     ]
 
 
-def _decisions(history: History) -> list[tuple[str, list[str]]]:
+def _decisions(history: History) -> list[list[str]]:
     """Cells of decisions, with how many units had been assigned."""
-    found, rows = [], iter(_rows_by_entry(history))
-    for kind, row, units in rows:
-        if kind in DECISIONS:
-            date, what, _, actor, reason = row
-            found.append((kind, [date, what, str(units), actor, reason]))
-    return found
-
-
-def _rows_by_entry(history: History) -> list[tuple[str, list[str], int]]:
     found, units = [], 0
     for entry in history.entries:
-        if entry.kind in ("asked", "asked_together"):
-            units += len((entry.event or {}).get("units", (entry,)))
-        elif entry.kind in DECISIONS:
-            alone = History(entries=[entry], units=history.units)
-            found += [(entry.kind, row, units) for row in deviations(alone)]
+        units += entry.kind in ASKED
+        if entry.kind in DECISIONS:
+            for date, what, _, actor, reason in deviations(History(entries=[entry], units=history.units)):
+                found.append([date, what, str(units), actor, reason])
     return found
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from equipoise.core.arithmetic.numerics import NUMERICS
+from equipoise.core.experiment.history.events import ASKED
 from equipoise.core.policies.base.policy import Policy, policy_fields
 from equipoise.core.problem.problem import Problem
 from equipoise.report.document import Block, Code, Table, Text
@@ -159,14 +160,10 @@ def _drivers(policy: Policy) -> str:
 
 
 def _start(history: History, policy: Policy, problem: Problem) -> str:
+    if type(policy).staged:
+        return _choosing(history, problem)
     if not type(policy).forced_start:
         return "Start: the rule has no forced start; it applies from the first unit."
-    if type(policy).staged:
-        return (
-            "Start (burn-in): the first units choose features; after that, arms that lack units for "
-            "a model of "
-            "these go first."
-        )
     text = (
         f"Start (burn-in): arms short of {problem.dim + 1} units go first, since no model with a "
         "noise variance can "
@@ -185,6 +182,22 @@ def _start(history: History, policy: Policy, problem: Problem) -> str:
     for arm in joined & begun.keys():
         text += f", that of {arm}, which joined later, with unit {_named(begun[arm][-1])}"
     return text + ". All others followed what was known of contexts and noise when they came."
+
+
+def _choosing(history: History, problem: Problem) -> str:
+    """When outcomes chose features, where a log tells."""
+    text = (
+        "Start (burn-in): the first units choose features; then arms that lack units for a model of these go "
+        "first."
+    )
+    units = 0
+    for entry in history.entries:
+        units += entry.kind in ASKED
+        if entry.kind == "features_chosen" and entry.event is not None:
+            names = [problem.feature_names[column] for column in entry.event["columns"]]
+            on = f" on {entry.time:%Y-%m-%d}" if entry.time else ""
+            text += f" After {units} units{on} these were chosen: {', '.join(names) or 'none'}."
+    return text
 
 
 def _named(unit: UnitPath) -> str:

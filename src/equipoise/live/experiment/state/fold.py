@@ -91,7 +91,7 @@ class Fold:
 def event_of(row: Row) -> dict[str, Any]:
     """What a row tells; once it is redacted its kind alone, and the redaction tells what else is needed."""
     if row.payload is None:
-        return {"kind": "erased", "of": decode(row.header)["kind"]}
+        return {"kind": decode(row.header)["kind"]}
     event: dict[str, Any] = decode(row.payload)
     return event
 

@@ -38,7 +38,7 @@ class Moments:
 
     def take(self, event: Mapping[str, Any], sequence: int, time: int) -> None:
         """Note an event that row ``sequence`` tells of."""
-        kind, number = event.get("of", event["kind"]), event.get("id", 0)
+        kind, number = event["kind"], event.get("id", 0)
         if kind in ("asked", "asked_together"):
             if self._count == self._table.shape[1]:
                 more = np.zeros((3, max(self._count, 1024)), np.int64)
