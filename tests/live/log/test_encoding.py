@@ -6,7 +6,7 @@ import struct
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from equipoise.errors import InvalidArgument
@@ -20,6 +20,7 @@ plain = st.recursive(
 )
 
 
+@settings(max_examples=40)
 @given(plain)
 def test_values_come_back(value):
     assert decode(encode(value)) == value

@@ -303,17 +303,17 @@ class LiveExperiment(ExperimentReader):
 
     def _save_snapshot(self) -> None:
         """Save the state for whoever opens next. What was asked for is done, whether this works or not."""
-        with self._lock:
-            if not self._ledger.state.sound:
-                return
-            arrays, meta, link = copied(self._ledger.state)
         try:
+            with self._lock:
+                if not self._ledger.state.sound:
+                    return
+                arrays, meta, link = copied(self._ledger.state)
             self._snapshots.save(arrays, meta, link)
             if any(
                 b'"kind":"redacted"' in row.header for row in self.store.read(self.name, meta["sequence"])
             ):
                 self.store.drop_snapshots(self.name)  # it may hold what was erased meanwhile
-        except EquipoiseError:
+        except (EquipoiseError, MemoryError):
             return  # opening takes longer without
 
     def _check_open(self) -> None:
