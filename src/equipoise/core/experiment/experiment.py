@@ -107,7 +107,9 @@ class Experiment(RecordHolder):
             self._record, assignment = ask_one(due, arrival)
             if self._events is not None:
                 new = [events.features_chosen(self._record)] if begun else []
-                self._events += [*new, events.asked(self._record, assignment, arrival.given)]
+                person = arm is not None
+                asked = events.asked(self._record, assignment, arrival.given, by_person=person)
+                self._events += [*new, asked]
             return assignment
 
     def ask_many(

@@ -55,12 +55,12 @@ def deviations(history: History) -> Iterator[list[str]]:
     for entry in history.entries:
         event = entry.event or {}
         if entry.kind in ASKED:
-            if event.get("chosen") is not None:
-                what = f"arm given by a person: {event['arm']}; the rule chose {event['chosen']}"
+            if "chosen" in event:
+                rule = event["chosen"] or "nothing: it was not at hand"
+                what = f"arm given by a person: {event['arm']}; the rule chose {rule}"
                 yield _row(entry, what, _unit(history, event))
             elif entry.reason is not None:
-                # A person gave the arm that the rule chose, too; or just said why they asked.
-                arm = f"{event['arm']}, as the rule chose" if event else "data erased"
+                arm = f"{event['arm']}, by the rule" if event else "data erased"
                 yield _row(entry, f"assigned with a reason: {arm}", _unit(history, event))
         elif entry.kind == "told":
             outcomes[event.get("id", 0)] = event.get("outcome")

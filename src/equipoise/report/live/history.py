@@ -250,7 +250,7 @@ def _asked(event: Mapping[str, Any], entry: Entry, number: int, arms: Sequence[s
         id=int(event.get("id", number)),
         key=event.get("unit"),
         assigned=arm,
-        rule=event.get("chosen"),
+        rule=(event["chosen"] or "nothing: it was not at hand") if "chosen" in event else None,
         time=entry.time,
         forced=forced,
         restricted=event.get("eligible") is not None,

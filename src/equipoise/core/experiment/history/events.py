@@ -5,8 +5,8 @@ An event is a dictionary of plain values with a ``kind``. What JSON cannot hold 
 
 =====================  ===================================================================================
 ``created``            problem, policy, source, traits, seed
-``asked``              id, unit, x, given, arm, chosen, top, scores, chance, weighed, propensity, likeliest,
-                       possible, eligible
+``asked``              id, unit, x, given, arm, top, scores, chance, weighed, propensity, likeliest, possible,
+                       eligible; chosen where a person gave the arm: what the rule said
 ``asked_together``     the same, and first, size, place: the first id of the batch, its units, the place of
                        this one in the list that was given
 ``told``               id, unit, outcome
@@ -68,8 +68,8 @@ def created(record: Record) -> Event:
     }
 
 
-def asked(record: Record, unit: Assignment, given: Any = None) -> Event:
-    """One unit that was assigned, in the record that holds it."""
+def asked(record: Record, unit: Assignment, given: Any = None, *, by_person: bool = False) -> Event:
+    """One unit that was assigned, in the record that holds it, by the rule or by a person."""
     row = record.state.rows[unit.id - 1]
     event: Event = {"kind": "asked", "id": unit.id}
     if unit.unit is not None:
@@ -88,7 +88,7 @@ def asked(record: Record, unit: Assignment, given: Any = None) -> Event:
     }
     if unit.weighed:
         event["weighed"] = True
-    if unit.chosen != unit.arm:
+    if by_person:
         event["chosen"] = unit.chosen
     if unit.eligible is not None:
         event["eligible"] = list(unit.eligible)
