@@ -21,7 +21,7 @@ SIMULATE = ("simulate", *SCENARIO, "--policy", "uniform", "--trials", "2")
         (("reproduce", "a"), ["report.html", "reproduce.json", "figure1.svg"]),
         (("leaderboard",), ["leaderboard.md", "leaderboard.png"]),
         (("leaderboard", "--bar"), ["bar.json"]),
-        (("demo",), ["demo.png"]),
+        (("demo",), ["demo.png", "demo.db", "report.html"]),
     ],
 )
 def test_every_command_refuses_before_any_work(command, files, fail, tmp_path):

@@ -80,3 +80,51 @@ suite: Any = names(_suite)
 sources: Any = names(_sources)
 contexts: Any = names(_kinds("contexts"))
 outcomes: Any = names(_kinds("outcomes"))
+
+
+_LATEST_ROWS = 500  # of a log, that units are looked for in: Tab must not wait
+
+
+def _in_store(ctx: click.Context, find: Callable[[click.Context, Any], Iterable[str]]) -> list[str]:
+    """What there is in the store that was typed so far, or that the environment names."""
+    from equipoise.cli.live.common.opening import opened_store
+    from equipoise.errors import EquipoiseError
+
+    try:
+        with opened_store(ctx.params.get("store") or _default_store(ctx)) as store:
+            return list(find(ctx, store))
+    except EquipoiseError:
+        return []
+
+
+def _default_store(ctx: click.Context) -> str:
+    option = next(option for option in ctx.command.params if option.name == "store")
+    return str(option.resolve_envvar_value(ctx) or option.get_default(ctx))
+
+
+def _experiment_names(ctx: click.Context, store: Any) -> Iterable[str]:
+    return [head.name for head in store.names()]
+
+
+def _latest_units(ctx: click.Context, store: Any) -> Iterable[str]:
+    import json
+
+    name = ctx.params.get("name") or ""
+    after = max(0, store.head(name).sequence - _LATEST_ROWS)
+    keys: dict[str, None] = {}
+    for row in store.read(name, after):
+        event = {} if row.payload is None else json.loads(row.payload)
+        for unit in [event, *event.get("units", [])]:
+            if unit.get("unit") is not None:
+                keys[str(unit["unit"])] = None
+    return reversed(keys)
+
+
+def experiments(ctx: click.Context, argument: click.Parameter, typed: str) -> list[CompletionItem]:
+    """Names of the experiments in the store that was named so far; none where it cannot be opened."""
+    return [CompletionItem(name) for name in _in_store(ctx, _experiment_names) if name.startswith(typed)]
+
+
+def units(ctx: click.Context, argument: click.Parameter, typed: str) -> list[CompletionItem]:
+    """Keys of the units that the last rows of the log name, the latest first."""
+    return [CompletionItem(key) for key in _in_store(ctx, _latest_units) if key.startswith(typed)]

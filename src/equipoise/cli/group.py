@@ -6,17 +6,15 @@ import difflib
 import importlib
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn, TextIO
 
 import click
 
+from equipoise.cli.statuses import INTERRUPTED, WRONG_INPUT, status_of
 from equipoise.cli.terminal import say
 from equipoise.errors import EquipoiseError, PluginWarning, ScaleWarning, SupportWarning
 from equipoise.version import __version__
-
-_WRONG_INPUT = 2
-_INTERRUPTED = 130  # 128 + SIGINT, as shells report it
 
 
 class SuggestingGroup(click.Group):
@@ -38,13 +36,15 @@ class _NoSuchCommand(click.UsageError):
 
 
 class CommandGroup(SuggestingGroup):
-    """Commands that live one a file, imported when they are needed.
+    """Commands in sections, imported when they are needed.
 
-    The command ``plan`` is the object ``command`` of :mod:`equipoise.cli.plan`. Those files import
-    NumPy and the library inside their functions, so that help and typing errors answer at once.
+    ``sections`` has for every heading of the help its commands, in the order of a first visit, and where they
+    are: ``plan`` is the object ``command`` of :mod:`equipoise.cli.plan`, ``live.units.leaving:lose`` the
+    object ``lose`` of :mod:`equipoise.cli.live.units.leaving`. Those files import NumPy and the library
+    inside their functions, so that help and typing errors answer at once.
     """
 
-    def __init__(self, name: str, *, commands: Sequence[str], help: str) -> None:
+    def __init__(self, name: str, *, sections: Mapping[str, Mapping[str, str]], help: str) -> None:
         super().__init__(
             name,
             help=help,
@@ -52,22 +52,38 @@ class CommandGroup(SuggestingGroup):
             invoke_without_command=True,
             context_settings={"help_option_names": ["-h", "--help"]},
         )
-        self._names = tuple(commands)
+        self._sections = sections
+        self._places = {name: place for commands in sections.values() for name, place in commands.items()}
         click.version_option(__version__, prog_name=name, message="%(prog)s %(version)s")(self)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """In the order of a first visit, not of the alphabet."""
-        return list(self._names)
+        return list(self._places)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import the command's file."""
-        if cmd_name not in self._names:
+        if cmd_name not in self._places:
             return None
-        command: click.Command = importlib.import_module(f"equipoise.cli.{cmd_name}").command
+        module, _, name = self._places[cmd_name].partition(":")
+        found = importlib.import_module(f"equipoise.cli.{module}")
+        command: click.Command = getattr(found, name or "command")
         return command
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The commands under the headings of their sections, in columns that are alike."""
+        widest = max(map(len, self._places))
+        room = formatter.width - widest - 6
+        for heading, names in self._sections.items():
+            rows = [(name.ljust(widest), self._help_of(ctx, name, room)) for name in names]
+            with formatter.section(heading):
+                formatter.write_dl(rows)
+
+    def _help_of(self, ctx: click.Context, name: str, room: int) -> str:
+        command = self.get_command(ctx, name)
+        return command.get_short_help_str(room) if command is not None else ""
+
     def main(self, *args: Any, **extra: Any) -> Any:
-        """Run and exit: 0 if all went well, 2 for wrong input, 130 after Ctrl-C.
+        """Run and exit: 0 if all went well, 2 for wrong input, 130 after Ctrl-C; statuses.py has the rest.
 
         A closed pipe ends with 1 and without a word; that is click's doing.
         """
@@ -78,14 +94,14 @@ class CommandGroup(SuggestingGroup):
                 warnings.showwarning = _show_warning
                 result = super().main(*args, **extra)
         except EquipoiseError as error:
-            _fail(error.message, error.hint)
+            _fail(error.message, error.hint, status_of(error))
         except click.NoSuchOption as error:
             # Its own message holds the guesses, too.
             _fail(f"no option {error.option_name!r}", _usage_hint(error))
         except click.ClickException as error:
             _fail(error.format_message(), _usage_hint(error))
         except click.Abort:  # what click makes of Ctrl-C
-            sys.exit(_INTERRUPTED)
+            sys.exit(INTERRUPTED)
         # Without standalone mode click returns the status that --help and --version exit with.
         sys.exit(result if isinstance(result, int) else 0)
 
@@ -96,11 +112,11 @@ def _show_help(ctx: click.Context) -> None:
         say(ctx.get_help())
 
 
-def _fail(message: str, hint: str | None) -> NoReturn:
+def _fail(message: str, hint: str | None, status: int = WRONG_INPUT) -> NoReturn:
     say(message, err=True, label="Error:", fg="red", bold=True)
     if hint is not None:
         say(hint, err=True, label="Hint:", bold=True)
-    sys.exit(_WRONG_INPUT)
+    sys.exit(status)
 
 
 def _show_warning(

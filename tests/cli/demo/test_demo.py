@@ -3,13 +3,15 @@ import shlex
 import subprocess
 import sys
 import tempfile
-from contextlib import suppress
+from contextlib import chdir, suppress
 
 import matplotlib
 import pytest
+from click.testing import CliRunner
 from PIL import Image
 
 import equipoise as eq
+from equipoise.cli import main
 from equipoise.cli.demo import plot as demo_plot
 from equipoise.cli.demo import trial as demo_trial
 from equipoise.cli.demo.trial import DIM, NOISE, World
@@ -19,14 +21,33 @@ BUDGET, SEED = 120, 11
 SMALL = ("demo", "--budget", BUDGET, "--seed", SEED, "--overwrite")
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def comparison():
     world = World(budget=BUDGET, seed=SEED)
     return world.compare(world.experiment(eq.TraceGain()), world.experiment(eq.Uniform()))
 
 
-def test_both_tables_have_the_trial_s_numbers(run, comparison):
-    result = run(*SMALL)
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("demo")
+
+
+@pytest.fixture(scope="module")
+def result(folder):
+    """One run, which many tests look at."""
+    before = dict(matplotlib.rcParams)
+    with chdir(folder), pytest.MonkeyPatch.context() as patch:
+        for setting in ("COLUMNS", "FORCE_COLOR"):
+            patch.delenv(setting, raising=False)
+        with matplotlib.rc_context({"text.usetex": True, "font.size": 3}):
+            changed = dict(matplotlib.rcParams)
+            ran = CliRunner().invoke(main, [str(argument) for argument in SMALL])
+            assert dict(matplotlib.rcParams) == changed  # plotting leaves settings alone
+    assert dict(matplotlib.rcParams) == before
+    return ran
+
+
+def test_both_tables_have_the_trial_s_numbers(result, comparison):
     assert result.exit_code == 0
     assert result.stderr == ""
     rows = [line.split() for line in result.stdout.splitlines() if line.startswith("arm-")]
@@ -40,17 +61,16 @@ def test_both_tables_have_the_trial_s_numbers(run, comparison):
         assert total == ["all", str(BUDGET), str(sum(arm.covered for arm in trial.arms)), "of", "70"]
 
 
-def test_tables_fit_in_80_columns(run, monkeypatch):
-    def rows():
-        return [line.split() for line in run(*SMALL).stdout.splitlines() if line.startswith(("arm", "all"))]
+def test_tables_fit_in_80_columns(run, result, monkeypatch):
+    def rows(ran):
+        return [line.split() for line in ran.stdout.splitlines() if line.startswith(("arm", "all"))]
 
-    wide = rows()
     monkeypatch.setenv("COLUMNS", "80")
-    assert rows() == wide
+    assert rows(run(*SMALL)) == rows(result)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pseudo-terminals")
-def test_the_progress_bar_is_for_terminals_and_never_among_the_results(run, tmp_path):
+def test_the_progress_bar_is_for_terminals_and_never_among_the_results(result, tmp_path):
     ours, theirs = os.openpty()
     arguments = [sys.executable, "-m", "equipoise", *map(str, SMALL)]
     settings = {"env": {**os.environ, "TERM": "xterm"}, "cwd": tmp_path}
@@ -64,11 +84,11 @@ def test_the_progress_bar_is_for_terminals_and_never_among_the_results(run, tmp_
     os.close(ours)
     assert process.returncode == 0
     assert f"{2 * BUDGET}/{2 * BUDGET}".encode() in seen
-    assert output == run(*SMALL).stdout
+    assert output == result.stdout
 
 
-def test_the_sentences_name_worst_errors_and_the_optimum(run, comparison):
-    text = " ".join(run(*SMALL).stdout.split())
+def test_the_sentences_name_worst_errors_and_the_optimum(result, comparison):
+    text = " ".join(result.stdout.split())
     assert f"{comparison.chosen.worst_actual:.3g} with trace-gain" in text
     assert f"{comparison.uniform.worst_expected:.3g}" in text
     assert f"would expect {eq.theory.optimal_loss(NOISE, DIM, BUDGET):.3g}" in text
@@ -84,29 +104,34 @@ def test_the_settings_are_printed_and_can_be_typed_again(run):
     assert f"{policy}: noise variances" in first.stdout
 
 
-def test_the_plot_is_saved_with_its_settings(run, tmp_path):
-    result = run(*SMALL, "--output", "deep/inside")
-    path = tmp_path / "deep" / "inside" / "demo.png"
-    assert "Plot: deep/inside/demo.png" in result.stdout.replace("\\", "/")
+def test_the_plot_is_saved_with_its_settings(result, folder):
+    path = folder / "equipoise-demo" / "demo.png"
+    assert "Plot: equipoise-demo/demo.png" in result.stdout.replace("\\", "/")
     with Image.open(path) as image:
         assert image.format == "PNG"
         assert image.width >= 1200
         description = image.text["Description"]
     for part in (f"equipoise {eq.__version__}", "policy trace-gain", f"seed {SEED}", f"{BUDGET} units"):
         assert part in description
-    assert [file.name for file in path.parent.iterdir()] == ["demo.png"]
+    assert sorted(file.name for file in path.parent.iterdir()) == ["demo.db", "demo.png", "report.html"]
 
 
-def test_the_default_folder(run, tmp_path):
-    run(*SMALL)
-    assert (tmp_path / "equipoise-demo" / "demo.png").exists()
+def test_the_trial_is_a_practice_experiment_that_verifies(result, folder, comparison):
+    line = next(line for line in result.stdout.splitlines() if line.startswith("Look at it: "))
+    with chdir(folder):
+        looked = CliRunner().invoke(main, shlex.split(line)[4:])
+        with eq.load_experiment(store="sqlite:///equipoise-demo/demo.db", name="demo") as experiment:
+            found = experiment.verify()
+            assert experiment.counts == {arm.arm: arm.units for arm in comparison.chosen.arms}
+    assert looked.stdout.startswith("demo (practice): complete")
+    assert (found.mode, found.units, found.decided) == ("practice", BUDGET, BUDGET)
 
 
-def test_plotting_leaves_matplotlib_s_settings_alone(run, tmp_path):
-    with matplotlib.rc_context({"text.usetex": True, "font.size": 3}):
-        before = dict(matplotlib.rcParams)
-        assert run(*SMALL).exit_code == 0
-        assert dict(matplotlib.rcParams) == before
+def test_the_report_is_that_of_the_trial(result, folder):
+    page = (folder / "equipoise-demo" / "report.html").read_text()
+    assert "Report: equipoise-demo/report.html" in result.stdout.replace("\\", "/")
+    assert "demo" in page
+    assert f"{BUDGET} of {BUDGET} units" in page
 
 
 def test_the_title_says_which_way_it_went(comparison):
@@ -116,11 +141,10 @@ def test_the_title_says_which_way_it_went(comparison):
     assert "cuts" not in demo_plot.title(same)
 
 
-@pytest.mark.parametrize("policy", ["oracle", "uniform", "gafs-max:forcing=2"])
-def test_other_policies(run, policy):
-    result = run(*SMALL, "--policy", policy)
+def test_the_oracle_is_told_the_noise(run):
+    result = run(*SMALL, "--policy", "oracle")
     assert result.exit_code == 0
-    assert f"{policy}: noise variances" in result.stdout
+    assert "oracle: noise variances" in result.stdout
 
 
 def test_the_smallest_budget(run, tmp_path):
@@ -130,14 +154,14 @@ def test_the_smallest_budget(run, tmp_path):
     assert (tmp_path / "equipoise-demo" / "demo.png").exists()
 
 
-def test_without_matplotlib_all_but_the_plot_is_there(run, monkeypatch, tmp_path):
-    with_plot = run(*SMALL).stdout
+def test_without_matplotlib_all_but_the_plot_is_there(run, result, monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    result = run(*SMALL, "--output", "nothing")
-    assert result.exit_code == 0
-    assert "pip install 'equipoise[plot]'" in result.stdout
-    assert result.stdout.split("No plot")[0] == with_plot.split("Plot:")[0]
-    assert not (tmp_path / "nothing").exists()
+    without = run(*SMALL, "--output", "deep/inside")
+    assert without.exit_code == 0
+    assert "pip install 'equipoise[plot]'" in without.stdout
+    assert without.stdout.split("No plot")[0] == result.stdout.split("Plot:")[0]
+    there = sorted(file.name for file in (tmp_path / "deep" / "inside").iterdir())
+    assert there == ["demo.db", "report.html"]
 
 
 @pytest.fixture
@@ -188,7 +212,7 @@ def test_a_disk_that_fills_up_later(fail, monkeypatch):
         (["--policy", "oracle:noise=1,2"], "2 noise variances for 7 arms", None),
         (["--budget", "76"], "a budget of 76", "77"),
         (["--budget", "many"], "--budget many is not a whole number", "--budget 350"),
-        (["--budget", "1000000000"], "from 1 to 100000", "--budget 350"),
+        (["--budget", "1000000000"], "from 1 to 20000", "--budget 350"),
         (["--seed", "-1"], "--seed -1", "--seed"),
     ],
 )

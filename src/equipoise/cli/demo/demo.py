@@ -1,4 +1,4 @@
-"""``equipoise demo``: a simulated trial, allocated unit by unit and compared with equal shares."""
+"""``equipoise demo``: a simulated trial, stored unit by unit, compared with equal shares, and reported."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ BUDGET = "350"
 SEED = "3"
 POLICY = "trace-gain"
 OUTPUT = "equipoise-demo"
-_PLOT = "demo.png"
-_LARGEST_BUDGET = 100_000  # some ten seconds, as long as a demo should take
+_PLOT, _STORE, _REPORT = "demo.png", "demo.db", "report.html"
+_LARGEST_BUDGET = 20_000  # every unit is brought to the disk twice; a demo should not take minutes
 
 
 @click.command("demo", short_help="A simulated trial, compared with equal shares.")
@@ -45,42 +45,51 @@ _LARGEST_BUDGET = 100_000  # some ten seconds, as long as a demo should take
     show_default=True,
 )
 @seed_option(SEED, "Draws contexts, true models and noise.")
-@folder_option(OUTPUT, "the plot is saved")
+@folder_option(OUTPUT, "the store, the plot and the report are saved")
 @overwrite_option
 def command(policy: str, budget: int, seed: int, folder: Path, overwrite: bool) -> None:
     """Run one simulated trial twice, with a policy and with equal shares, and compare.
 
     Seven arms with unequal noise, ten features. Both runs see the same contexts, and the same
-    noise for the first, second, ... unit of an arm.
+    noise for the first, second, ... unit of an arm. The run with the policy is a practice experiment in an
+    SQLite file, where it can be looked at afterwards, and ends with its report.
     """
     import equipoise as eq
     from equipoise.cli.demo.plot import save_plot
     from equipoise.cli.demo.tables import print_comparison, print_lines, print_settings
-    from equipoise.cli.demo.trial import World
+    from equipoise.cli.demo.trial import NAME, World
+    from equipoise.report import write_report
 
     # Everything that can be wrong is found before the first unit.
-    world = World(budget=budget, seed=seed)
-    chosen, uniform = world.experiment(eq.parse_policy(policy)), world.experiment(eq.Uniform())
-    check_earlier(folder, (_PLOT,), overwrite=overwrite)
-    plot = _plot_path(folder)
-    with _progress(2 * budget) as advance:
+    world, rule = World(budget=budget, seed=seed), eq.parse_policy(policy)
+    world.experiment(rule)
+    uniform = world.experiment(eq.Uniform())
+    check_earlier(folder, (_PLOT, _STORE, _REPORT), overwrite=overwrite)
+    store, report = _make_folder(folder) / _STORE, folder / _REPORT
+    plot = folder / _PLOT if is_installed("matplotlib") else None
+    with world.stored_experiment(rule, store) as chosen, _progress(2 * budget) as advance:
         comparison = world.compare(chosen, uniform, advance)
-    # Saved before anything is printed: a reader like head may close the pipe early.
-    if plot is not None:
-        save_plot(comparison, plot, version=eq.__version__)
+        # Saved before anything is printed: a reader like head may close the pipe early.
+        if plot is not None:
+            save_plot(comparison, plot, version=eq.__version__)
+        again = _command_line(policy, budget, seed, folder)
+        write_report(report, chosen, title="Demo", again=again, overwrite=True)
     print_comparison(comparison)
     if plot is None:
         print_lines("No plot was saved: matplotlib is missing. To get one: pip install 'equipoise[plot]'")
     else:
         print_lines(f"Plot: {plot}")
-    print_settings(comparison, version=eq.__version__, again=_command_line(policy, budget, seed, folder))
+    print_lines(f"Look at it: {shlex.join(['equipoise', 'status', NAME, '--store', f'sqlite:///{store}'])}")
+    print_lines(f"Report: {report}")
+    print_settings(comparison, version=eq.__version__, again=again)
 
 
-def _plot_path(folder: Path) -> Path | None:
-    """Where the plot goes, tried out; None where none can be drawn."""
-    if not is_installed("matplotlib"):
-        return None
-    return make_folder(folder, hint="choose another directory with --output DIR") / _PLOT
+def _make_folder(folder: Path) -> Path:
+    """The folder, tried out, without the store of an earlier run."""
+    made = make_folder(folder, hint="choose another directory with --output DIR")
+    for suffix in ("", "-wal", "-shm"):
+        (made / f"{_STORE}{suffix}").unlink(missing_ok=True)
+    return made
 
 
 @contextmanager

@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Union
 
 import numpy as np
 
@@ -17,9 +19,16 @@ from equipoise.core.problem.problem import Problem
 from equipoise.core.theory import optimal_allocation, optimal_loss
 from equipoise.studies.noise import UNEQUAL
 
+if TYPE_CHECKING:
+    from equipoise.live.experiment.experiment import LiveExperiment
+
 # The unequal scenario of the paper's synthetic experiments.
 NOISE = UNEQUAL
 DIM = 10
+NAME = "demo"
+"""What the experiment in the store is called."""
+
+AnyExperiment = Union[Experiment, "LiveExperiment"]
 
 
 @dataclass(frozen=True)
@@ -93,8 +102,22 @@ class World:
             policy = dataclasses.replace(policy, noise=NOISE)
         return Experiment(self.problem, policy=policy, seed=self.seed)
 
+    def stored_experiment(self, policy: Policy, file: Path) -> LiveExperiment:
+        """The same as a practice experiment in an SQLite file: every unit is stored before it is answered."""
+        from equipoise.live.experiment.opening import create_experiment
+
+        rehearsed = self.experiment(policy)
+        return create_experiment(
+            store=f"sqlite:///{file}",
+            name=NAME,
+            problem=rehearsed.problem,
+            policy=rehearsed.policy,
+            seed=self.seed,
+            mode="practice",
+        )
+
     def compare(
-        self, chosen: Experiment, uniform: Experiment, advance: Callable[[], None] = lambda: None
+        self, chosen: AnyExperiment, uniform: AnyExperiment, advance: Callable[[], None] = lambda: None
     ) -> Comparison:
         """Run both experiments; ``advance`` is called after every unit."""
         budget = self.problem.units
@@ -109,13 +132,14 @@ class World:
             optimal_loss=optimal_loss(NOISE, DIM, budget),
         )
 
-    def run(self, experiment: Experiment, advance: Callable[[], None] = lambda: None) -> TrialResult:
+    def run(self, experiment: AnyExperiment, advance: Callable[[], None] = lambda: None) -> TrialResult:
         """Pass all units through ``experiment``, one by one."""
-        for x in self.contexts:
-            assignment = experiment.ask(x)
-            i = self.problem.index(assignment.arm)
-            pulls = experiment.counts[assignment.arm]
-            experiment.tell(assignment.id, float(x @ self.coefs[i] + self.shocks[i, pulls - 1]))
+        pulls = [0] * len(NOISE)
+        for number, x in enumerate(self.contexts, 1):
+            unit = f"U-{number:04}"
+            i = self.problem.index(experiment.ask(x, unit=unit).arm)
+            experiment.tell(unit, float(x @ self.coefs[i] + self.shocks[i, pulls[i]]))
+            pulls[i] += 1
             advance()
         policy = experiment.policy
         name = policy.name if policy == Oracle(noise=NOISE) else policy.spec

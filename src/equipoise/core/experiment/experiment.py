@@ -171,7 +171,7 @@ class Experiment(RecordHolder):
             if status in (PENDING, LOST):
                 self._entered("told", row, outcome=value)
 
-    def tell_many(self, outcomes: Mapping[str | int, float] | Iterable[tuple[str | int, float]]) -> None:
+    def tell_many(self, outcomes: Mapping[Any, float] | Iterable[tuple[str | int, float]]) -> None:
         """Record many outcomes: all of them, or none if one cannot be."""
         pairs = list(outcomes.items() if isinstance(outcomes, Mapping) else outcomes)
         with self._lock, self._change():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import sys
 from decimal import Decimal
 from numbers import Number, Real
 from typing import Any
@@ -105,7 +106,8 @@ def foreign_kind(value: Any) -> str | None:
 
 def _refuse_masks(values: Any, levels: int = 2) -> None:
     """Masks are lost where NumPy makes one array of rows or of numbers."""
-    if isinstance(values, np.ma.MaskedArray):
+    # Who has one has imported numpy.ma; for others that would take as long as all their work.
+    if "numpy.ma" in sys.modules and isinstance(values, np.ma.MaskedArray):
         if np.ma.is_masked(values):
             raise NotReal("masked entries")
     elif levels and isinstance(values, (list, tuple)) and not _PLAIN.issuperset(map(type, values)):

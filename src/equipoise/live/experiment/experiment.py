@@ -117,7 +117,7 @@ class LiveExperiment(ExperimentReader):
         """Record the outcome of a unit, by key or id. The same value twice is accepted and ignored."""
         self._do(lambda turn: turn.experiment.tell(unit, outcome))
 
-    def tell_many(self, outcomes: Mapping[str | int, float] | Iterable[tuple[str | int, float]]) -> None:
+    def tell_many(self, outcomes: Mapping[Any, float] | Iterable[tuple[str | int, float]]) -> None:
         """Record many outcomes in one commit: all of them, or none if one cannot be."""
         pairs = list(outcomes.items() if isinstance(outcomes, Mapping) else outcomes)
         self._do(lambda turn: turn.experiment.tell_many(pairs))

@@ -174,7 +174,7 @@ def plain_numbers(values: Any) -> list[Any]:
 
 def numbers(values: Sequence[Any]) -> Any:
     """The numbers that plain data stand for."""
-    return np.array([from_plain(value) for value in values], dtype=float)
+    return np.array(values, dtype=float)  # which reads "inf" and "nan" as well
 
 
 def _whole(values: Sequence[int]) -> Any:

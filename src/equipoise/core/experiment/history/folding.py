@@ -10,8 +10,9 @@ import numpy as np
 
 from equipoise.core.arms.state import PENDING
 from equipoise.core.arrays import Counts, Vector
+from equipoise.core.choice.decide import CHOOSE
 from equipoise.core.experiment import entries
-from equipoise.core.experiment.admission import ALL_ARMS
+from equipoise.core.experiment.admission import ALL_ARMS, NOT_RECORDED
 from equipoise.core.experiment.asking import Arrival, ask_one
 from equipoise.core.experiment.assignment import Assignment
 from equipoise.core.experiment.history.events import (
@@ -26,7 +27,6 @@ from equipoise.core.experiment.history.redacting import admit_blanks, fold_redac
 from equipoise.core.experiment.record import Record, first_record
 from equipoise.core.experiment.roster import with_another, with_budget, with_open
 from equipoise.core.experiment.treated import as_treated
-from equipoise.core.plain import from_plain
 from equipoise.core.policies.base.absent import recorded_policy
 from equipoise.core.policies.base.staged import StagedPolicy
 from equipoise.core.problem.inputs import checked_outcome, checked_seed
@@ -69,8 +69,10 @@ def folded(record: Record, event: Mapping[str, Any]) -> Record:
         raise _malformed(event, error) from error
 
 
-def arrival_of(record: Record, event: Mapping[str, Any]) -> Arrival:
-    """The unit that an event tells of, as it arrived."""
+def arrival_of(
+    record: Record, event: Mapping[str, Any], told: int = CHOOSE, recorded: Vector = NOT_RECORDED
+) -> Arrival:
+    """The unit that an event tells of, as it arrived; or as it was sent, and with what probability."""
     context = numbers(event["x"])
     if context.shape != (record.problem.dim,):
         raise ValueError(f"x has {len(context)} entries, not {record.problem.dim}")
@@ -79,7 +81,9 @@ def arrival_of(record: Record, event: Mapping[str, Any]) -> Arrival:
         context,
         key=event.get("unit"),
         given=event.get("given"),
+        told=told,
         eligible=ALL_ARMS if listed is None else eligible_arms(record.problem, listed),
+        recorded=recorded,
     )
 
 
@@ -97,12 +101,10 @@ def fold_asked(record: Record, event: Mapping[str, Any]) -> tuple[Record, Assign
         raise ValueError(f"unit {event['id']} comes after {record.step} units")
     problem = record.problem
     recorded: Vector = np.array(
-        [from_plain(event[name]) for name in ("propensity", "likeliest", "possible")]
-        + [problem.index(event["top"])],
+        [event["propensity"], event["likeliest"], event["possible"], problem.index(event["top"])],
         dtype=float,
     )
-    arrival = replace(arrival_of(record, event), told=problem.index(event["arm"]), recorded=recorded)
-    record, unit = ask_one(record, arrival)
+    record, unit = ask_one(record, arrival_of(record, event, problem.index(event["arm"]), recorded))
     details = record.book.details[unit.id - 1]
     if details is not None:
         as_it_was = assignment_of(event, problem.arms)

@@ -1,12 +1,19 @@
-"""A formula as products of factors: read by formulaic, which also decides what columns are not redundant."""
+"""A formula as products of factors: read by formulaic, which also decides what columns are not redundant.
+
+Importing formulaic takes longer than everything else that an ``ask`` in a new process does. So what it said
+of a formula is kept on disk beside the machine code, under the same stamp of all sources and its own version.
+"""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from importlib.metadata import version
 from typing import Any
 
+from equipoise.core.jit import storage
 from equipoise.core.plain import suggest
 from equipoise.core.problem.features.expression import categorical_name
 from equipoise.errors import InvalidFeatures
@@ -31,6 +38,24 @@ def products(formula: str, categories: Mapping[str, int], numbers: Collection[st
 
     ``categories`` are the numbers of levels of category fields, ``numbers`` the names of number fields.
     """
+    key = _key(formula, categories, numbers)
+    kept = storage.read(key)
+    if kept is not None:
+        return [[Factor(*factor) for factor in product] for product in json.loads(kept)]
+    found = _products(formula, categories, numbers)
+    plain = [[(factor.text, factor.computed, factor.reduced) for factor in product] for product in found]
+    storage.write(key, json.dumps(plain).encode())
+    return found
+
+
+def _key(formula: str, categories: Mapping[str, int], numbers: Collection[str]) -> str:
+    """All that the products depend on, besides the sources of this package."""
+    facts = [version("formulaic"), formula, dict(categories), list(numbers)]
+    return f"formula {json.dumps(facts)}"
+
+
+def _products(formula: str, categories: Mapping[str, int], numbers: Collection[str]) -> list[list[Factor]]:
+    """The same, by formulaic."""
     terms = [[_factor(part, categories, numbers) for part in term.factors] for term in _terms(formula)]
     texts: dict[str, Factor] = {}
     for term in terms:

@@ -1,0 +1,112 @@
+"""``equipoise restore``: going on from a backup, in a new epoch."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from equipoise.cli import completion
+from equipoise.cli.live.common.arguments import argument, reason_option, writing_options
+from equipoise.cli.live.common.opening import existing_store, made_store, opened_store
+from equipoise.cli.terminal import counted, print_json, say
+from equipoise.errors import DataNotFound, ExperimentExists, InvalidArgument
+
+if TYPE_CHECKING:
+    from equipoise.live.stores.store import Head
+
+_DATABASE = b"SQLite format 3\0"
+
+
+@click.command("restore", short_help="Go on from a backup.")
+@argument(
+    "file",
+    "[FILE]",
+    "A file of 'backup', or of 'export --format archive'.",
+    required=False,
+    type=click.Path(path_type=Path),
+    shell_complete=completion.files,
+)
+@click.option("--experiment", "names", multiple=True, metavar="NAME", help="Only this one; may be repeated.")
+@click.option(
+    "--in-place",
+    is_flag=True,
+    help="Without FILE: the store itself is a backup, put back by tools of its own.",
+)
+@reason_option(needed=True)
+@writing_options
+def command(
+    file: Path | None,
+    names: tuple[str, ...],
+    in_place: bool,
+    reason: str,
+    store: str,
+    actor: str | None,
+    as_json: bool,
+) -> None:
+    """Bring the experiments of the backup FILE into the store, which must have none of their names.
+
+    Each begins a new epoch: who comes with a receipt of something that was acknowledged after the backup is
+    told that it is gone, instead of being given a used number again. The store is made if it is not there.
+    """
+    from equipoise.live.experiment.restoring import restore_experiment
+
+    if (file is None) != in_place:
+        raise InvalidArgument(
+            "type either the FILE of a backup or --in-place", hint="e.g. equipoise restore trial-backup.db"
+        )
+    if file is not None and not file.is_file():
+        raise DataNotFound(f"there is no file {file}", hint="'equipoise backup FILE' makes one")
+    if file is None:
+        existing_store(store)
+        chosen = list(names) or _names(store)
+    else:
+        chosen = list(names) or _names_in(file)
+        _refuse_known(store, chosen)
+    restored: dict[str, Head] = {}
+    with made_store(store) as at:
+        for name in chosen:
+            with restore_experiment(
+                store=at, name=name, backup=file, actor=actor, reason=reason
+            ) as experiment:
+                restored[experiment.name] = at.head(experiment.name)
+    if as_json:
+        facts = {
+            name: {"rows": head.sequence, "epoch": head.epoch, "hash": head.hash.hex()}
+            for name, head in restored.items()
+        }
+        print_json({"store": store, "experiments": facts})
+        return
+    say(f"{counted(len(restored), 'experiment')} restored in {store}:")
+    for name, head in restored.items():
+        say(f"  {name}: {counted(head.sequence, 'row')}, epoch {head.epoch}")
+
+
+def _names(url: str) -> list[str]:
+    with opened_store(url) as store:
+        return [head.name for head in store.names()]
+
+
+def _names_in(file: Path) -> list[str]:
+    """The experiments in a backup, which is a database; an archive holds one."""
+    from equipoise.live.log.archive import reading_archive
+
+    with file.open("rb") as opened:
+        if opened.read(len(_DATABASE)) == _DATABASE:
+            return _names(f"sqlite:///{file.absolute()}")
+    with reading_archive(file) as (head, _):
+        return [head.name]
+
+
+def _refuse_known(url: str, names: list[str]) -> None:
+    """All or none: a name that is taken is found before the first is restored."""
+    try:
+        known = _names(url)
+    except DataNotFound:  # it is yet to be made
+        return
+    taken = [name for name in names if name in known]
+    if taken:
+        raise ExperimentExists(
+            f"{url} has {taken[0]!r} already", hint="restore into another store, or --experiment another one"
+        )

@@ -1,0 +1,73 @@
+"""``equipoise new``: an experiment in a store."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import click
+
+from equipoise.cli import completion
+from equipoise.cli.live.common.answers import answer
+from equipoise.cli.live.common.arguments import argument, writing_options
+from equipoise.cli.live.common.contexts import example
+from equipoise.cli.live.common.opening import made_store
+from equipoise.cli.live.common.times import duration_of, in_words
+from equipoise.cli.live.setup.problem import problem_options, typed_problem
+from equipoise.cli.options import import_option, seed_option, value_option
+from equipoise.cli.terminal import say
+
+POLICY, SEED = "trace-gain", "0"
+
+
+@click.command("new", short_help="Set up an experiment in a store.")
+@argument("name", "NAME", "What it is called: EXPERIMENT, or PROJECT/EXPERIMENT.")
+@problem_options
+@click.option(
+    "--policy", default=POLICY, show_default=True, metavar="SPEC", help="See 'equipoise policies'.",
+    shell_complete=completion.policies,
+)  # fmt: skip
+@import_option
+@seed_option(SEED, "Decides lots and ties.")
+@click.option(
+    "--mode", type=click.Choice(["live", "practice"]), default="live", show_default=True,
+    help="Practice experiments can never become live ones.",
+)  # fmt: skip
+@value_option(
+    "--deadline", duration_of("--deadline"), "TIME",
+    "When an outcome is overdue, e.g. 30d, 12h; nothing happens by itself.",
+)  # fmt: skip
+@writing_options
+def command(
+    name: str, policy: str, seed: int, mode: str, deadline: timedelta | None, store: str, actor: str | None,
+    as_json: bool, **typed: Any,
+) -> None:  # fmt: skip
+    """Set up the experiment NAME. The store is made if it is not there.
+
+    \b
+    Examples:
+      equipoise new trial-1 --arms placebo,low,high --dim 4 --budget 350
+      equipoise new trial-1 --arms placebo,low,high --features fields.toml --budget 350 --deadline 30d
+      equipoise new trial-1 --problem problem.toml --policy trace-gain:chance=0.2 --seed 7
+    """
+    from equipoise.live.experiment.opening import create_experiment
+
+    problem = typed_problem(typed)
+    with made_store(store) as at, create_experiment(
+        store=at, name=name, problem=problem, policy=policy, seed=seed, mode=mode,
+        actor=actor, deadline=deadline,
+    ) as experiment:  # fmt: skip
+        facts = {
+            "store": store, "mode": mode, "policy": experiment.policy.label, "seed": seed,
+            "deadline_seconds": None if deadline is None else deadline.total_seconds(),
+            "problem": problem.to_dict(),
+        }  # fmt: skip
+        late = "" if deadline is None else f", outcomes overdue after {in_words(deadline)}"
+        sentence = (
+            f"{experiment.name} is set up in {store}: {len(problem.arms)} arms, {problem.dim} features, "
+            f"{problem.units} units, {experiment.policy.label}, seed {seed}{late}."
+            + (" It is a practice experiment." if mode == "practice" else "")
+        )
+        answer(experiment, sentence, facts, as_json=as_json)
+        if not as_json:
+            say(f"Next: equipoise ask {experiment.name} UNIT {example(problem.features)}")

@@ -1,0 +1,117 @@
+"""``equipoise ask``: a unit to an arm, or many from a file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from equipoise.cli.live.common.answers import receipt_option
+from equipoise.cli.live.common.arguments import (
+    argument,
+    experiment_argument,
+    reason_option,
+    unit_argument,
+    writing_options,
+)
+from equipoise.cli.live.common.bulk import at_line, column_hint, file_option, keyed, read_lines
+from equipoise.cli.live.common.contexts import example, has_names, typed_record, typed_vector
+from equipoise.cli.live.common.opening import opened
+from equipoise.cli.live.units.asked import say_assigned, say_assigned_together, say_checked
+from equipoise.cli.options import import_option, value_option
+from equipoise.cli.values import parse_names
+from equipoise.errors import EquipoiseError, InvalidArgument, InvalidContext
+
+if TYPE_CHECKING:
+    from equipoise.live.experiment.experiment import LiveExperiment
+
+
+@click.command("ask", short_help="Assign a unit to an arm, or many from a file.")
+@experiment_argument
+@unit_argument(needed=False)
+@argument("fields", "[FIELD=VALUE]…", "What is known of the unit, field by field.", nargs=-1)
+@value_option("--context", typed_vector, "X,X,…", "The same as a vector, where fields have no names.")
+@file_option
+@click.option(
+    "--unit-column", default="unit", show_default=True, metavar="COLUMN", help="Column of --file with units."
+)
+@value_option("--arms", parse_names("--arms"), "A,B,…", "Arms that may be chosen.  [default: all open ones]")
+@click.option("--arm", metavar="ARM", help="An arm that a person gives, instead of the rule; needs --reason.")
+@import_option
+@reason_option(needed=False)
+@click.option("--scores", is_flag=True, help="Show scores and propensities, too: they help to guess arms.")
+@click.option("--dry-run", is_flag=True, help="Only check; nothing is assigned and no arm is shown.")
+@receipt_option
+@writing_options
+def command(
+    name: str, unit: str | None, fields: tuple[str, ...], context: list[float] | None, source: str | None,
+    unit_column: str, arms: list[str] | None, arm: str | None, reason: str | None, scores: bool,
+    dry_run: bool, with_receipt: bool, store: str, actor: str | None, as_json: bool,
+) -> None:  # fmt: skip
+    """Assign UNIT of the experiment NAME to an arm, which is shown once it is stored.
+
+    The same line again gives the same arm, whoever types it. With --file all of its units are assigned
+    together, or none; units that have an arm already keep it.
+
+    \b
+    Examples:
+      equipoise ask trial-1 P-017 age=54 sex=f
+      equipoise ask trial-1 P-017 --context 1,0.5,2
+      equipoise ask trial-1 --file units.csv --dry-run
+    """
+    if (unit is None) == (source is None):
+        raise InvalidArgument(
+            "type either UNIT or --file", hint="e.g. equipoise ask trial-1 P-017 age=54, or --file units.csv"
+        )
+    if source is not None and (fields or context is not None or arm is not None):
+        raise InvalidArgument(
+            "FIELD=VALUE, --context and --arm are for one unit", hint="leave them out, or --file"
+        )
+    with opened(name, store, actor) as experiment:
+        if source is not None:
+            keys, contexts = _units(experiment, source, unit_column)
+            if dry_run:
+                say_checked(experiment, keys, contexts, arms, as_json=as_json)
+                return
+            units = experiment.ask_many(contexts, units=keys, arms=arms)
+            say_assigned_together(
+                experiment, units, scores=scores, as_json=as_json, with_receipt=with_receipt
+            )
+            return
+        assert unit is not None
+        x = _context(experiment, fields, context)
+        if dry_run:
+            say_checked(experiment, [unit], [x], arms, as_json=as_json)
+            return
+        assignment = experiment.ask(x, unit=unit, arm=arm, arms=arms, reason=reason)
+        say_assigned(experiment, assignment, scores=scores, as_json=as_json, with_receipt=with_receipt)
+
+
+def _context(experiment: LiveExperiment, fields: Sequence[str], vector: list[float] | None) -> Any:
+    features = experiment.problem.features
+    if vector is not None:
+        if fields:
+            raise InvalidContext("FIELD=VALUE and --context do not go together", hint="leave one out")
+        return vector
+    if not fields:
+        raise InvalidContext("nothing is said of the unit", hint=f"type e.g. {example(features)}")
+    if not has_names(features):
+        raise InvalidContext("the features have no names", hint=f"type e.g. {example(features)}")
+    return typed_record(features, fields)
+
+
+def _units(experiment: LiveExperiment, source: str, column: str) -> tuple[list[str], list[Any]]:
+    """Keys and contexts of a file; every line is checked before anything is asked for."""
+    features = experiment.problem.features
+    lines = keyed(read_lines(source, needed=(column,)), column)
+    contexts = []
+    for line in lines.values():
+        try:
+            x = line.context(features, leave_out=(column,))
+            features.encode(x)
+        except EquipoiseError as error:
+            error.hint = error.hint or column_hint(features)
+            raise at_line(line, error) from None
+        contexts.append(x)
+    return list(lines), contexts

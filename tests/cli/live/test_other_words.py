@@ -1,0 +1,93 @@
+"""What people type for contexts and times, beside the usual."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from datetime import timedelta
+
+import pytest
+
+import equipoise as eq
+from equipoise.cli.live.common.contexts import example, record_of, typed_record
+from equipoise.cli.live.common.times import duration_of
+from equipoise.errors import InvalidArgument
+
+FEATURES = eq.Features(
+    smoker=eq.Category(False, True), stage=eq.Category(1, 2, 3), site=eq.Category("1", "two words"),
+    age=eq.Number(missing="indicator"),
+)  # fmt: skip
+
+
+def test_levels_are_what_they_are_and_not_text():
+    record = typed_record(FEATURES, ["smoker=true", "stage=2", "site=1", "age=54.5"])
+    assert record == {"smoker": True, "stage": 2, "site": "1", "age": 54.5}
+    assert type(record["stage"]) is int
+    FEATURES.encode(record)
+
+
+def test_an_empty_cell_is_missing():
+    assert record_of(FEATURES, {"age": " ", "site": "two words "}) == {"age": None, "site": "two words"}
+
+
+def test_examples_can_be_typed():
+    assert example(FEATURES) == "smoker=False stage=1 site=1 age=1"
+    assert example(eq.Problem(2, 12, budget=99).features) == "--context 1,0.5,2,…"
+
+
+@pytest.mark.parametrize(
+    ("text", "duration"),
+    [
+        ("30d", timedelta(days=30)),
+        ("1.5h", timedelta(minutes=90)),
+        ("2w", timedelta(days=14)),
+        ("90 min", timedelta(minutes=90)),
+    ],
+)
+def test_lengths_of_time(text, duration):
+    assert duration_of("--deadline")(text) == duration
+
+
+@pytest.mark.parametrize("text", ["30", "d", "-3d", "0d", "1y", "1e3d", "99999999999w"])
+def test_no_lengths_of_time(text):
+    with pytest.raises(InvalidArgument, match="is not a length of time"):
+        duration_of("--deadline")(text)
+
+
+def test_a_vector_in_json_and_one_in_columns(live):
+    live("new", "plain", "--arms", "a,b", "--dim", "2", "--budget", "20")
+    live("ask", "plain", "--file", "-", stdin='{"unit": "U-1", "context": [1, 0.5]}')
+    live("ask", "plain", "--file", "-", stdin="unit,first,second\nU-2,1,-2.5\n")
+    units = live("units", "plain", "--json")["units"]
+    assert [[unit["x[0]"], unit["x[1]"]] for unit in units] == [[1.0, 0.5], [1.0, -2.5]]
+
+
+@pytest.mark.slow  # a policy of one's own compiles everything anew
+def test_a_policy_of_ones_own_must_be_at_hand_to_decide(tmp_path):
+    (tmp_path / "mine.py").write_text(
+        'import equipoise as eq\n\n\n@eq.register("mine-live")\ndef mine(arm, trial, settings):\n'
+        "    return -float(arm.count)\n"
+    )
+    new = "new t --arms a,b --dim 1 --budget 9 --policy mine-live --import mine.py"
+    at_hand = in_one_process([new, "ask t U-1 --context 1 --import mine.py", "verify t"], tmp_path)
+    assert at_hand.stdout.count("status 0") == 3
+    assert "1 decisions made anew" in at_hand.stdout
+    elsewhere = in_one_process(["ask t U-2 --context 1", "status t"], tmp_path)
+    assert re.findall(r"status (\d)", elsewhere.stdout) == ["2", "0"]
+    assert "mine-live" in elsewhere.stderr
+
+
+def in_one_process(lines, folder):
+    """Commands one after the other, each with the status that it ends with."""
+    script = """
+import sys
+from equipoise.cli import main
+for line in sys.argv[1:]:
+    try:
+        main(line.split(), prog_name="equipoise")
+    except SystemExit as end:
+        print("status", end.code, flush=True)
+"""
+    line = [sys.executable, "-c", script, *lines]
+    return subprocess.run(line, cwd=folder, capture_output=True, text=True)

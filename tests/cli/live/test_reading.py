@@ -1,0 +1,145 @@
+"""list, status, units, log: what is shown of an experiment."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import numpy as np
+import pytest
+
+import equipoise as eq
+
+
+@pytest.fixture
+def experiment(running):
+    with eq.load_experiment(store="sqlite:///equipoise.db", name=running) as opened:
+        yield opened
+
+
+def test_status_has_the_numbers_of_the_estimates(live, experiment):
+    facts = live("status", experiment.name, "--json")
+    estimates = experiment.estimates()
+    for shown, arm in zip(facts["arms"], estimates, strict=True):
+        assert shown["arm"] == arm.arm
+        assert (shown["told"], shown["pending"]) == (arm.observed, arm.pending)
+        assert shown["noise"] == pytest.approx(arm.noise_variance)
+        assert shown["expected_error"] == pytest.approx(arm.expected_error)
+        assert shown["error_bound"] == pytest.approx(arm.error_bound)
+    assert facts["error"]["regret"] == pytest.approx(estimates.regret)
+    units = facts["units"]
+    assert (units["asked"], units["told"], units["pending"], units["remaining"]) == (12, 10, 2, 28)
+    head = experiment.store.head(experiment.name)
+    assert facts["head"] == {"sequence": head.sequence, "epoch": head.epoch, "hash": head.hash.hex()}
+    assert facts["deadline_seconds"] == 30 * 24 * 3600
+
+
+def test_the_course_ends_with_what_least_squares_expects_now(live, experiment):
+    last = live("status", experiment.name, "--json")["course"][-1]
+    estimates = experiment.estimates()
+    seen = np.array([experiment.problem.features.encode(unit_context(u)) for u in experiment.units()])
+    moment = seen.T @ seen / len(seen)
+    errors = []
+    for arm in estimates:
+        mine = np.array([x for x, u in zip(seen, experiment.units(), strict=True) if u["arm"] == arm.arm])
+        errors.append(arm.noise_variance * np.trace(moment @ np.linalg.inv(mine.T @ mine)))
+    assert last["units"] == 12
+    assert last["error"] == pytest.approx(max(errors))
+    noise = [arm.noise_variance for arm in estimates]
+    ideal = eq.theory.ideal_allocation(noise=noise, dim=3, budget=12)
+    assert last["oracle"] == pytest.approx(max(eq.theory.static_losses(noise, ideal, 3)))
+
+
+def unit_context(unit):
+    return {name: unit[name] for name in ("age", "sex")}
+
+
+def test_status_fits_in_80_columns(live, running, monkeypatch):
+    live("pause", running)
+    live("close-arm", running, "drug", "--reason", "x")
+    monkeypatch.setenv("COLUMNS", "80")
+    text = live("status", running)
+    assert max(map(len, text.splitlines())) <= 80
+    assert text.startswith(f"{running}: paused\n12 units assigned, 28 left\n")
+    assert "Closed: drug" in text
+    assert "trace-gain, seed 3" in text
+
+
+def test_status_of_an_experiment_without_units(live, trial):
+    facts = live("status", trial, "--json")
+    assert facts["course"] == []
+    assert [arm["noise"] for arm in facts["arms"]] == [None, None]
+    assert "Errors are known once" in live("status", trial)
+
+
+def test_units_in_every_format(live, refused, running, tmp_path):
+    units = live("units", running, "--json")["units"]
+    assert len(units) == 12
+    first = next(unit for unit in units if unit["unit"] == "P-00")
+    assert (first["age"], first["sex"], first["status"], first["outcome"]) == (20, "f", "told", 0.0)
+    rows = list(csv.DictReader(io.StringIO(live("units", running, "--format", "csv"))))
+    assert [row["unit"] for row in rows] == [unit["unit"] for unit in units]
+    live("units", running, "--format", "parquet", "--output", "units.parquet")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    assert parquet.read_table(tmp_path / "units.parquet").column("arm").to_pylist() == [
+        unit["arm"] for unit in units
+    ]
+    assert "P-00" in live("units", running)
+    refused(2, "units", running, "--format", "parquet")
+    refused(2, "units", running, "--output", "x.csv")
+
+
+def test_units_can_be_chosen(live, refused, running):
+    pending = live("units", running, "--status", "pending", "--json")["units"]
+    assert [unit["unit"] for unit in pending] == ["P-10", "P-11"] or len(pending) == 2
+    assert live("units", running, "--status", "overdue") == "No units.\n"
+    arms = {unit["arm"] for unit in live("units", running, "--arm", "drug", "--json")["units"]}
+    assert arms == {"drug"}
+    assert "no arm 'drugs'" in refused(2, "units", running, "--arm", "drugs")[0]
+    assert not any(name.startswith("score") for name in pending[0])
+    shown = live("units", running, "--scores", "--json")["units"][0]
+    assert {"score of placebo", "score of drug"} <= shown.keys()
+
+
+def test_the_log_can_be_chosen_from(live, running):
+    rows = live("log", running, "--json")["rows"]
+    assert [row["sequence"] for row in rows] == list(range(1, len(rows) + 1))
+    assert live("log", running, "--after", len(rows) - 2, "--json")["rows"] == rows[-2:]
+    told = live("log", running, "--kind", "told", "--json")["rows"]
+    assert len(told) == 10
+    about = live("log", running, "--unit", "P-03", "--json")["rows"]
+    assert about[-1]["kind"] == "told"
+    assert len(about) == 2
+    assert live("log", running, "--kind", "lost") == "No rows.\n"
+    assert "told: P-03 → " in live("log", running)
+
+
+def test_the_list(live, running):
+    live("new", "lab/two", "--arms", "a,b", "--dim", "1", "--budget", "9", "--mode", "practice")
+    listed = live("list", "--json")["experiments"]
+    assert [(found["name"], found["mode"]) for found in listed] == [
+        ("lab/two", "practice"),
+        (running, "live"),
+    ]
+    assert [found["name"] for found in live("list", "lab", "--json")["experiments"]] == ["lab/two"]
+    assert "lab/two" in live("list")
+    assert live("list", "nowhere").strip() == "sqlite:///equipoise.db has no experiments of nowhere."
+
+
+def test_a_forecast_is_of_the_experiment_as_it_stands(live, running):
+    line = ("forecast", running, "--policy", "uniform", "--budget", "60", "--trials", "40", "--seed", "1")
+    found = live(*line, "--json")
+    assert [(course["policy"], course["budget"]) for course in found["courses"]] == [
+        *(("trace-gain", budget) for budget in (40, 60)),
+        *(("uniform", budget) for budget in (40, 60)),
+    ]
+    assert (found["name"], found["experiment"]["asked"], found["trials"]) == (running, 12, 40)
+    assert "uniform" in live(*line)
+    assert live("status", running, "--json")["units"]["asked"] == 12
+
+
+def test_a_report_is_written_once(live, refused, running, tmp_path):
+    assert live("report", running) == "Report: trial.html\n"
+    assert "P-03" in (tmp_path / "trial.html").read_text() or running in (tmp_path / "trial.html").read_text()
+    refused(2, "report", running)
+    live("report", running, "--overwrite")
