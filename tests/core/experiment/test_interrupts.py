@@ -194,7 +194,7 @@ def test_an_interrupt_at_many_more_steps(name):
 
 
 class Alarm:
-    """Calls a handler a while from now, as Ctrl-C would; not within the collector, which drops what is raised."""
+    """Calls a handler a while from now, as Ctrl-C would; the collector, which drops what is raised, rests."""
 
     def __init__(self, handler):
         self.handler = handler
