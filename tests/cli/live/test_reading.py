@@ -143,3 +143,15 @@ def test_a_report_is_written_once(live, refused, running, tmp_path):
     assert "P-03" in (tmp_path / "trial.html").read_text() or running in (tmp_path / "trial.html").read_text()
     refused(2, "report", running)
     live("report", running, "--overwrite")
+
+
+def test_a_report_takes_statements_and_a_simulation(live, refused, running, tmp_path):
+    (tmp_path / "said.toml").write_text('blinding = "Raters did not know the arms."\n')
+    scenario = eq.GaussianScenario(noise=[1.0, 2.0], dim=2, budget=20)
+    eq.simulate(scenario, ["uniform"], trials=40, seed=1).save(tmp_path / "result.npz")
+    live("report", running, "--statements", "said.toml", "--simulation", "result.npz")
+    page = (tmp_path / "trial.html").read_text()
+    assert "Raters did not know the arms." in page
+    assert "40 trials" in page
+    message, _ = refused(2, "report", running, "--overwrite", "--statements", "result.npz")
+    assert "not TOML" in message

@@ -220,7 +220,8 @@ def test_damaged_pickles_never_crash(data):
     saved_data = data_of(half_way("trace-ucb", np.eye(DIM), 25))
     array = saved_data["arrays"][data.draw(st.sampled_from(["arms", "trial", "rows"]))]
     field = data.draw(st.sampled_from(array.dtype.names))
-    array[field][data.draw(st.integers(0, len(array) - 1))] = data.draw(st.integers(-(2**60), 2**60))
+    value = np.array(data.draw(st.integers(-(2**60), 2**60))).astype(array.dtype[field])
+    array[field][data.draw(st.integers(0, len(array) - 1))] = value
     try:
         experiment = loads(saved_data)
     except StateMismatch:

@@ -8,6 +8,7 @@ import click
 
 from equipoise.cli.live.common.arguments import experiment_argument, reading_options
 from equipoise.cli.live.common.opening import opened
+from equipoise.cli.live.common.toml_files import read_toml
 from equipoise.cli.options import import_option, path_option
 from equipoise.cli.terminal import print_json, say
 from equipoise.files import check_file, check_new
@@ -17,9 +18,21 @@ from equipoise.files import check_file, check_new
 @experiment_argument
 @path_option("--output", "FILE.html", "Where to write it.  [default: NAME.html]")
 @click.option("--overwrite", is_flag=True, help="Replace a file of that name.")
+@path_option(
+    "--statements", "FILE.toml", 'What only you know, e.g. blinding = "Raters did not know the arms."'
+)
+@path_option("--simulation", "FILE.npz", "Operating characteristics, as SimulationResult.save wrote them.")
 @import_option
 @reading_options
-def command(name: str, output: Path | None, overwrite: bool, store: str, as_json: bool) -> None:
+def command(
+    name: str,
+    output: Path | None,
+    overwrite: bool,
+    statements: Path | None,
+    simulation: Path | None,
+    store: str,
+    as_json: bool,
+) -> None:
     """Write the report of the experiment NAME: one HTML file that needs nothing else.
 
     Units, allocation over time, models and contrasts, deviations with their reasons, and how to verify it.
@@ -28,10 +41,13 @@ def command(name: str, output: Path | None, overwrite: bool, store: str, as_json
     if not overwrite:
         check_new([path], hint="type --overwrite to replace it, or --output for another file")
     check_file(path)
+    said = None if statements is None else read_toml(statements, "what is stated")
     with opened(name, store) as experiment:
+        from equipoise.lab.results.simulation import SimulationResult
         from equipoise.report import write_report
 
-        write_report(path, experiment, overwrite=True)
+        simulated = None if simulation is None else SimulationResult.load(simulation)
+        write_report(path, experiment, statements=said, simulation=simulated, overwrite=True)
     if as_json:
         print_json({"experiment": name, "report": str(path)})
     else:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from equipoise.cli.live.common.arguments import parse_budget
+from equipoise.cli.live.common.toml_files import read_toml
 from equipoise.cli.options import path_option, value_option
 from equipoise.cli.values import (
     parse_caps,
@@ -19,7 +19,7 @@ from equipoise.cli.values import (
     whole_number,
 )
 from equipoise.cli.world.options import MOST_FEATURES
-from equipoise.errors import EquipoiseError, InvalidArgument, InvalidProblem
+from equipoise.errors import EquipoiseError, InvalidArgument
 
 if TYPE_CHECKING:
     from equipoise.core.problem.problem import Problem
@@ -58,7 +58,7 @@ def typed_problem(typed: Mapping[str, Any]) -> Problem:
 
     given = {name: value for name, value in typed.items() if value is not None}
     file = given.pop("problem", None)
-    values = {} if file is None else _table(file, "a problem")
+    values = {} if file is None else read_toml(file, "a problem")
     if "features" in given:
         values.pop("dim", None)
         values["features"] = _features(given.pop("features"))
@@ -88,19 +88,8 @@ def typed_problem(typed: Mapping[str, Any]) -> Problem:
 def _features(text: str) -> Any:
     path = Path(text)
     if path.suffix == ".toml" or path.is_file():
-        return _table(path, "features")
+        return read_toml(path, "features")
     return parse_names("--features")(text)
-
-
-def _table(file: Path, what: str) -> dict[str, Any]:
-    try:
-        return tomllib.loads(file.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InvalidProblem(
-            f"cannot read {file}: {error.strerror or error}", hint=f"a TOML file that describes {what}"
-        ) from None
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise InvalidProblem(f"{file} is not TOML: {error}", hint=f"a TOML file describes {what}") from None
 
 
 def _named(name: str, arms: Any, numbers: list[float | None]) -> dict[str, float]:
