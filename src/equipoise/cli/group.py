@@ -138,8 +138,15 @@ def _usage_hint(error: click.ClickException) -> str | None:
     if not isinstance(error, click.UsageError) or error.ctx is None:
         return None
     near = list(getattr(error, "possibilities", None) or [])[:1]
-    meant = f"did you mean {near[0]!r}? " if near else ""
+    meant = f"did you mean {near[0]!r}? " if near else _what_is_missing(error)
     return f"{meant}'{error.ctx.command_path} --help' says what can be typed"
+
+
+def _what_is_missing(error: click.UsageError) -> str:
+    if not isinstance(error, click.MissingParameter) or not isinstance(error.param, click.Option):
+        return ""
+    option = error.param
+    return f"type {option.opts[0]} {option.metavar or 'VALUE'} ({(option.help or '').rstrip('.')}); "
 
 
 def _near(name: str, known: Sequence[str]) -> list[str]:

@@ -91,3 +91,24 @@ for line in sys.argv[1:]:
 """
     line = [sys.executable, "-c", script, *lines]
     return subprocess.run(line, cwd=folder, capture_output=True, text=True)
+
+
+def test_hints_are_what_can_be_typed_and_not_methods(refused, running):
+    assert refused(2, "tell", running, "P-99", "1")[1].startswith("'equipoise units trial' lists the keys")
+    assert refused(6, "tell", running, "P-01", "99")[1].startswith(
+        "to replace it: equipoise correct trial UNIT"
+    )
+    given = ("ask", running, "P-99", "age=50", "sex=f", "--arm", "drug")
+    assert "--reason" in refused(2, *given)[1]
+    assert (
+        "'equipoise lose' or 'withdraw'" in refused(2, "redact", running, "P-11", "--reason", "r", "--yes")[1]
+    )
+    assert refused(2, "lose", running, "P-11")[1].startswith("type --reason TEXT (Why, for the log")
+    assert refused(2, "tell", running, "P-11")[0] == "VALUE is missing"
+
+
+def test_a_field_in_the_place_of_the_key_is_no_key(live, refused, trial):
+    message, hint = refused(2, "ask", trial, "age=54", "sex=f")
+    assert message == "'age=54' stands where the key of the unit belongs"
+    assert hint == "e.g. equipoise ask trial P-017 age=50 sex=f"
+    assert live("ask", trial, "site=2", "age=54", "sex=f").startswith("site=2: ")  # no field, so a key

@@ -37,9 +37,9 @@ def _check_arm(problem: Problem, state: State, i: int, name: str) -> None:
     if not arm["data_ready"] or arm["dof"] < 1:
         enough = "" if arm["observed"] <= problem.dim else ", whose contexts do not tell the features apart"
         raise NotIdentified(
-            f"arm {name!r} has no model yet: {arm['observed']} outcomes{enough}, and it takes at least "
-            f"d + 1 = {problem.dim + 1} that do",
-            hint="forecast when every arm has as many; until then plan with eq.plan(...)",
+            f"arm {name!r} has no model yet: {arm['observed']} outcomes{enough}; it takes at least "
+            f"d + 1 = {problem.dim + 1}",
+            hint="forecast when every arm has as many; until then use 'equipoise plan', or eq.plan(...)",
         )
     if outcomes_alike(state, i):
         raise NotIdentified(

@@ -99,7 +99,7 @@ def _lines(path: str | Path, file: Any) -> Iterator[tuple[int, dict[str, Any]]]:
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise InvalidData(f"{path} is cut off or damaged: {error}", hint=_ANOTHER) from None
     except (ValueError, TypeError) as error:
-        raise InvalidData(f"{path} is not an archive of an experiment: {error}", hint=_ANOTHER) from None
+        raise InvalidData(f"{path} is not an archive of an experiment: {error}", hint=_WRITTEN) from None
 
 
 def _head(path: str | Path, line: tuple[int, dict[str, Any]] | None) -> ArchiveHead:
@@ -107,7 +107,7 @@ def _head(path: str | Path, line: tuple[int, dict[str, Any]] | None) -> ArchiveH
     if first.get("format") != FORMAT:
         raise InvalidData(
             f"{path} is not an archive of an experiment",
-            hint="archives are written by experiment.archive(path)",
+            hint=_WRITTEN,
         )
     try:
         return ArchiveHead(
@@ -147,3 +147,4 @@ def _row(line: dict[str, Any]) -> Row:
 
 
 _ANOTHER = "take another copy"
+_WRITTEN = "archives are written by experiment.archive(path), or 'equipoise export NAME FILE.jsonl.gz'"

@@ -14,6 +14,7 @@ from equipoise.report.live.course import Moment
 from equipoise.report.live.history import History
 from equipoise.report.numbers import shortened
 from equipoise.studies.colours import SERIES
+from equipoise.studies.drawing import plain_log_ticks
 
 # What is drawn of intervals beyond the smallest and largest value: three times as much.
 _ROOM = 3.0
@@ -81,7 +82,7 @@ def _over_time(
 
     def draw(axes: Any) -> None:
         axes.set_yscale("log")
-        axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        plain_log_ticks(axes.yaxis)
         shown: list[float] = []
         for color, name in zip(SERIES, names, strict=False):
             found = [_numbers(moment, name, middle, ends) for moment in course]
@@ -132,4 +133,4 @@ def _name_axis(axes: Any, *, timed: bool) -> None:
     locator = drawing.AutoDateLocator(minticks=3, maxticks=6)
     axes.xaxis.set_major_locator(locator)
     axes.xaxis.set_major_formatter(drawing.ConciseDateFormatter(locator))
-    axes.set_xlabel("date (UTC)")
+    axes.set_xlabel("date (UTC)", loc="left")  # at the right the formatter may write the day

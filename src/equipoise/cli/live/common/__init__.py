@@ -8,5 +8,6 @@
 ``times``       durations that are typed, moments that are shown
 ``toml_files``  TOML files that are typed
 ``answers``     what is printed after a change
+``hints``       what to do about an error, in the words of a shell
 ==============  ==========================================================
 """

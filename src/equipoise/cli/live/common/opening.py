@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from equipoise.errors import DataNotFound
+from equipoise.cli.live.common.hints import in_shell_words
+from equipoise.errors import DataNotFound, EquipoiseError
 
 if TYPE_CHECKING:
     from equipoise.live.experiment.experiment import LiveExperiment
@@ -56,4 +57,8 @@ def opened(name: str, store: str, actor: str | None = None) -> Iterator[LiveExpe
     from equipoise.live.experiment.opening import load_experiment
 
     with opened_store(store) as at, load_experiment(store=at, name=name, actor=actor) as experiment:
-        yield experiment
+        try:
+            yield experiment
+        except EquipoiseError as error:
+            in_shell_words(error, name)
+            raise

@@ -25,4 +25,4 @@ def command(file: Path, store: str, as_json: bool) -> None:
         print_json({"store": store, "file": str(file), "experiments": found})
         return
     copies = f"{counted(len(heads), 'experiment')} copied to {file}"
-    say(f"{copies}; 'equipoise restore {file}' goes on from there.")
+    say(f"{copies}; 'equipoise restore {file} --reason TEXT' goes on from there.")

@@ -49,12 +49,18 @@ def command(
 
     Each begins a new epoch: who comes with a receipt of something that was acknowledged after the backup is
     told that it is gone, instead of being given a used number again. The store is made if it is not there.
+
+    \b
+    Examples:
+      equipoise restore copy.db --reason "the disk broke"
+      equipoise restore copy.db --reason "the disk broke" --store sqlite:///restored.db
     """
     from equipoise.live.experiment.restoring import restore_experiment
 
     if (file is None) != in_place:
         raise InvalidArgument(
-            "type either the FILE of a backup or --in-place", hint="e.g. equipoise restore trial-backup.db"
+            "type either the FILE of a backup or --in-place",
+            hint='e.g. equipoise restore copy.db --reason "the disk broke"',
         )
     if file is not None and not file.is_file():
         raise DataNotFound(f"there is no file {file}", hint="'equipoise backup FILE' makes one")
@@ -108,5 +114,6 @@ def _refuse_known(url: str, names: list[str]) -> None:
     taken = [name for name in names if name in known]
     if taken:
         raise ExperimentExists(
-            f"{url} has {taken[0]!r} already", hint="restore into another store, or --experiment another one"
+            f"{url} has {taken[0]!r} already",
+            hint="restore into another store, such as --store sqlite:///new.db; or --experiment another one",
         )

@@ -47,7 +47,14 @@ def command(
         from equipoise.report import write_report
 
         simulated = None if simulation is None else SimulationResult.load(simulation)
-        write_report(path, experiment, statements=said, simulation=simulated, overwrite=True)
+        write_report(
+            path,
+            experiment,
+            title=f"Report of {experiment.name}",
+            statements=said,
+            simulation=simulated,
+            overwrite=True,
+        )
     if as_json:
         print_json({"experiment": name, "report": str(path)})
     else:

@@ -16,7 +16,7 @@ from equipoise.cli.live.common.arguments import (
     writing_options,
 )
 from equipoise.cli.live.common.bulk import at_line, column_hint, file_option, keyed, read_lines
-from equipoise.cli.live.common.contexts import example, has_names, typed_record, typed_vector
+from equipoise.cli.live.common.contexts import example, has_names, names_of, typed_record, typed_vector
 from equipoise.cli.live.common.opening import opened
 from equipoise.cli.live.units.asked import say_assigned, say_assigned_together, say_checked
 from equipoise.cli.options import import_option, value_option
@@ -80,12 +80,24 @@ def command(
             )
             return
         assert unit is not None
+        _check_key(experiment, unit)
         x = _context(experiment, fields, context)
         if dry_run:
             say_checked(experiment, [unit], [x], arms, as_json=as_json)
             return
         assignment = experiment.ask(x, unit=unit, arm=arm, arms=arms, reason=reason)
         say_assigned(experiment, assignment, scores=scores, as_json=as_json, with_receipt=with_receipt)
+
+
+def _check_key(experiment: LiveExperiment, unit: str) -> None:
+    """Whoever forgets the key types a field in its place, and would assign a unit of that name."""
+    features = experiment.problem.features
+    field, equals, _ = unit.partition("=")
+    if equals and has_names(features) and field in names_of(features):
+        raise InvalidArgument(
+            f"{unit!r} stands where the key of the unit belongs",
+            hint=f"e.g. equipoise ask {experiment.name} P-017 {example(features)}",
+        )
 
 
 def _context(experiment: LiveExperiment, fields: Sequence[str], vector: list[float] | None) -> Any:

@@ -41,7 +41,13 @@ def command(
         _confirm(unit)
     with opened(name, store, actor) as experiment:
         experiment.redact(named_unit(unit, by_id=by_id), reason=reason)
-        answer(experiment, "Erased.", {"reason": reason}, as_json=as_json, with_receipt=with_receipt)
+        answer(
+            experiment,
+            "Erased. Backups and exports from before still have the data.",
+            {"reason": reason},
+            as_json=as_json,
+            with_receipt=with_receipt,
+        )
 
 
 def _confirm(unit: str) -> None:

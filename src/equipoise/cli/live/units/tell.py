@@ -82,7 +82,10 @@ def tell(
     outcomes: dict[str | int, float]
     if source is None:
         if unit is None or value is None:
-            raise InvalidArgument("UNIT and VALUE are missing", hint="e.g. equipoise tell trial-1 P-017 3.2")
+            missing = "VALUE is" if unit is not None else "UNIT and VALUE are"
+            raise InvalidArgument(
+                f"{missing} missing", hint=f"e.g. equipoise tell {name} {unit or 'P-017'} 3.2"
+            )
         outcomes = {named_unit(unit, by_id=by_id): value}
         blank = 0
     else:
