@@ -15,6 +15,7 @@ from scipy import stats
 import equipoise as eq
 from equipoise.report import experiment_report, render, write_report
 from equipoise.report.live.course import MOMENTS, course_of
+from equipoise.report.live.course_figures import error_figure, noise_figure
 from equipoise.report.live.history import history_of_log, history_of_memory
 from equipoise.report.live.naive import naive_blocks
 from equipoise.report.live.operating import operating_blocks
@@ -86,6 +87,13 @@ def test_the_course_is_the_fold_of_the_log_at_its_moments(log):
             warnings.simplefilter("ignore", eq.errors.FitWarning)
             assert str(moment.estimates) == str(experiment.estimates())
         assert moment.time == log.entries[upto - 1].time
+
+
+def test_axes_are_labelled_in_plain_numbers(log):
+    moment = course_of(log.history(), log.experiment, intervals="classical")[-1]
+    narrow = replace(moment, estimates=moment.estimates[:1])  # less than a decade: ticks between powers
+    for figure in (noise_figure([narrow]), error_figure([narrow])):
+        assert "mathdefault" not in figure.image
 
 
 def test_an_experiment_in_memory_has_the_same_course_over_units(log):
