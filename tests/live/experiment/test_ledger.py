@@ -109,6 +109,36 @@ def test_a_store_that_stays_away_is_said_to(live, faulty, fault):
     assert kinds(live) == ["created", "asked"]
 
 
+def test_a_commit_in_doubt_stays_so_when_the_store_cannot_be_reached_afterwards(live, faulty):
+    writing, down = faulty.writing, []
+
+    @contextmanager
+    def gone_after_one(name):
+        if down:
+            raise StoreUnavailable("no server", hint="nothing was stored")
+        down.append(name)
+        with writing(name) as writer:
+            yield writer
+
+    faulty.writing = gone_after_one
+    faulty.faults = ["lost on the way back"]
+    with pytest.raises(CommitUnknown, match="cannot be asked whether it happened"):
+        live.ask([1.0, 2.0], unit="P-1")
+    with pytest.raises(StoreUnavailable) as caught:  # of which nothing was sent
+        live.ask([1.0, 2.0], unit="P-2")
+    assert not isinstance(caught.value, CommitUnknown)
+    del faulty.writing
+    assert live.ask([1.0, 2.0], unit="P-1").id == 1
+    assert kinds(live) == ["created", "asked"]
+
+
+def test_a_batch_that_can_be_gone_through_once_is_asked_for_again_whole(live, faulty):
+    faulty.faults = ["lost on the way there"]
+    units = live.ask_many(iter([[1.0, 2.0], [0.5, 1.0]]), iter(["P-1", "P-2"]))
+    assert [unit.unit for unit in units] == ["P-1", "P-2"]
+    assert kinds(live) == ["created", "asked_together", "asked_together"]
+
+
 def test_errors_that_are_certain_are_not_tried_again(live, faulty):
     faulty.faults = ["full"]
     with pytest.raises(StoreFull):
