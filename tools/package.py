@@ -31,6 +31,7 @@ EXTRAS = {
         *["--noise", "1,2", "--dim", "2", "--budget", "20", "--cluster", "tcp://127.0.0.1:9"],
     ],
     "data": ["replay", "table.parquet", "--targets", "b", "--budget", "10"],
+    "postgres": ["list", "--store", "postgresql://127.0.0.1:9/nowhere"],
 }
 # Machine code goes by what is in the sources: what the wheel compiles serves the checkout, and the other way.
 KERNELS = ROOT / "src" / "equipoise" / "core" / "jit" / "__pycache__" / "kernels"

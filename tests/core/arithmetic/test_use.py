@@ -29,7 +29,7 @@ PRINTED = {
         f"core/diagnosis/{name}.py": "tests and weighted fits of a finished experiment"
         for name in (
             *("balance", "drift", "evidence", "guessing", "lack_of_fit", "randomisation", "terms"),
-            "weighted",
+            *("time_trend", "weighted"),
         )
     },
     "core/estimates/arm_estimate.py": "intervals and predictions of a finished fit",

@@ -363,7 +363,8 @@ def test_what_is_read_is_of_one_moment(start):
         with Steps() as steps:
             read(original)
         # All of them where copies are made, and a few of the rest.
-        for k in sorted({*range(1, min(steps.count, 45)), *range(45, steps.count + 1, 25)}):
+        rest = range(45, steps.count + 1, max(25, steps.count // 40))
+        for k in sorted({*range(1, min(steps.count, 45)), *rest}):
             experiment = copy.deepcopy(original)
             with Handler(k, lambda experiment=experiment: handle(experiment)) as handler:
                 found = read(experiment)

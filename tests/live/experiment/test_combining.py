@@ -94,7 +94,8 @@ def test_a_waiting_thread_can_be_interrupted():
     thread = threading.Thread(target=hold)
     thread.start()
     held.wait(20)
-    timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+    # To this thread: another one that happens to get the signal would not wake it.
+    timer = threading.Timer(0.2, signal.pthread_kill, (threading.get_ident(), signal.SIGINT))
     timer.start()
     try:
         with pytest.raises(KeyboardInterrupt):
