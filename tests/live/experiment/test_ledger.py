@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import pytest
 
 import equipoise as eq
-from equipoise.errors import CommitUnknown, ReceiptUnknown, StoreFull, StoreUnavailable
+from equipoise.errors import CommitUnknown, ExperimentExists, ReceiptUnknown, StoreFull, StoreUnavailable
 from equipoise.live.experiment import ledger
 from equipoise.live.stores.memory import MemoryStore
 
@@ -262,12 +262,21 @@ def test_a_log_that_was_exchanged_underneath_is_noticed(live, faulty, problem):
 
 def test_creating_is_looked_for_too(faulty, problem):
     class Lost(FaultyStore):
-        def create(self, *arguments, **rest):
-            head = super().create(*arguments, **rest)
+        def create(self, name, rows_of, *arguments, **rest):
+            if self.faults == ["down"]:
+                raise StoreUnavailable("no server", hint="nothing was stored")
+            rows_of(1)  # some make the rows before they look whether the name is taken
+            head = super().create(name, rows_of, *arguments, **rest)
             if self.faults:
-                raise CommitUnknown(self.faults.pop())
+                raise CommitUnknown(self.faults.pop(0))
             return head
 
     store = Lost()
     store.faults = ["lost on the way back"]
     assert eq.create_experiment(store=store, name="trial", problem=problem).asked == 0
+    store.faults = ["lost on the way back", "down"]
+    with pytest.raises(CommitUnknown):
+        eq.create_experiment(store=store, name="other", problem=problem)
+    store.faults = []
+    with pytest.raises(ExperimentExists):
+        eq.create_experiment(store=store, name="other", problem=problem)

@@ -269,3 +269,10 @@ def test_a_design_that_is_not_at_hand_redacts_nothing_and_folds_what_was_redacte
         assert absent["P-2"].status == "told"
     finally:
         restore_policies(known)
+
+
+def test_an_event_of_a_newer_version_is_called_that():
+    experiment, _ = lived(units=3)
+    with pytest.raises(InvalidEvent, match="no event 'arm_renamed' is known here") as caught:
+        experiment.apply({"kind": "arm_renamed", "arm": "a"})
+    assert "newer version" in caught.value.hint
