@@ -125,6 +125,10 @@ def test_a_dry_run_decides_nothing_and_shows_no_arm(live, refused, trial):
     found = live("ask", trial, "--file", "-", "--dry-run", "--json", stdin=text)
     assert (found["new"], found["known"], found["remaining"]) == (1, 1, 39)
     refused(6, "ask", trial, "P-1", "age=21", "sex=f", "--dry-run")
+    given = ("ask", trial, "P-9", "age=21", "sex=f", "--dry-run", "--arm")
+    assert "1 unit would be assigned" in live(*given, "drug", "--reason", "the other one is out of stock")
+    assert "needs a reason" in refused(2, *given, "drug")[0]
+    assert "no arm 'durg'" in refused(2, *given, "durg", "--reason", "x")[0]
     assert live("status", trial, "--json")["units"]["asked"] == 1
 
 

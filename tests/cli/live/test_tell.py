@@ -39,6 +39,8 @@ def test_units_by_number(live, refused, running):
     live("tell", running, number, "4", "--id")
     assert outcome(live, running, "P-10") == 4.0
     refused(2, "tell", running, "P-10", "4", "--id")
+    twice = "unit,outcome\n2,1\n02,3\n"
+    assert "line 3: unit 2" in refused(2, "tell", running, "--id", "--file", "-", stdin=twice)[0]
     refused(2, "tell", running, number, "4")  # no unit has that key
 
 

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import pytest
 
 import equipoise as eq
-from equipoise.errors import CommitUnknown, ReceiptUnknown, StoreFull, StoreUnavailable
+from equipoise.errors import CommitUnknown, ExperimentExists, ReceiptUnknown, StoreFull, StoreUnavailable
 from equipoise.live.experiment import ledger
 from equipoise.live.stores.memory import MemoryStore
 
@@ -107,6 +107,36 @@ def test_a_store_that_stays_away_is_said_to(live, faulty, fault):
         assert kinds(live) == ["created"]
     assert live.ask([1.0, 2.0], unit="P-1").id == 1
     assert kinds(live) == ["created", "asked"]
+
+
+def test_a_commit_in_doubt_stays_so_when_the_store_cannot_be_reached_afterwards(live, faulty):
+    writing, down = faulty.writing, []
+
+    @contextmanager
+    def gone_after_one(name):
+        if down:
+            raise StoreUnavailable("no server", hint="nothing was stored")
+        down.append(name)
+        with writing(name) as writer:
+            yield writer
+
+    faulty.writing = gone_after_one
+    faulty.faults = ["lost on the way back"]
+    with pytest.raises(CommitUnknown, match="cannot be asked whether it happened"):
+        live.ask([1.0, 2.0], unit="P-1")
+    with pytest.raises(StoreUnavailable) as caught:  # of which nothing was sent
+        live.ask([1.0, 2.0], unit="P-2")
+    assert not isinstance(caught.value, CommitUnknown)
+    del faulty.writing
+    assert live.ask([1.0, 2.0], unit="P-1").id == 1
+    assert kinds(live) == ["created", "asked"]
+
+
+def test_a_batch_that_can_be_gone_through_once_is_asked_for_again_whole(live, faulty):
+    faulty.faults = ["lost on the way there"]
+    units = live.ask_many(iter([[1.0, 2.0], [0.5, 1.0]]), iter(["P-1", "P-2"]))
+    assert [unit.unit for unit in units] == ["P-1", "P-2"]
+    assert kinds(live) == ["created", "asked_together", "asked_together"]
 
 
 def test_errors_that_are_certain_are_not_tried_again(live, faulty):
@@ -232,12 +262,21 @@ def test_a_log_that_was_exchanged_underneath_is_noticed(live, faulty, problem):
 
 def test_creating_is_looked_for_too(faulty, problem):
     class Lost(FaultyStore):
-        def create(self, *arguments, **rest):
-            head = super().create(*arguments, **rest)
+        def create(self, name, rows_of, *arguments, **rest):
+            if self.faults == ["down"]:
+                raise StoreUnavailable("no server", hint="nothing was stored")
+            rows_of(1)  # some make the rows before they look whether the name is taken
+            head = super().create(name, rows_of, *arguments, **rest)
             if self.faults:
-                raise CommitUnknown(self.faults.pop())
+                raise CommitUnknown(self.faults.pop(0))
             return head
 
     store = Lost()
     store.faults = ["lost on the way back"]
     assert eq.create_experiment(store=store, name="trial", problem=problem).asked == 0
+    store.faults = ["lost on the way back", "down"]
+    with pytest.raises(CommitUnknown):
+        eq.create_experiment(store=store, name="other", problem=problem)
+    store.faults = []
+    with pytest.raises(ExperimentExists):
+        eq.create_experiment(store=store, name="other", problem=problem)

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import equipoise as eq
-from equipoise.errors import ChainBroken, EquipoiseError, ReceiptUnknown, ReplayMismatch
+from equipoise.core.policies.base.policy import known_policies, restore_policies
+from equipoise.errors import ChainBroken, EquipoiseError, PolicyNotAtHand, ReceiptUnknown, ReplayMismatch
 from equipoise.live.experiment.verification import verify_rows
 from equipoise.live.log.encoding import decode, encode
 from equipoise.live.log.rows import Draft, make_rows
@@ -119,16 +120,48 @@ def test_a_log_that_was_written_anew_is_found_by_its_decisions(live, rows):
         verify(rewritten(rows, 24, lambda event: event.update(outcome=9.0)), receipt=live.receipt)
 
 
-def test_rows_of_other_numerics_are_named(rows):
-    changed = rewritten(rows, 19, lambda event: event["scores"].__setitem__(0, 17.0))
-    previous, told = changed[9].hash, changed[:10]
-    for row in changed[10:]:
-        header = encode({**decode(row.header), "version": "9.9.9", "numerics": eq.NUMERICS + 1})
+def by_other_numerics(rows, first, last):
+    """The same log, with rows from ``first`` to ``last`` by a library that computes other bits."""
+    previous, told = rows[first - 2].hash, rows[: first - 1]
+    for row in rows[first - 1 :]:
+        other = {"version": "9.9.9", "numerics": eq.NUMERICS + 1} if row.sequence <= last else {}
+        header = encode({**decode(row.header), **other})
         previous = link(previous, row.payload_hash, header)
         told.append(replace(row, header=header, hash=previous))
-    with pytest.raises(ReplayMismatch, match=r"rows from 11 on are by equipoise 9\.9\.9, which"):
-        verify(told)
-    assert verify(told, decisions=False).versions == (eq.__version__, "9.9.9")
+    return told
+
+
+def test_decisions_by_other_numerics_are_not_compared_and_that_is_said(rows):
+    changed = rewritten(rows, 19, lambda event: event["scores"].__setitem__(0, 17.0))
+    found = verify(by_other_numerics(changed, 11, 25))
+    assert (found.units, found.decided, found.incomparable) == (12, 5, 7)
+    assert (found.versions, found.numerics) == ((eq.__version__, "9.9.9"), (eq.NUMERICS, eq.NUMERICS + 1))
+    assert f"7 decisions not compared: made with numerics {eq.NUMERICS + 1}" in str(found)
+    with pytest.raises(ReplayMismatch, match="unit 10"):  # rows of this library's numerics are, wherever
+        verify(by_other_numerics(changed, 11, 15))
+    assert verify(by_other_numerics(rows, 11, 15)).decided == 10
+    assert verify(rows).incomparable == 0
+
+
+def test_without_the_policy_the_chain_is_verified_all_the_same(memory, problem):
+    known = known_policies()
+    try:
+
+        @eq.register("test-gone")
+        def gone(arm, trial, settings):
+            return -arm.count
+
+        live = eq.create_experiment(store=memory, name="gone", problem=problem, policy="test-gone")
+        live.ask([1.0, 2.0])
+    finally:
+        restore_policies(known)
+    with pytest.raises(PolicyNotAtHand, match="the chain is sound, and decisions cannot") as caught:
+        live.verify()
+    assert "decisions=False" in caught.value.hint
+    assert live.verify(decisions=False).rows == 2
+    memory._logs["gone"].rows[1] = replace(memory._logs["gone"].rows[1], header=b"{}")
+    with pytest.raises(ChainBroken, match="at row 2"):
+        live.verify()
 
 
 def test_a_broken_chain_says_more_than_a_decision(rows):

@@ -33,6 +33,7 @@ from equipoise.core.experiment.summary import (
     trend_record,
     weighted_record,
 )
+from equipoise.core.experiment.units.keys import as_key
 from equipoise.core.experiment.units.table import unit_table
 from equipoise.core.experiment.units.unit import Unit, unit_of
 from equipoise.core.policies.base.policy import Policy
@@ -252,7 +253,7 @@ class ExperimentReader:
         """Row of a unit by key or number; whether it is assigned is seen by the entry. The lock is held."""
         record = self._current()
         if isinstance(unit, str):
-            row = record.book.row_of(unit, record.step)
+            row = record.book.row_of(as_key(unit), record.step)
             if row is None:
                 raise not_found(unit)
             return row

@@ -107,6 +107,9 @@ class LiveExperiment(ExperimentReader):
         self, contexts: Any, units: Sequence[str | None] | None = None, *, arms: Sequence[str] | None = None
     ) -> list[Assignment]:
         """Assign a batch of units together, in one commit: all of them or none."""
+        # A lost commit is made again, and what can be gone through once would be empty by then.
+        contexts = list(contexts) if isinstance(contexts, Iterator) else contexts
+        units = list(units) if isinstance(units, Iterator) else units
 
         def act(turn: Turn) -> list[asking.Asked]:
             return asking.noted(turn, lambda experiment: experiment.ask_many(contexts, units, arms=arms))

@@ -58,6 +58,8 @@ class Ledger:
         self._load = load
         self._seen = fold.sequence, fold.hash
         self._unsettled: _Unsettled | None = None
+        self._in_doubt = False
+        """Whether the store was lost while it took the rows that are unsettled."""
         self._replaced = False
 
     @property
@@ -88,7 +90,8 @@ class Ledger:
             try:
                 self._commit(batch)
                 return
-            except (StoreUnavailable, CommitUnknown) as error:
+            except StoreUnavailable as error:
+                self._in_doubt = self._in_doubt or isinstance(error, CommitUnknown)
                 if attempt == ATTEMPTS:
                     raise self._given_up(error) from error
                 time.sleep(PAUSE * attempt)
@@ -148,7 +151,7 @@ class Ledger:
         for request, answer in answers:
             request.answer = answer
         self._seen = self._fold.sequence, self._fold.hash
-        self._unsettled = None
+        self._unsettled, self._in_doubt = None, False
         self._fold.sound = True
 
     def _settle(self, writer: Writer) -> None:
@@ -159,11 +162,12 @@ class Ledger:
         there = list(islice(writer.newer(rows[-1].sequence - 1), 1))
         if there and there[0].hash == rows[-1].hash:
             self._give(answers)
-        self._unsettled = None
+        self._unsettled, self._in_doubt = None, False
 
     def _given_up(self, error: EquipoiseError) -> EquipoiseError:
         """The error for everybody who waits, after the last attempt."""
-        unknown, self._unsettled = self._unsettled is not None and isinstance(error, CommitUnknown), None
+        unknown = self._unsettled is not None and self._in_doubt
+        self._unsettled, self._in_doubt = None, False
         if not unknown:
             return error
         return CommitUnknown(

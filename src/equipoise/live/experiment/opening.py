@@ -8,7 +8,13 @@ from typing import Any
 from equipoise.core.experiment.experiment import Experiment
 from equipoise.core.policies.base.policy import Policy
 from equipoise.core.problem.problem import Problem
-from equipoise.errors import CommitUnknown, ExperimentExists, InvalidArgument, ReceiptUnknown
+from equipoise.errors import (
+    CommitUnknown,
+    ExperimentExists,
+    InvalidArgument,
+    ReceiptUnknown,
+    StoreUnavailable,
+)
 from equipoise.live.experiment.actors import Actor
 from equipoise.live.experiment.experiment import LiveExperiment
 from equipoise.live.experiment.late import checked_duration
@@ -110,20 +116,27 @@ def check_receipt(experiment: LiveExperiment, receipt: Receipt) -> None:
 
 def begin(store: Store, name: str, rows_of: Any, mode: str, epoch: int = FIRST_EPOCH) -> None:
     """Create an experiment; a commit that was lost on its way is looked for."""
-    made: list[Row] = []
+    made: dict[bytes, int] = {}
+    """The last row of every attempt, by its hash."""
 
     def kept(now: int) -> list[Row]:
-        made[:] = rows_of(now)
-        return made
+        rows: list[Row] = rows_of(now)
+        made.update({row.hash: row.sequence for row in rows[-1:]})
+        return rows
 
     try:
         store.create(name, kept, mode, epoch=epoch)
-    except CommitUnknown:
+    except CommitUnknown as lost:
         try:
             store.create(name, kept, mode, epoch=epoch)
         except ExperimentExists:
-            if store.head(name).hash != made[-1].hash:
+            # Somebody may have gone on with it already.
+            last = min(made.values())
+            row = next(store.read(name, last - 1, last), None)
+            if row is None or row.hash not in made:
                 raise
+        except StoreUnavailable as error:
+            raise lost from error  # nobody knows still
 
 
 def opened(store: str | Store) -> tuple[Store, bool]:

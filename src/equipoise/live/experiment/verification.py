@@ -12,7 +12,7 @@ from typing import Any
 from equipoise.core.arithmetic.numerics import NUMERICS
 from equipoise.core.experiment.experiment import Experiment
 from equipoise.core.experiment.history.events import ASKED
-from equipoise.errors import ReceiptUnknown, ReplayMismatch, StoreDamaged
+from equipoise.errors import PolicyNotAtHand, ReceiptUnknown, ReplayMismatch, StoreDamaged
 from equipoise.live.log.archive import reading_archive
 from equipoise.live.log.checking import Walk, broken
 from equipoise.live.log.entries import moment
@@ -36,6 +36,8 @@ class Verification:
     """Decisions made anew, all of which came out as recorded; None: not asked for."""
     undecided: int
     """Decisions that cannot be made anew: between a unit that was redacted later and its redaction."""
+    incomparable: int
+    """Decisions that were made with other numerics than this library's, so that bits are not the same."""
     redacted: int
     """Rows whose payload was erased by a redaction that is in the log."""
     restored: tuple[int, ...]
@@ -45,6 +47,8 @@ class Verification:
     """Times of the first and of the last row."""
     versions: tuple[str, ...]
     """Of the libraries that wrote it."""
+    numerics: tuple[int, ...]
+    """``eq.NUMERICS`` of those libraries."""
     head: Receipt
     """Of the last row: who keeps it can show later that nothing before it was changed."""
     receipt: Receipt | None
@@ -54,6 +58,12 @@ class Verification:
         lines = [f"{self.name}: {self.rows} rows, {self.units} units, chain sound up to {self.head}"]
         if self.decided is not None:
             lines.append(f"{self.decided} decisions made anew: all as recorded")
+        if self.incomparable:
+            written = ", ".join(str(number) for number in self.numerics if number != NUMERICS)
+            lines.append(
+                f"{self.incomparable} decisions not compared: made with numerics {written}, and these are "
+                f"{NUMERICS}; a version of equipoise with those numerics can"
+            )
         if self.redacted:
             which = f", so that {self.undecided} decisions cannot be made anew" if self.undecided else ""
             lines.append(f"{self.redacted} rows redacted{which}")
@@ -129,23 +139,33 @@ def verify_rows(
     if decisions:
         try:
             Experiment.replay(course.events(), verify=True, details=False)
-        except ReplayMismatch as error:
+        except ReplayMismatch:
             course.finish()  # a broken chain says more
-            raise _explained(error, course.walk) from error
+            raise
+        except PolicyNotAtHand as error:
+            course.finish()
+            raise PolicyNotAtHand(
+                f"the chain is sound, and decisions cannot be made anew: {error.message}",
+                hint="import it as it was, with equipoise.import_policies(…) or --import; or verify the "
+                "chain alone, with decisions=False or --no-decisions",
+            ) from error
     course.finish()
-    walk, undecided = course.walk, course.undecided()
+    walk = course.walk
+    undecided, incomparable = course.undecided()
     return Verification(
         name=name,
         mode=walk.mode,
         rows=walk.sequence,
         units=len(course.asked),
-        decided=len(course.asked) - undecided if decisions else None,
+        decided=len(course.asked) - undecided - incomparable if decisions else None,
         undecided=undecided,
+        incomparable=incomparable if decisions else 0,
         redacted=len(walk.erased),
         restored=tuple(row for _, row in walk.restored),
         began=moment(course.began),
         ended=moment(walk.time),
-        versions=tuple(version for version, _ in walk.writers),
+        versions=tuple(dict.fromkeys(version for version, _ in walk.writers)),
+        numerics=tuple(dict.fromkeys(numerics for _, numerics in walk.writers)),
         head=Receipt(name, walk.epoch, walk.sequence, walk.hash),
         receipt=wanted,
     )
@@ -161,6 +181,7 @@ class _Course:
         self.asked = array("q")
         """Rows that tell of units."""
         self.began = 0
+        self._foreign: set[int] = set()
         self._receipt = receipt
         self._found = False
         self._end = end
@@ -170,20 +191,27 @@ class _Course:
         """Events of the rows that have not been looked at."""
         for row, header, event in self._steps:
             self.began = self.began or row.time
+            foreign = header["numerics"] != NUMERICS
             if header["kind"] in ASKED:
                 self.asked.append(row.sequence)
+                if foreign:
+                    self._foreign.add(row.sequence)
             if self._receipt is not None and row.sequence == self._receipt.sequence:
                 self._found = row.hash == self._receipt.hash
-            yield {"kind": header["kind"]} if event is None else _without_live(event)
+            if event is None:
+                yield {"kind": header["kind"]}
+            else:
+                yield {**_without_live(event), **({"numerics": header["numerics"]} if foreign else {})}
 
-    def undecided(self) -> int:
-        """Units asked for while sums lacked what was redacted later."""
+    def undecided(self) -> tuple[int, int]:
+        """Units asked for while sums lacked what was redacted later; others, by other numerics."""
         gaps = {number: self.walk.redacted[number] for number in self.walk.erased}
-        count, until = 0, 0
+        count, others, until = 0, 0, 0
         for number in self.asked:
             until = max(until, gaps.get(number, 0))
             count += number < until
-        return count
+            others += number >= until and number in self._foreign
+        return count, others
 
     def finish(self) -> None:
         """Go on to the end, and compare it with what it should be."""
@@ -197,18 +225,6 @@ class _Course:
 def _without_live(event: dict[str, Any]) -> dict[str, Any]:
     event.pop("live", None)
     return event
-
-
-def _explained(error: ReplayMismatch, walk: Walk) -> ReplayMismatch:
-    """The error, with other numerics named if rows were written by such."""
-    others = [(version, first) for (version, numerics), first in walk.writers.items() if numerics != NUMERICS]
-    if not others:
-        return error
-    version, first = others[0]
-    return ReplayMismatch(
-        f"{error.message}; rows from {first} on are by equipoise {version}, which computes other bits",
-        hint=f"verify with equipoise {version}, or the chain alone with decisions=False",
-    )
 
 
 def _unknown(receipt: Receipt, walk: Walk) -> ReceiptUnknown:

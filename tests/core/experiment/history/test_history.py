@@ -234,3 +234,45 @@ def test_a_policy_whose_source_has_changed_does_not_decide(tmp_path):
         assert eq.Experiment.replay(log).ask(CONTEXTS[55]).arm in "abc"
     finally:
         restore_policies(known)
+
+
+def test_a_design_that_is_not_at_hand_redacts_nothing_and_folds_what_was_redacted():
+    known = known_policies()
+    try:
+
+        @eq.register("test-design")
+        class Mine(eq.Design):
+            def memory(self, problem):
+                return 1, 3
+
+            @staticmethod
+            def weigh(arms, trial, settings, context, memory, turns, weights):
+                weights[0] += 0.1 * memory[0, 0]
+
+            @staticmethod
+            def remember(trial, settings, context, memory, stream, row, arm):
+                memory[0, arm] += 1.0
+
+        experiment, log = lived("test-design")
+        with experiment.recording() as events:
+            experiment.redact("P-1")
+        log += events
+        after = fingerprint(experiment)
+        assert fingerprint(eq.Experiment.replay(log, verify=True)) == after
+        restore_policies(known)
+        absent = eq.Experiment.replay(log)
+        assert absent["P-2"].outcome == experiment["P-2"].outcome
+        for one, other in zip(absent.estimates(), experiment.estimates(), strict=True):
+            assert one.coef.tobytes() == other.coef.tobytes()
+        with pytest.raises(PolicyNotAtHand, match="what it remembers"):
+            absent.redact("P-2")
+        assert absent["P-2"].status == "told"
+    finally:
+        restore_policies(known)
+
+
+def test_an_event_of_a_newer_version_is_called_that():
+    experiment, _ = lived(units=3)
+    with pytest.raises(InvalidEvent, match="no event 'arm_renamed' is known here") as caught:
+        experiment.apply({"kind": "arm_renamed", "arm": "a"})
+    assert "newer version" in caught.value.hint

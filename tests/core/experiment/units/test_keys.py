@@ -185,3 +185,14 @@ def test_units_as_a_table():
     vectors = eq.Experiment(eq.Problem(2, 2, budget=9), "uniform")
     vectors.ask([1.0, 2.0])
     assert vectors.units().records()[0]["x[1]"] == 2.0
+
+
+def test_an_accent_may_be_typed_in_two_ways():
+    experiment = eq.Experiment(eq.Problem(["a", "b"], 2, budget=10))
+    first = experiment.ask([1.0, 2.0], unit="Jose\u0301")
+    assert first.unit == "Jos\u00e9"
+    assert experiment.ask([1.0, 2.0], unit="Jos\u00e9") == first
+    experiment.tell("Jose\u0301", 1.0)
+    assert experiment["Jos\u00e9"].outcome == experiment["Jose\u0301"].outcome == 1.0
+    with pytest.raises(UnitConflict, match="twice"):
+        experiment.ask_many([[1.0, 2.0]] * 2, ["\u00e9", "e\u0301"])

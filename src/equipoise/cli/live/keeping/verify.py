@@ -56,6 +56,8 @@ def _facts(found: Verification) -> dict[str, Any]:
         "rows": found.rows,
         "units": found.units,
         "decisions": found.decided,
+        "decisions_not_compared": found.incomparable,
+        "numerics": list(found.numerics),
         "redacted": found.redacted,
         "restored": list(found.restored),
         "began": found.began.isoformat(),

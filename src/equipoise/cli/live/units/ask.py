@@ -83,7 +83,7 @@ def command(
         _check_key(experiment, unit)
         x = _context(experiment, fields, context)
         if dry_run:
-            say_checked(experiment, [unit], [x], arms, as_json=as_json)
+            say_checked(experiment, [unit], [x], arms, arm=arm, reason=reason, as_json=as_json)
             return
         assignment = experiment.ask(x, unit=unit, arm=arm, arms=arms, reason=reason)
         say_assigned(experiment, assignment, scores=scores, as_json=as_json, with_receipt=with_receipt)

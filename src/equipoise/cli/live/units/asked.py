@@ -55,12 +55,20 @@ def say_checked(
     contexts: Sequence[Any],
     arms: Sequence[str] | None,
     *,
+    arm: str | None = None,
+    reason: str | None = None,
     as_json: bool,
 ) -> None:
     """What a dry run found: whether asking would go through, and no arm."""
     rehearsal = experiment.in_memory()  # a copy, which finds whatever is wrong
     before = rehearsal.asked
-    rehearsal.ask_many(contexts, units=keys, arms=arms)
+    if arm is None:
+        rehearsal.ask_many(contexts, units=keys, arms=arms)
+    else:
+        from equipoise.live.experiment.actors import demanded
+
+        demanded(reason, "give a unit an arm")
+        rehearsal.ask(contexts[0], keys[0], arm=arm, arms=arms)
     new = rehearsal.asked - before
     left = experiment.remaining
     if as_json:

@@ -139,7 +139,10 @@ def _outcomes(
         if value is None or (isinstance(value, str) and not value.strip()):
             continue
         try:
-            found[named_unit(key, by_id=by_id)] = _outcome(value.strip()) if line.is_text else value
+            unit = named_unit(key, by_id=by_id)
+            if unit in found:
+                raise InvalidTable(f"unit {unit} is on another line already", hint="leave one out")
+            found[unit] = _outcome(value.strip()) if line.is_text else value
         except EquipoiseError as error:
             raise at_line(line, error) from None
     if not found:

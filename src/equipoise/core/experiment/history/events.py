@@ -22,6 +22,8 @@ An event is a dictionary of plain values with a ``kind``. What JSON cannot hold 
 ``redacted``           ids, rows, frozen; see redacting.py
 =====================  ===================================================================================
 
+Who reads a log may add ``numerics`` to an event, of the program that wrote it, for deciding anew.
+
 Of an event whose data were erased, when its unit was redacted, the kind is left and nothing else.
 """
 

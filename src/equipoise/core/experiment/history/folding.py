@@ -18,6 +18,7 @@ from equipoise.core.experiment.assignment import Assignment
 from equipoise.core.experiment.history.events import (
     ASKED,
     ENTERED,
+    KINDS,
     assignment_of,
     is_erased,
     numbers,
@@ -217,6 +218,10 @@ _FOLDS = {
 
 def _malformed(event: Any, error: BaseException) -> InvalidEvent:
     kind = event.get("kind") if isinstance(event, Mapping) else None
+    if isinstance(kind, str) and kind not in KINDS:
+        return InvalidEvent(
+            f"no event {kind!r} is known here", hint="a newer version may know it: read the log with that"
+        )
     what = f"no {error}" if isinstance(error, KeyError) else str(error)
     return InvalidEvent(
         f"the event {kind!r} does not fit the experiment: {what or type(error).__name__}",

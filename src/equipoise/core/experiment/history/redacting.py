@@ -42,6 +42,7 @@ from equipoise.core.arms.state import (
 )
 from equipoise.core.experiment.record import Record, draft
 from equipoise.core.plain import from_plain, to_plain
+from equipoise.core.policies.base.absent import AbsentPolicy
 from equipoise.errors import NotRedactable, StateMismatch
 
 _WORDS = {
@@ -78,6 +79,8 @@ def redact(
         Other rows whose entries in the log are erased together with theirs, such as units that were redacted
         before, where the entry of that redaction goes, too. What is known of them is told again.
     """
+    if isinstance(record.policy, AbsentPolicy) and record.policy.traits.get("weighs"):
+        raise record.policy.refuse_to_freeze()
     for row in rows:
         _check(record, row)
     changed = _with_own_contexts(record)
@@ -253,6 +256,8 @@ def _thawed(record: Record, frozen: dict[str, Any]) -> Record:
         state = with_baselines(state)
     for name in _FROZEN:
         own = _without_padding(state, name)
+        if name == "memory" and isinstance(record.policy, AbsentPolicy):
+            continue  # of a design that is not at hand
         if name in _RECORDS:
             for part in own.dtype.names or ():
                 own[part] = _decoded(frozen[name][part], own.dtype[part], own.shape)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from equipoise.core.arithmetic.numerics import NUMERICS
 from equipoise.core.experiment.asking import ask_together, in_due_stage
 from equipoise.core.experiment.assignment import Assignment
 from equipoise.core.experiment.history.events import ASKED, assignment_of, is_erased
@@ -30,7 +31,8 @@ def refolded(events: Events, *, details: bool = True) -> Record:
 def redecided(events: Events, *, details: bool = True) -> Record:
     """The same, after every choice was made anew and is what was recorded; else ReplayMismatch.
 
-    Choices between a unit whose data are gone and its redaction cannot be made anew, and stay as they are.
+    Choices between a unit whose data are gone and its redaction cannot be made anew, and stay as they are;
+    so do those with ``numerics`` other than these, which come out otherwise in their last bits.
     """
     record, lacking = None, False
     for group in _grouped(events):
@@ -38,14 +40,20 @@ def redecided(events: Events, *, details: bool = True) -> Record:
             record = begun(group[0], details=details)
             continue
         asked = [event for event in group if event["kind"] in ASKED and not is_erased(event)]
-        if len(asked) > 1 and len(asked) == asked[0]["size"] and not lacking:
+        foreign = any(is_foreign(event) for event in group)
+        if len(asked) > 1 and not foreign and len(asked) == asked[0]["size"] and not lacking:
             _decide_together(record, asked)
         for event in group:
             # Until a redaction tells the sums, those of units whose data are gone, nothing is decided anew.
-            record = folded(record, event) if lacking else _decided(record, event)
+            record = folded(record, event) if lacking or foreign else _decided(record, event)
             if is_erased(event) or event["kind"] == "redacted":
                 lacking = lacks_data(record)
     return begun({}) if record is None else record
+
+
+def is_foreign(event: Mapping[str, Any]) -> bool:
+    """Whether the event says that it was decided with other numerics than these."""
+    return bool(event.get("numerics", NUMERICS) != NUMERICS)
 
 
 def _decided(record: Record, event: Mapping[str, Any]) -> Record:

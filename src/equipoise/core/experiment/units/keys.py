@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import math
+import unicodedata
 from collections.abc import Mapping
 from typing import Any
 
@@ -28,7 +29,12 @@ def checked_key(unit: Any) -> str | None:
             f"{unit[:LONGEST]!r} cannot be the key of a unit",
             hint=f"use 1 to {LONGEST} printable signs, without spaces at its ends",
         )
-    return str(unit)
+    return as_key(unit)
+
+
+def as_key(text: str) -> str:
+    """The same text however it was typed: an accent may be a sign of its own, or part of its letter."""
+    return unicodedata.normalize("NFC", text)
 
 
 def plain_record(x: Any) -> dict[str, Any] | None:

@@ -37,7 +37,8 @@ def policy_traits(policy: Policy) -> dict[str, Any]:
     """What folding a log needs to know of a policy, should it not be at hand."""
     kind = type(policy)
     flags = {name: getattr(kind, name) for name in _FLAGS}
-    return {**flags, "staged": kind.staged, "spread": policy.keeps_spread(), "chance": policy.lots()}
+    rest = {"spread": policy.keeps_spread(), "chance": policy.lots()}
+    return {**flags, "staged": kind.staged, "weighs": kind.weighs, **rest}
 
 
 class AbsentPolicy(Policy):
@@ -66,6 +67,13 @@ class AbsentPolicy(Policy):
         return PolicyNotAtHand(
             f"the policy {self.plain['name']!r} cannot decide: {self.why}",
             hint="import it as it was, with equipoise.import_policies(…) or --import, or give the arm",
+        )
+
+    def refuse_to_freeze(self) -> PolicyNotAtHand:
+        """Why no unit can be redacted: who decides later needs what a design remembers of it."""
+        return PolicyNotAtHand(
+            f"the design {self.plain['name']!r} is not at hand to say what it remembers: {self.why}",
+            hint="redact where it is imported, with equipoise.import_policies(…) or --import",
         )
 
     def check(self, problem: Problem) -> None:
