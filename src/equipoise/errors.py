@@ -311,7 +311,7 @@ class StoreFull(EquipoiseError, OSError):
 
 
 class StoreReadOnly(EquipoiseError, PermissionError):
-    """The store can be read here, but not written. Nothing was stored."""
+    """The store may not be written here, and reading a file may need that, too. Nothing was stored."""
 
     __str__ = EquipoiseError.__str__
 

@@ -255,3 +255,10 @@ def test_closing(file_url, name, problem):
         assert live.asked == 1
         with pytest.raises(AssignmentNotFound):
             live.tell("P-2", 0.0)
+
+
+def test_a_seed_is_drawn_unless_it_is_given(memory, problem):
+    seeds = [eq.create_experiment(store=memory, name=f"t-{j}", problem=problem).seed for j in range(3)]
+    assert len({*seeds}) == 3
+    assert all(0 <= seed < 2**53 for seed in seeds)
+    assert eq.create_experiment(store=memory, name="given", problem=problem, seed=0).seed == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from datetime import timedelta
 from typing import Any
 
@@ -25,6 +26,9 @@ from equipoise.live.stores.names import full_name
 from equipoise.live.stores.opening import open_store
 from equipoise.live.stores.store import FIRST_EPOCH, Row, Store
 
+LARGEST_DRAWN_SEED = 2**53
+"""Seeds below it are whole numbers everywhere, in JSON of any reader, too."""
+
 
 def create_experiment(
     *,
@@ -32,7 +36,7 @@ def create_experiment(
     name: str,
     problem: Problem,
     policy: Policy | str = "trace-gain",
-    seed: int = 0,
+    seed: int | None = None,
     mode: str = "live",
     actor: str | None = None,
     deadline: timedelta | None = None,
@@ -46,8 +50,10 @@ def create_experiment(
         :func:`open_store` has opened.
     name
         ``"trial-1"`` or ``"project/trial-1"``; there must be none of that name.
-    problem, policy, seed
+    problem, policy
         As for :class:`~equipoise.Experiment`.
+    seed
+        Decides lots and ties; drawn unless given, so that nobody knows it beforehand. The log has it.
     mode
         ``"live"``, or ``"practice"`` for trying out: its data can never become live data.
     actor
@@ -58,7 +64,8 @@ def create_experiment(
     if not isinstance(problem, Problem):
         raise InvalidArgument(f"{problem!r} is not a Problem", hint="build one with eq.Problem(...)")
     name = full_name(name)
-    event: dict[str, Any] = dict(Experiment(problem, policy, seed).created_event())
+    chosen = secrets.randbelow(LARGEST_DRAWN_SEED) if seed is None else seed
+    event: dict[str, Any] = dict(Experiment(problem, policy, chosen).created_event())
     if deadline is not None:
         event["live"] = {"deadline": checked_duration(deadline).total_seconds()}
     draft = Draft(event, Actor(actor).name)

@@ -14,10 +14,11 @@ from equipoise.cli.live.common.contexts import example
 from equipoise.cli.live.common.opening import made_store
 from equipoise.cli.live.common.times import duration_of, in_words
 from equipoise.cli.live.setup.problem import problem_options, typed_problem
-from equipoise.cli.options import import_option, seed_option, value_option
+from equipoise.cli.options import LARGEST_SEED, import_option, value_option
 from equipoise.cli.terminal import say
+from equipoise.cli.values import whole_number
 
-POLICY, SEED = "trace-gain", "0"
+POLICY = "trace-gain"
 
 
 @click.command("new", short_help="Set up an experiment in a store.")
@@ -28,7 +29,10 @@ POLICY, SEED = "trace-gain", "0"
     shell_complete=completion.policies,
 )  # fmt: skip
 @import_option
-@seed_option(SEED, "Decides lots and ties.")
+@value_option(
+    "--seed", whole_number("--seed", "7", least=0, most=LARGEST_SEED), "S",
+    "Decides lots and ties.  [default: drawn, and kept in the log]",
+)  # fmt: skip
 @click.option(
     "--mode", type=click.Choice(["live", "practice"]), default="live", show_default=True,
     help="Practice experiments can never become live ones.",
@@ -39,8 +43,8 @@ POLICY, SEED = "trace-gain", "0"
 )  # fmt: skip
 @writing_options
 def command(
-    name: str, policy: str, seed: int, mode: str, deadline: timedelta | None, store: str, actor: str | None,
-    as_json: bool, **typed: Any,
+    name: str, policy: str, seed: int | None, mode: str, deadline: timedelta | None, store: str,
+    actor: str | None, as_json: bool, **typed: Any,
 ) -> None:  # fmt: skip
     """Set up the experiment NAME. The store is made if it is not there.
 
@@ -58,14 +62,14 @@ def command(
         actor=actor, deadline=deadline,
     ) as experiment:  # fmt: skip
         facts = {
-            "store": store, "mode": mode, "policy": experiment.policy.label, "seed": seed,
+            "store": store, "mode": mode, "policy": experiment.policy.label, "seed": experiment.seed,
             "deadline_seconds": None if deadline is None else deadline.total_seconds(),
             "problem": problem.to_dict(),
         }  # fmt: skip
         late = "" if deadline is None else f", outcomes overdue after {in_words(deadline)}"
         sentence = (
             f"{experiment.name} is set up in {store}: {len(problem.arms)} arms, {problem.dim} features, "
-            f"{problem.units} units, {experiment.policy.label}, seed {seed}{late}."
+            f"{problem.units} units, {experiment.policy.label}, seed {experiment.seed}{late}."
             + (" It is a practice experiment." if mode == "practice" else "")
         )
         answer(experiment, sentence, facts, as_json=as_json)
