@@ -199,12 +199,13 @@ class Experiment(RecordHolder):
         with self._lock, self._change():
             value = checked_outcome(outcome, self._record.problem.outcome)
             row = self._row(unit)
-            before = float(self._state.outcomes[row])
+            line = self._state.rows[row]
+            if row < self._record.step and line["status"] in KNOWN and self._state.outcomes[row] == value:
+                return  # nothing is computed anew, as nothing has happened
             status = entries.correct(self._state, row, value)
             if status in (entries.NOBODY, *GONE):
                 raise _refused(unit, status, _STAYS_OUT)
-            if status not in KNOWN or before != value:
-                self._entered("corrected", row, outcome=value)
+            self._entered("corrected", row, outcome=value)
 
     def lose(self, unit: str | int, reason: str | None = None) -> None:
         """Declare that a pending outcome will never come. Its place in the budget stays used."""

@@ -122,8 +122,9 @@ def test_events_that_do_not_fit_are_refused(change):
     assert isinstance(refused.value, InvalidEvent | eq.errors.UnknownArm)
 
 
-def test_nothing_gives_no_event():
+def test_nothing_gives_no_event_and_changes_no_bit():
     experiment, _ = lived()
+    before = fingerprint(experiment)
     with experiment.recording() as events:
         experiment.ask(CONTEXTS[3], "P-3")
         experiment.tell("P-3", OUTCOMES[3])
@@ -135,6 +136,7 @@ def test_nothing_gives_no_event():
         with pytest.raises(eq.EquipoiseError):
             experiment.tell("P-3", 9.0)
     assert events == []
+    assert fingerprint(experiment) == before
 
 
 def test_remarks_are_events_and_nothing_else():
