@@ -28,6 +28,7 @@ License-File: LICENSE
 Provides-Extra: plot
 Provides-Extra: cluster
 Provides-Extra: data
+Provides-Extra: postgres
 Description-Content-Type: text/markdown
 
 # Equipoise

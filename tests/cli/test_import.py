@@ -66,7 +66,7 @@ def test_commands_that_take_policies_take_imports():
     for name in main.list_commands(None):
         options = {text for option in main.get_command(None, name).params for text in option.opts}
         # Those that decide by the policy of an experiment must have it at hand.
-        deciding = name in ("ask", "verify", "report")
+        deciding = name in ("ask", "verify", "report", "redact")
         assert ("--import" in options) == ("--policy" in options or name == "policies" or deciding), name
 
 

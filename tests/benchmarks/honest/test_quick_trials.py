@@ -24,7 +24,8 @@ def quick_trials():
     del sys.modules["quick_trials"]
 
 
-@pytest.mark.parametrize("policy", ["trace-gain:chance=0.3", pytest.param("efron", marks=pytest.mark.slow)])
+@pytest.mark.slow  # machine code of its own
+@pytest.mark.parametrize("policy", ["trace-gain:chance=0.3", "efron"])
 def test_they_are_the_same(quick_trials, policy):
     rng = np.random.default_rng(6)
     contexts = np.column_stack([np.ones(80), rng.normal(size=(80, 2))])

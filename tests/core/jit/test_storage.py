@@ -114,6 +114,7 @@ def test_nothing_is_written_if_sources_change_after_the_import(package):
     assert not _kernels(package)
 
 
+@pytest.mark.slow
 def test_damaged_files_are_compiled_anew(package):
     _run(package)
     for damage in (lambda content: content[: len(content) // 2], lambda content: b"", _flip_a_bit):
