@@ -322,6 +322,14 @@ class StoreDamaged(EquipoiseError, OSError):
     __str__ = EquipoiseError.__str__
 
 
+class DeviceUnavailable(EquipoiseError, RuntimeError):
+    """The GPU that was asked for cannot be used here."""
+
+
+class NotOnDevice(EquipoiseError, ValueError):
+    """Trials that a GPU cannot run."""
+
+
 class FitWarning(UserWarning):
     """Arms got contexts unlike the population's, and outcomes are not linear: models may mislead."""
 

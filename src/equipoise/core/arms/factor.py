@@ -29,11 +29,17 @@ Stack = npt.NDArray[np.float64]  # [m, 2, d, padded d]
 
 
 @inlined
+def beside(b: int) -> int:
+    """The other one of an arm's two factors."""
+    return 1 - b
+
+
+@inlined
 def gain(factors: Stack, i: int, b: int, z: Vector, f: Vector, g: Vector) -> float:
     """Write f = Vᵀz and g = S⁻¹z; return h = 1 + zᵀS⁻¹z."""
     h = 1.0 + project(factors, i, b, z, f)
     width = factors.shape[3]
-    row = (2 * i + b) * z.shape[0] * width
+    row = (factors.shape[1] * i + b) * z.shape[0] * width
     for r in range(z.shape[0]):
         entry = spread(0.0)
         for c in range(0, width, WIDTH):
@@ -49,7 +55,7 @@ def extend(factors: Stack, i: int, b: int, target: int, z: Vector, f: Vector, g:
     h = 1.0 + project(factors, i, b, z, f)
     scale = -1.0 / (h + np.sqrt(h))
     dim, width = z.shape[0], factors.shape[3]
-    row = (2 * i + b) * dim * width
+    row = (factors.shape[1] * i + b) * dim * width
     shift = (target - b) * dim * width
     # A row is read for g and changed in one go; two rows at a time, so that sums need not wait.
     for r in range(0, dim - 1, 2):
@@ -79,7 +85,7 @@ def extend(factors: Stack, i: int, b: int, target: int, z: Vector, f: Vector, g:
 def project(factors: Stack, i: int, b: int, z: Vector, f: Vector) -> float:
     """Write f = Vᵀz; return zᵀS⁻¹z = fᵀf."""
     dim, width = z.shape[0], factors.shape[3]
-    start = (2 * i + b) * dim * width
+    start = (factors.shape[1] * i + b) * dim * width
     squares = spread(0.0)
     # Strips of eight columns, a whole cache line of every row, then what is left.
     pairs = width - width % (2 * WIDTH)
@@ -108,7 +114,7 @@ def project(factors: Stack, i: int, b: int, z: Vector, f: Vector) -> float:
 def squared_norm(factors: Stack, i: int, b: int) -> float:
     """‖V‖² = Tr(S⁻¹)."""
     dim, width = factors.shape[2:]
-    start = (2 * i + b) * dim * width
+    start = (factors.shape[1] * i + b) * dim * width
     squares = spread(0.0)
     for c in range(0, width, WIDTH):
         column = spread(0.0)
@@ -123,7 +129,7 @@ def squared_norm(factors: Stack, i: int, b: int) -> float:
 def squared_norm_through(upper: Matrix, factors: Stack, i: int, b: int) -> float:
     """‖RV‖² = Tr(RᵀR S⁻¹) for an upper triangular R."""
     dim, width = factors.shape[2:]
-    start = (2 * i + b) * dim * width
+    start = (factors.shape[1] * i + b) * dim * width
     squares = spread(0.0)
     for c in range(0, width, WIDTH):
         for r in range(dim):

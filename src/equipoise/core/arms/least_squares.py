@@ -136,7 +136,7 @@ def _invert_design(state: State, i: int) -> None:
     arm = state.arms[i]
     arm.design_tried = arm.count
     arm.provisional = 0
-    design = 1 - arm.buffer
+    design = factor.beside(arm.buffer)
     z, f, g = state.z, state.f, state.g
     factor.copy(state.factors, i, arm.buffer, state.factors, i, design)
     row = arm.last_row
@@ -183,9 +183,10 @@ def extend_design(state: State, i: int, row: int) -> None:
         provisional.extend(state, i)
         return
     alone = arm.pending == 1 and arm.data_ready
-    source = arm.buffer if alone else 1 - arm.buffer
+    design = factor.beside(arm.buffer)
+    source = arm.buffer if alone else design
     f, g = state.f, state.g
-    h = factor.extend(state.factors, i, source, 1 - arm.buffer, state.z, f, g)
+    h = factor.extend(state.factors, i, source, design, state.z, f, g)
     if alone:
         # The gain is taken from the data's factor: observe() will need the same numbers.
         arm.gain_row = row
@@ -214,7 +215,7 @@ def _learn(state: State, i: int, row: int, y: float) -> None:
     h = arm.gain_scale
     arm.gain_row = -1
     if joins:
-        arm.buffer = 1 - data
+        arm.buffer = factor.beside(data)
     z, coefs, gains = state.z, state.coefs[i], state.gains[i]
     residual = y
     for r in range(dim):
@@ -296,7 +297,7 @@ def invert_data(state: State, i: int) -> None:
 @inlined
 def design_place(arm: Any) -> int:
     """Which factor of the arm is the design's."""
-    return arm.buffer if arm.pending == 0 else 1 - arm.buffer
+    return arm.buffer if arm.pending == 0 else factor.beside(arm.buffer)
 
 
 @compiled

@@ -31,12 +31,13 @@ def begin(state: State, i: int) -> None:
     if state.trial[0].learns_moment:
         return
     arm = state.arms[i]
+    place = factor.beside(arm.buffer)
     dim = state.z.shape[0]
     precision = _HALF * (dim + 1)
     for r in range(dim):
         for c in range(dim):
-            state.factors[i, 1 - arm.buffer, r, c] = 0.0
-        state.factors[i, 1 - arm.buffer, r, r] = 1.0 / np.sqrt(precision)
+            state.factors[i, place, r, c] = 0.0
+        state.factors[i, place, r, r] = 1.0 / np.sqrt(precision)
     arm.provisional = 1
     arm.provisional_sum = dim / precision
 
@@ -48,7 +49,7 @@ def extend(state: State, i: int) -> None:
     arm = state.arms[i]
     if not arm.provisional:
         return
-    place = 1 - arm.buffer
+    place = factor.beside(arm.buffer)
     h = factor.extend(state.factors, i, place, place, state.z, state.f, state.g)
     arm.provisional_sum -= weighted_square(state) / h
 
@@ -63,7 +64,7 @@ def see(state: State, row: int) -> None:
     for i in range(state.arms.shape[0]):
         arm = state.arms[i]
         if arm.provisional:
-            place = 1 - arm.buffer
+            place = factor.beside(arm.buffer)
             h = factor.extend(state.factors, i, place, place, state.z, state.f, state.g)
             # Tr(MA⁻¹) with zzᵀ added to M and share·zzᵀ to A.
             arm.provisional_sum += ((h - 1.0) / share - weighted_square(state)) / h
@@ -74,7 +75,7 @@ def see(state: State, row: int) -> None:
 def rebuild(state: State, i: int) -> None:
     """A from the rows of an arm; uses up z. Nothing happens while a learned Σ is not invertible."""
     arm, trial = state.arms[i], state.trial[0]
-    place = 1 - arm.buffer
+    place = factor.beside(arm.buffer)
     if not trial.learns_moment:
         begin(state, i)
         row = arm.last_row

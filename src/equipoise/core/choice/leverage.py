@@ -36,7 +36,7 @@ def look_at(state: State, which: Any) -> None:
             # Nothing is known of any arm's design: all contexts are alike to all arms.
             arm.leverage = arm.trace = 1.0
             continue
-        place = design_place(arm) if arm.design_ready else 1 - arm.buffer
+        place = design_place(arm) if arm.design_ready else factor.beside(arm.buffer)
         arm.leverage = factor.project(state.factors, i, place, state.z, state.f)
         if not arm.design_ready:
             arm.trace = per_context(trial, arm.provisional_sum)

@@ -63,6 +63,24 @@ def _normals(typing_context, table, words):
     return LANES(table, LANES), generate
 
 
+def generate_one(builder: Any, start: Any, word: Any) -> Any:
+    """The same for one word, where the table begins at ``start``: for machines that have no vectors."""
+    whole = ir.IntType(64)
+    upper = builder.ashr(word, whole(63))
+    tail = builder.or_(builder.shl(builder.xor(word, upper), whole(1)), whole(1))
+    octave = instruction(builder, "llvm.ctlz.i64", [tail, ir.IntType(1)(1)])
+    tail = builder.shl(tail, octave)
+    eighth = builder.and_(builder.lshr(tail, whole(60)), whole(7))
+    t = builder.sitofp(builder.xor(builder.shl(tail, whole(4)), whole(1 << 63)), ir.DoubleType())
+    first = builder.mul(builder.or_(builder.shl(octave, whole(3)), eighth), whole(TERMS))
+    quantile = None
+    for term in range(TERMS - 1, -1, -1):
+        coefficient = builder.load(builder.gep(start, [builder.add(first, whole(term))]))
+        quantile = coefficient if quantile is None else builder.fma(quantile, t, coefficient)
+    sign = builder.and_(builder.not_(word), whole(1 << 63))
+    return builder.bitcast(builder.xor(builder.bitcast(quantile, whole), sign), ir.DoubleType())
+
+
 def _all(number: int) -> Any:
     return ir.Constant(WORDS, [number] * WIDTH)
 
@@ -84,13 +102,13 @@ def _columns(builder: Any, start: Any, segments: Any) -> list[Any]:
 
 
 # Typed as the function it is inside compiled code, not as the code generator above.
-_generated: Callable[[Any, Any], Any] = cast(Any, _normals)
+generated: Callable[[Any, Any], Any] = cast(Any, _normals)
 
 
 @inlined
 def normals_of(words: Any) -> Any:
     """Standard normals of four words, which stand in the bits of four lanes."""
-    return _generated(TABLE, words)
+    return generated(TABLE, words)
 
 
 @inlined

@@ -39,7 +39,7 @@ class Fast:
 
     def part(self, function: Callable[..., Any], *, inline: bool) -> Any:
         """A function that compiled code calls."""
-        return _njit(pipeline_class=_PartCompiler, forceinline=inline, **OPTIONS, **PART)(function)
+        return _njit(pipeline_class=PartCompiler, forceinline=inline, **OPTIONS, **PART)(function)
 
     def kernel(self, function: Callable[..., Any], *, stored: bool) -> Any:
         """A function that Python calls."""
@@ -104,7 +104,7 @@ class _PartLibrary(codegen.JITCodeLibrary):
         """For callers that are no kernels: together with the parts that it calls."""
         if self._shared_module is None:
             self._shared_module = self._final_module.clone()
-            _link(self._shared_module, self._linking_libraries)
+            link(self._shared_module, self._linking_libraries)
         return self._shared_module
 
     @property
@@ -121,7 +121,7 @@ class _KernelLibrary(codegen.JITCodeLibrary):
     unrolls = False
 
     def finalize(self) -> None:
-        _link(self._final_module, self._linking_libraries)
+        link(self._final_module, self._linking_libraries)
         _inherit(self)
         self._linking_libraries = []
         super().finalize()
@@ -140,7 +140,7 @@ class _CallbackLibrary(_KernelLibrary):
     unrolls = True
 
 
-def _link(module: Any, libraries: Iterable[Any]) -> None:
+def link(module: Any, libraries: Iterable[Any]) -> None:
     """Take in libraries and the parts that they call, each once."""
     seen, waiting = set(), list(libraries)
     while waiting:
@@ -162,10 +162,13 @@ def _inherit(library: Any) -> None:
         library._reload_init.update(called._reload_init)
 
 
-class _PartCompiler(compiler.Compiler):
+class PartCompiler(compiler.Compiler):
+    """Stops after lowering."""
+
     library: Any = _PartLibrary
 
     def define_pipelines(self) -> Any:
+        """What is done to a function."""
         self.state.library = self.library(self.state.targetctx.codegen(), self.state.func_id.func_qualname)
         self.state.library.enable_object_caching()
         if not self._is_own():
@@ -196,7 +199,7 @@ _PASSES: Any = (
 )
 
 
-class _KernelCompiler(_PartCompiler):
+class _KernelCompiler(PartCompiler):
     library: Any = _KernelLibrary
 
     def compile_extra(self, function: Callable[..., Any]) -> Any:
@@ -211,7 +214,7 @@ class _KernelCompiler(_PartCompiler):
                 gc.enable()
 
 
-class _CallbackCompiler(_PartCompiler):
+class _CallbackCompiler(PartCompiler):
     library: Any = _CallbackLibrary
 
 

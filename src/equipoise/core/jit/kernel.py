@@ -59,6 +59,11 @@ class Kernel:
         """The same function, skipped or replaced in compiled code for which the condition does not hold."""
         return Kernel(self.py_func, inline=self._inline, condition=condition, otherwise=otherwise)
 
+    def link(self, relink: Callable[[Any], Any]) -> dict[str, Any]:
+        """How a copy of its function becomes such a kernel, in a family of copies."""
+        otherwise = None if self._otherwise is None else relink(self._otherwise)
+        return {"inline": self._inline, "condition": self._condition, "otherwise": otherwise}
+
     def __reduce__(self) -> str:
         # Found by its name, like any function.
         return self._name

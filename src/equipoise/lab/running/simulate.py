@@ -16,6 +16,7 @@ from equipoise.core.policies.base.policy import Policy, parse_policy
 from equipoise.core.policies.base.staged import StagedPolicy
 from equipoise.errors import InvalidArgument
 from equipoise.lab.arena import Arena, Bench
+from equipoise.lab.gpu.offers import CPU, split
 from equipoise.lab.results.policy import PolicyResult, result_weights
 from equipoise.lab.results.simulation import SimulationResult
 from equipoise.lab.running.checkpoint import Checkpoint, Part, open_checkpoint
@@ -31,6 +32,8 @@ _DECISIONS_A_CHUNK = 2_000_000
 _WORTH_A_CHUNK = 200_000
 # Every core finds work, where there is enough of it.
 _CHUNKS = 16
+# A GPU's trials between two signs of progress.
+_TRIALS_ON_GPU = 65_536
 # Chunks handed out ahead of those that are done: enough for a large cluster, few enough to cancel.
 _AHEAD = 1_000
 
@@ -61,6 +64,7 @@ def simulate(
     executor: Executor | None = None,
     progress: Progress | None = None,
     checkpoint: str | Path | None = None,
+    device: str = CPU,
 ) -> SimulationResult:
     """Run ``trials`` trials of every policy on common random numbers.
 
@@ -88,6 +92,9 @@ def simulate(
     checkpoint
         A folder that keeps finished trials: an interrupted run goes on where it stopped, and one with more
         trials or other policies runs only what is missing.
+    device
+        ``"cuda"``: an NVIDIA GPU, which gives the same numbers to the last bit and refuses what it cannot
+        run; ``"auto"``: a GPU for what it can run, if there is one.
 
     Examples
     --------
@@ -113,6 +120,7 @@ def simulate(
         executor=executor,
         progress=progress,
         checkpoint=checkpoint,
+        device=device,
     )
     return SimulationResult(scenario, int(seed), __version__, results)
 
@@ -127,18 +135,20 @@ def run_policies(
     executor: Executor | None = None,
     progress: Progress | None = None,
     checkpoint: str | Path | None = None,
+    device: str = CPU,
 ) -> dict[str, PolicyResult]:
     """Run every policy in ``arena``; arguments are those of :func:`simulate`."""
     named = named_policies(policies)
     check_policies(arena, named, trials, seed, workers)
     trials, seed = int(trials), int(seed)
-    chunks = list(cut_trials(len(named), trials, arena.problem().units))
+    there = [name in gpu_policies for name in named] if (gpu_policies := split(arena, named, device)) else []
+    chunks = list(_cut_by_device(there or [False] * len(named), trials, arena.problem().units))
     store = open_checkpoint(checkpoint, arena, named, seed)
     ledgers = [new_ledger(trials, len(arena.noise)) for _ in named]
     seconds = np.zeros(len(named))
     done = 0
     with worker_pool(executor, workers) as pool:
-        for chunk, outcomes in _run_all(pool, arena, list(named.values()), seed, chunks, store):
+        for chunk, outcomes in _run_all(pool, arena, list(named.values()), seed, chunks, store, there):
             for policy, (ledger, spent) in zip(chunk.policies, outcomes, strict=True):
                 for whole, part in zip(ledgers[policy], ledger, strict=True):
                     whole[chunk.first : chunk.first + chunk.trials] = part
@@ -174,6 +184,22 @@ def run_chunk(arena: Arena, policies: Sequence[Policy], seed: int, first: int, t
     ledgers = [new_ledger(trials, len(arena.noise)) for _ in policies]
     seconds = bench(first, ledgers)
     return list(zip(ledgers, seconds.tolist(), strict=True))
+
+
+def _run_chunk_there(
+    arena: Arena, policies: Sequence[Policy], seed: int, first: int, trials: int
+) -> list[Outcome]:
+    """The same on a GPU; one chunk at a time, since each fills it."""
+    assert isinstance(arena, Scenario)  # or it would not have been sent there
+    from equipoise.lab.gpu.bench import GpuBench
+
+    with _GPU:
+        ledgers = [new_ledger(trials, len(arena.noise)) for _ in policies]
+        seconds = GpuBench(arena, policies, seed)(first, ledgers)
+    return list(zip(ledgers, seconds.tolist(), strict=True))
+
+
+_GPU = Lock()
 
 
 def _decisions(ledger: Ledger) -> int:
@@ -216,16 +242,20 @@ def _run_all(
     seed: int,
     chunks: list[Chunk],
     store: Checkpoint | None,
+    there: list[bool],
 ) -> Iterator[tuple[Chunk, list[Outcome]]]:
     """Chunks as they are finished; what a checkpoint holds of them first."""
-    gaps = [[(chunk.first, chunk.first + chunk.trials) for chunk in chunks] for _ in policies]
+    gaps = [
+        [(chunk.first, chunk.first + chunk.trials) for chunk in chunks if policy in chunk.policies]
+        for policy in range(len(policies))
+    ]
     if store is not None:
-        trials = chunks[-1].first + chunks[-1].trials
+        trials = max(chunk.first + chunk.trials for chunk in chunks)
         for policy in range(len(policies)):
             for part in store.read(policy, trials):
                 yield Chunk((policy,), part.first, part.last - part.first), [(part.ledger, part.seconds)]
                 gaps[policy] = list(_without(gaps[policy], part.first, part.last))
-    waiting = _lacking(gaps)
+    waiting = _lacking(gaps, there)
     waiting.reverse()
     running: dict[Future[list[Outcome]], Chunk] = {}
     # Executors that reach other machines can send the arena there once, not with every chunk.
@@ -235,7 +265,9 @@ def _run_all(
             while waiting and len(running) < _AHEAD:
                 chunk = waiting.pop()
                 chosen = [policies[policy] for policy in chunk.policies]
-                future = pool.submit(run_chunk, shared, chosen, seed, chunk.first, chunk.trials)
+                on_gpu = [policy for policy in chunk.policies if there and there[policy]]
+                run = run_chunk if not on_gpu else _run_chunk_there
+                future = pool.submit(run, shared, chosen, seed, chunk.first, chunk.trials)
                 running[future] = chunk
             finished, _ = wait(running, return_when=FIRST_COMPLETED)
             for future in finished:
@@ -257,14 +289,14 @@ def _without(spans: list[tuple[int, int]], first: int, last: int) -> Iterator[tu
                 yield one, other
 
 
-def _lacking(gaps: list[list[tuple[int, int]]]) -> list[Chunk]:
+def _lacking(gaps: list[list[tuple[int, int]]], there: list[bool]) -> list[Chunk]:
     """Chunks of what every policy lacks; policies that lack the same trials run on the same draws."""
-    lacking: dict[tuple[int, int], list[int]] = {}
+    lacking: dict[tuple[int, int, bool], list[int]] = {}
     for policy, spans in enumerate(gaps):
         for span in spans:
-            lacking.setdefault(span, []).append(policy)
+            lacking.setdefault((*span, bool(there) and there[policy]), []).append(policy)
     return [
-        Chunk(tuple(policies), first, last - first) for (first, last), policies in sorted(lacking.items())
+        Chunk(tuple(policies), first, last - first) for (first, last, _), policies in sorted(lacking.items())
     ]
 
 
@@ -276,6 +308,17 @@ def worker_pool(executor: Executor | None, workers: int | None) -> Iterator[Exec
         return
     with ThreadPoolExecutor(workers or os.cpu_count() or 1) as pool:
         yield pool
+
+
+def _cut_by_device(there: list[bool], trials: int, budget: int) -> Iterator[Chunk]:
+    """Chunks for the processor, and longer ones for a GPU, which runs thousands of trials at a time."""
+    mine, others = (tuple(k for k, on_gpu in enumerate(there) if on_gpu == which) for which in (False, True))
+    if mine:
+        for chunk in cut_trials(len(mine), trials, budget):
+            yield Chunk(tuple(mine[k] for k in chunk.policies), chunk.first, chunk.trials)
+    if others:
+        for first in range(0, trials, _TRIALS_ON_GPU):
+            yield Chunk(others, first, min(_TRIALS_ON_GPU, trials - first))
 
 
 def cut_trials(policies: int, trials: int, budget: int) -> Iterator[Chunk]:

@@ -48,27 +48,28 @@ class ScenarioSeat:
     def __init__(self, scenario: Scenario, policy: Policy, seed: int, draws: Draws) -> None:
         self._problem, self._seed, self._world = scenario.problem(), seed, draws.world
         self._scenario, self._course = scenario, draws.course
-        self._policy = policy.informed(scenario.noise)
+        self.policy = policy.informed(scenario.noise)
         self._moment = scenario.true_moment()
         self._ending = Ending(
-            self._problem, self._policy, seed, estimator=scenario.estimator, ridge=scenario.ridge
+            self._problem, self.policy, seed, estimator=scenario.estimator, ridge=scenario.ridge
         )
-        self._judge = self._judge_of(self._moment)
-        self._ties = new_ties(self._problem.arms)
-        staged = isinstance(self._policy, StagedPolicy)
+        self.judge = self._judge_of(self._moment)
+        self.ties = new_ties(self._problem.arms)
+        staged = isinstance(self.policy, StagedPolicy)
         self._robust = scenario.intervals == ROBUST
         calendar = scenario.accrual is not None or scenario.stop is not None
         self._in_one_loop = scenario.estimator == RIDGE and not (staged or self._robust or calendar)
         self._stopped = math.nan
+        self.ridge = self._ending.ridge
         if not staged:
-            self.stage = self._first_stage(self._policy)
+            self.stage = self._first_stage(self.policy)
             """The last one of the last trial."""
 
     def run(self, numbers: range, ledger: Ledger, row: int) -> None:
         """Run trials that the world has drawn; fill the ledger from ``row`` on."""
         if self._in_one_loop:
             state, rule, trials = self.stage.state, rule_of(self.stage), slice(numbers.start, numbers.stop)
-            run_trials(state, rule, self._ties, self._world, self._judge, ledger, trials, row)
+            run_trials(state, rule, self.ties, self._world, self.judge, ledger, trials, row)
             return
         for place, number in enumerate(numbers):
             self.run_one(place, number)
@@ -76,11 +77,11 @@ class ScenarioSeat:
 
     def run_one(self, place: int, number: int) -> None:
         """Run the trial at some place of the block, from its first stage to its last."""
-        policy, world = self._policy, self._world
+        policy, world = self.policy, self._world
         if isinstance(policy, StagedPolicy):
             policy = policy.shown(np.flatnonzero(np.any(world.coefs[place] != 0.0, axis=0)))
             self.stage = self._first_stage(policy)
-        start_trial(self.stage.state, self._ties, world, place, number)
+        start_trial(self.stage.state, self.ties, world, place, number)
         if self._scenario.stop is not None:
             estimator, ridge = self._scenario.estimator, self._scenario.ridge
             self._stopped = run_with_looks(
@@ -110,14 +111,14 @@ class ScenarioSeat:
         ledger.counts[row] = counts
         state = self.stage.state
         ledger.course[row] = state.trial["step"][0], *self._course.ends(place, state), self._stopped
-        judge_coefs(self._judge, coefs, truth, ledger.errors[row])
+        judge_coefs(self.judge, coefs, truth, ledger.errors[row])
 
     def _judge_intervals(self, stages: Sequence[Stage], truth: Matrix, ledger: Ledger, row: int) -> None:
         """Coverage of the intervals of the features that the models have."""
         for stage in {id(stage): stage for stage in stages}.values():
             if stage.problem.dim == 0:
                 continue
-            judge, there = self._judge, truth
+            judge, there = self.judge, truth
             if not stage.whole:
                 judge = self._judge_of(self._moment[np.ix_(stage.columns, stage.columns)])
                 there = np.ascontiguousarray(truth[:, stage.columns])

@@ -93,13 +93,13 @@ class World(NamedTuple):
 class Draws:
     """Draws blocks of trials of a scenario."""
 
-    def __init__(self, scenario: Scenario, seed: int) -> None:
+    def __init__(self, scenario: Scenario, seed: int, block: int | None = None) -> None:
         self.scenario, self.seed = scenario, seed
         varying = scenario.dim - scenario.intercept
         covariance = scenario.contexts.covariance_matrix(varying)
         mixes = scenario.contexts.mixes and not np.array_equal(covariance, np.eye(varying))
         self._root = root_of(covariance) if mixes else None
-        self.world = _new_world(scenario, seed, covariance, self._root)
+        self.world = _new_world(scenario, seed, covariance, self._root, block)
         self.course = Course(scenario, seed, self.world)
         self._slopes = self.world.squares[2] if np.any(self.world.squares[2]) else None
 
@@ -118,7 +118,7 @@ class Draws:
         if scenario.truth is not None:
             scenario.truth.fill(coefs, seed, first)
         elif scenario.coef is None:
-            _draw_normal_truth(coefs, seed, first)
+            draw_normal_truth(coefs, seed, first)
         else:
             coefs[:] = scenario.coef
         if self._slopes is not None:
@@ -133,9 +133,11 @@ class Draws:
         self.course.draw(first, count)
 
 
-def _new_world(scenario: Scenario, seed: int, covariance: Matrix, root: Matrix | None) -> World:
+def _new_world(
+    scenario: Scenario, seed: int, covariance: Matrix, root: Matrix | None, block: int | None
+) -> World:
     m, units, dim = len(scenario.noise), scenario.units, scenario.dim
-    block = max(1, min(64, _BLOCK_BYTES // (8 * units * dim)))
+    block = block or max(1, min(64, _BLOCK_BYTES // (8 * units * dim)))
     late, closures = is_late(scenario), len(scenario.closures)
     linked = scenario.outcomes
     setting = np.zeros(1, SETTING)
@@ -300,7 +302,8 @@ def _mix(contexts: Block, root: Matrix) -> None:
 
 
 @compiled
-def _draw_normal_truth(coefs: Block, seed: int, trial: int) -> None:
+def draw_normal_truth(coefs: Block, seed: int, trial: int) -> None:
+    """Coefficients that are independent standard normals."""
     for b in range(coefs.shape[0]):
         for i in range(coefs.shape[1]):
             fill_normals((seed, trial + b, TRUTH, i, 0), 0, coefs[b], i, 0)

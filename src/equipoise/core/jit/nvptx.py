@@ -1,0 +1,103 @@
+"""From a Python function to PTX, the assembly language of NVIDIA's GPUs, without a GPU.
+
+Numba's front end gives what it gives for processors, unoptimised; LLVM, which comes with Numba, optimises it
+for a GPU. Nothing is reordered: additions and multiplications are rounded one by one, and fused only where
+:func:`~equipoise.core.arithmetic.fma.fma` says so. Divisions and roots are correctly rounded there, too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numba
+from llvmlite import binding
+
+from equipoise.core.jit.ways import OPTIONS, PART
+from equipoise.errors import DeviceUnavailable
+
+ENTRY = "equipoise_entry"
+"""The name of the kernel in the PTX."""
+
+APART = "apart_"
+"""How functions are called that callers do not take in: what happens once a trial, and is long."""
+
+_TRIPLE = "nvptx64-nvidia-cuda"
+_LAYOUT = "e-i64:64-i128:128-v16:16-v32:32-n16:32:64"
+_FEATURES = "+ptx80"  # drivers of CUDA 12 and later read it
+_njit: Any = numba.njit
+
+
+def to_ptx(function: Callable[..., Any], words: int, target: str) -> str:
+    """PTX of a function of so many whole numbers, for GPUs from ``target`` on, such as ``"sm_80"``."""
+    module = binding.parse_assembly(_retargeted(*_lowered(function, words)))
+    module.verify()
+    machine = _machine(target)
+    for part in module.functions:
+        if not part.is_declaration and part.name != ENTRY:
+            part.linkage = "internal"
+            # Descriptors of arrays, which everybody hands on, vanish only where callers take functions in.
+            part.add_function_attribute("noinline" if APART in part.name else "alwaysinline")
+    options = binding.create_pipeline_tuning_options(speed_level=3)
+    options.slp_vectorization = options.loop_vectorization = False
+    options.loop_unrolling = options.loop_interleaving = False
+    builder = binding.create_pass_builder(machine, options)
+    builder.getModulePassManager().run(module, builder)
+    return str(machine.emit_assembly(module))
+
+
+def _lowered(function: Callable[..., Any], words: int) -> tuple[str, str, int]:
+    """LLVM's language for a function and all that it calls, the function's name in it, and its arguments."""
+    from equipoise.core.jit import fast
+
+    kinds = (numba.int64,) * words
+    dispatcher = _njit(pipeline_class=fast.PartCompiler, **OPTIONS, **PART)(function)
+    dispatcher.compile(kinds)
+    result = dispatcher.overloads[kinds]
+    module = result.library._final_module.clone()
+    fast.link(module, result.library._linking_libraries)
+    return str(module), result.fndesc.llvm_func_name, words
+
+
+def _retargeted(text: str, name: str, words: int) -> str:
+    """The same for a GPU, with a kernel that calls the function."""
+    text = re.sub(r'target triple = ".*"', f'target triple = "{_TRIPLE}"', text)
+    text = re.sub(r'target datalayout = ".*"', f'target datalayout = "{_LAYOUT}"', text)
+    # The mathematical library's square root is an instruction here.
+    text = re.sub(
+        r"^declare double @sqrt\(double\).*$", "declare double @llvm.sqrt.f64(double)", text, flags=re.M
+    )
+    text = text.replace("@sqrt(", "@llvm.sqrt.f64(")
+    arguments = ", ".join(f"i64 %word.{place}" for place in range(words))
+    # Numba's functions take places for their result and for an exception, and return a status.
+    return f"""{text}
+define ptx_kernel void @{ENTRY}({arguments}) {{
+  %result = alloca i64
+  %exception = alloca ptr
+  %status = call i32 @"{name}"(ptr %result, ptr %exception, {arguments})
+  ret void
+}}
+"""
+
+
+def _machine(target: str) -> Any:
+    binding.initialize_all_targets()
+    binding.initialize_all_asmprinters()
+    try:
+        gpu = binding.Target.from_triple(_TRIPLE)
+    except RuntimeError as error:
+        raise DeviceUnavailable(
+            "this llvmlite was built without NVIDIA's instructions",
+            hint="install llvmlite from PyPI or conda, or use device='cpu'",
+        ) from error
+    return gpu.create_target_machine(cpu=target, features=_FEATURES, opt=3)
+
+
+def emit_call(builder: Any, name: str, result: Any, arguments: Sequence[Any]) -> Any:
+    """Call a function of the GPU by its name, for functions that generate code themselves."""
+    from llvmlite import ir
+
+    kind = ir.FunctionType(result, [argument.type for argument in arguments])
+    function = builder.module.globals.get(name) or ir.Function(builder.module, kind, name)
+    return builder.call(function, arguments)

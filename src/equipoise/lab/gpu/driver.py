@@ -1,0 +1,200 @@
+"""The GPU: its memory, its programs and its errors, through NVIDIA's driver."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from equipoise.errors import DeviceUnavailable
+
+_OLDEST = (7, 0)
+"""Compute capability from which threads of a warp may go their own ways."""
+
+
+def devices() -> int:
+    """How many GPUs there are; 0 where there is no driver for them."""
+    try:
+        return int(_call("cuDeviceGetCount"))
+    except DeviceUnavailable:
+        return 0
+
+
+@cache
+def open_device(number: int = 0) -> Device:
+    """A GPU of this machine, by its number."""
+    return Device(number)
+
+
+class Device:
+    """One GPU, and this process's context on it."""
+
+    def __init__(self, number: int) -> None:
+        count = int(_call("cuDeviceGetCount"))
+        if number >= count:
+            raise DeviceUnavailable(
+                f"there is no GPU number {number}: this machine has {count or 'none'}",
+                hint="use device='cpu', or a machine with an NVIDIA GPU",
+            )
+        self._device = _call("cuDeviceGet", number)
+        name = _call("cuDeviceGetName", 256, self._device)
+        self.name = name.split(b"\0")[0].decode()
+        self.capability = (
+            self._attribute("COMPUTE_CAPABILITY_MAJOR"),
+            self._attribute("COMPUTE_CAPABILITY_MINOR"),
+        )
+        if self.capability < _OLDEST:
+            raise DeviceUnavailable(
+                f"{self.name} is too old: it has compute capability {'.'.join(map(str, self.capability))}, "
+                f"and {'.'.join(map(str, _OLDEST))} is needed",
+                hint="use device='cpu'",
+            )
+        self.processors = self._attribute("MULTIPROCESSOR_COUNT")
+        self.shared_bytes = self._attribute("MAX_SHARED_MEMORY_PER_BLOCK_OPTIN")
+        self._context = _call("cuDevicePrimaryCtxRetain", self._device)
+
+    @property
+    def target(self) -> str:
+        """What programs are compiled for."""
+        return f"sm_{self.capability[0]}{self.capability[1]}"
+
+    def use(self) -> None:
+        """Let this thread's calls go to this GPU."""
+        _call("cuCtxSetCurrent", self._context)
+
+    def free_bytes(self) -> int:
+        """Memory that nobody uses."""
+        self.use()
+        free, _ = _call("cuMemGetInfo")
+        return int(free)
+
+    def allocate(self, size: int) -> Buffer:
+        """Memory, with anything in it."""
+        self.use()
+        return Buffer(size)
+
+    def upload(self, array: Any) -> Buffer:
+        """A copy of an array."""
+        buffer = self.allocate(array.nbytes)
+        buffer.write(array)
+        return buffer
+
+    def load(self, ptx: str) -> Program:
+        """A program, compiled for this GPU by its driver."""
+        self.use()
+        return Program(ptx)
+
+    def _attribute(self, name: str) -> int:
+        attributes = _driver().CUdevice_attribute
+        return int(
+            _call("cuDeviceGetAttribute", getattr(attributes, f"CU_DEVICE_ATTRIBUTE_{name}"), self._device)
+        )
+
+
+class Buffer:
+    """Memory of a GPU, which is given back when nobody has it any more."""
+
+    def __init__(self, size: int) -> None:
+        self.size = max(int(size), 32)
+        self._pointer = _call("cuMemAlloc", self.size)
+        self.address = int(self._pointer)
+        weakref.finalize(self, _free, self._pointer)
+
+    def write(self, array: Any, at: int = 0) -> None:
+        """Copy an array there."""
+        if array.nbytes:
+            values = np.ascontiguousarray(array)
+            _call("cuMemcpyHtoD", self.address + at, values.ctypes.data, values.nbytes)
+
+    def read(self, array: Any) -> None:
+        """Fill an array from there."""
+        if array.nbytes:
+            assert array.flags.c_contiguous
+            _call("cuMemcpyDtoH", array.ctypes.data, self.address, array.nbytes)
+
+    def repeat(self, array: Any, times: int, stride: int) -> None:
+        """Write an array many times, ``stride`` bytes apart."""
+        if not array.nbytes:
+            return
+        one = np.zeros(stride, np.uint8)
+        one[: array.nbytes] = np.frombuffer(np.ascontiguousarray(array).tobytes(), np.uint8)
+        done = min(times, max(1, 2**24 // stride))
+        self.write(np.tile(one, done))
+        while done < times:
+            more = min(done, times - done)
+            _call("cuMemcpyDtoD", self.address + done * stride, self.address, more * stride)
+            done += more
+
+
+class Program:
+    """A kernel in the memory of a GPU."""
+
+    def __init__(self, ptx: str) -> None:
+        from equipoise.core.jit.nvptx import ENTRY
+
+        self._module = _call("cuModuleLoadData", ptx.encode() + b"\0")
+        self._function = _call("cuModuleGetFunction", self._module, ENTRY.encode())
+
+    def launch(self, blocks: int, threads: int, shared: int, words: Sequence[int]) -> float:
+        """Run it with some whole numbers, wait for its end, and give the milliseconds that it took."""
+        import ctypes
+
+        driver = _driver()
+        if shared:
+            limit = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+            _call("cuFuncSetAttribute", self._function, limit, shared)
+        arguments = tuple(int(word) for word in words), (ctypes.c_int64,) * len(words)
+        begin, end = _call("cuEventCreate", 0), _call("cuEventCreate", 0)
+        try:
+            _call("cuEventRecord", begin, 0)
+            _call("cuLaunchKernel", self._function, blocks, 1, 1, threads, 1, 1, shared, 0, arguments, 0)
+            _call("cuEventRecord", end, 0)
+            _call("cuEventSynchronize", end)
+            return float(_call("cuEventElapsedTime", begin, end))
+        finally:
+            _call("cuEventDestroy", begin)
+            _call("cuEventDestroy", end)
+
+
+@cache
+def _driver() -> Any:
+    """NVIDIA's driver, ready."""
+    try:
+        from cuda.bindings import driver
+    except ImportError as error:
+        raise DeviceUnavailable(
+            "a GPU needs the package cuda-bindings", hint="pip install 'equipoise[gpu]'"
+        ) from error
+    try:
+        (status,) = driver.cuInit(0)
+    except Exception as error:  # whatever it stumbles over where there is no driver
+        raise DeviceUnavailable(
+            f"there is no NVIDIA driver here: {error}", hint="use device='cpu', or install NVIDIA's driver"
+        ) from error
+    if status != driver.CUresult.CUDA_SUCCESS:
+        raise DeviceUnavailable(
+            f"NVIDIA's driver does not start: {status.name}", hint="use device='cpu'; nvidia-smi says more"
+        )
+    return driver
+
+
+def _call(name: str, *arguments: Any) -> Any:
+    """What a function of the driver gives; an error of ours if it fails."""
+    driver = _driver()
+    status, *found = getattr(driver, name)(*arguments)
+    if status == driver.CUresult.CUDA_SUCCESS:
+        return found[0] if len(found) == 1 else tuple(found)
+    if status == driver.CUresult.CUDA_ERROR_OUT_OF_MEMORY:
+        raise DeviceUnavailable(
+            "the GPU's memory is full", hint="others may use it: see nvidia-smi; or use device='cpu'"
+        )
+    raise DeviceUnavailable(
+        f"the GPU failed: {name} says {status.name}", hint="use device='cpu'; nvidia-smi may say more"
+    )
+
+
+def _free(pointer: Any) -> None:
+    _driver().cuMemFree(pointer)

@@ -1,0 +1,197 @@
+"""Where the arrays of trials lie on a GPU, and how functions find them.
+
+Every group of threads has a *slot*: arrays of its own for the trial at hand, one after the other. Small ones
+that every decision reads and writes lie in the memory beside the processors (*shared* memory), all others in
+the GPU's own. What a whole block of trials has in common there is once.
+
+A kernel gets the address of a table, with a row for every array: its address, the bytes from one slot to
+the next, the place in a slot's share of the memory beside the processors, and its shape. Numbers of arms
+and features are written into the kernel itself, which makes it twice as fast; those of units and trials are
+not, so that a kernel serves every budget.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numba
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+from numba.np import arrayobj
+
+from equipoise.core.arrays import Counts
+
+_WORD, _BYTE = ir.IntType(64), ir.IntType(8)
+_GLOBAL, _SHARED = 1, 3
+_MEMORY = "equipoise_shared"
+_LINE = 32
+"""Bytes that a GPU reads at once."""
+_BANKS = 128
+"""Bytes that threads read at the same time without waiting, from the memory beside the processors."""
+
+ADDRESS, STRIDE, OFFSET, SHAPE, COLUMNS = 0, 1, 2, 3, 8
+"""What stands where in a row of the table."""
+
+Groups = Mapping[str, tuple[Any, ...]]
+"""Named tuples of arrays, by what functions call them: those of one slot, or of all."""
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where the arrays of a group lie."""
+
+    own: frozenset[str] = frozenset()
+    """Those that every slot has for itself."""
+    near: frozenset[str] = frozenset()
+    """Of these, those that lie beside the processors."""
+    long: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """Axes along which some have units or trials; other lengths are numbers in the program."""
+
+    def constants(self, name: str, shape: tuple[int, ...]) -> tuple[int | None, ...]:
+        """The lengths of an array that are written into programs; None for the others."""
+        long = self.long.get(name, ()) if math.prod(shape) else ()
+        return tuple(None if axis in long else length for axis, length in enumerate(shape))
+
+
+def all_arrays(groups: Groups) -> Iterator[tuple[str, str, Any]]:
+    """Group, name and array, in the order of the table."""
+    for group, arrays in groups.items():
+        for name, array in zip(arrays._fields, arrays, strict=True):  # type: ignore[attr-defined]
+            yield group, name, array
+
+
+def near_offsets(groups: Groups, places: Mapping[str, Places]) -> tuple[dict[tuple[str, str], int], int]:
+    """Where arrays lie in a slot's share of the memory beside the processors, and the size of a share."""
+    offsets, size = {}, 0
+    for group, name, array in all_arrays(groups):
+        if name in places[group].near:
+            offsets[group, name] = size
+            size += slot_bytes(array)
+    # Shares of neighbours begin in other banks.
+    while size % _BANKS != _LINE:
+        size += _LINE
+    return offsets, size
+
+
+def slot_bytes(array: Any) -> int:
+    """Bytes from one slot's array to the next one's."""
+    return -(-int(array.nbytes) // _LINE) * _LINE
+
+
+def table_row(shape: tuple[int, ...], address: int, stride: int = 0, offset: int = 0) -> Counts:
+    """What functions need to know of an array."""
+    row = np.zeros(COLUMNS, np.int64)
+    row[ADDRESS], row[STRIDE], row[OFFSET] = address, stride, offset
+    row[SHAPE : SHAPE + len(shape)] = shape
+    return row
+
+
+def assembler(arrays: Any, first: int, places: Places) -> Any:
+    """A function of compiled code that gives a slot's handle of such arrays.
+
+    It takes the table, in which their rows begin at ``first``, the number of the slot, that of the slot in
+    its block of threads, and the size of a share of the memory beside the processors.
+    """
+    handle = numba.typeof(arrays)
+
+    @intrinsic
+    def assemble(typing_context, table, slot, local, share):
+        def generate(context, builder, signature, arguments):
+            with builder.goto_entry_block():
+                room = builder.alloca(context.get_value_type(handle.arrays))
+            for place, name in enumerate(type(arrays)._fields):
+                row = _Row(builder, arguments[0], first + place)
+                start = (
+                    _near(builder, row, *arguments[2:])
+                    if name in places.near
+                    else _far(builder, row, arguments[1] if name in places.own else None)
+                )
+                shape = [
+                    row.read(SHAPE + axis) if length is None else _WORD(length)
+                    for axis, length in enumerate(places.constants(name, arrays[place].shape))
+                ]
+                array = _described(context, builder, handle.arrays[place], start, shape)
+                builder.store(array, cgutils.gep_inbounds(builder, room, 0, place))
+            return room
+
+        return handle(*(types.int64,) * 4), generate
+
+    return assemble
+
+
+def copier(groups: Groups, places: Mapping[str, Places]) -> Any:
+    """A function of compiled code that brings what slots begin with into the memory beside the processors."""
+    near = [place for place, (group, name, _) in enumerate(all_arrays(groups)) if name in places[group].near]
+
+    @intrinsic
+    def copy_in(typing_context, table, local, share):
+        def generate(context, builder, signature, arguments):
+            for place in near:
+                row = _Row(builder, arguments[0], place)
+                words = builder.lshr(row.read(STRIDE), _WORD(3))
+                source = builder.inttoptr(row.read(ADDRESS), ir.PointerType(_WORD, addrspace=_GLOBAL))
+                target = builder.bitcast(
+                    _near_start(builder, row, *arguments[1:]), ir.PointerType(_WORD, addrspace=_SHARED)
+                )
+                with cgutils.for_range(builder, words) as loop:
+                    word = builder.load(builder.gep(source, [loop.index]))
+                    builder.store(word, builder.gep(target, [loop.index]))
+            return context.get_dummy_value()
+
+        return types.void(*(types.int64,) * 3), generate
+
+    return copy_in
+
+
+class _Row:
+    """A row of the table, in compiled code."""
+
+    def __init__(self, builder: Any, table: Any, number: int) -> None:
+        self._builder, self._number = builder, number
+        self._table = builder.inttoptr(table, ir.PointerType(_WORD, addrspace=_GLOBAL))
+
+    def read(self, column: int) -> Any:
+        """One of its numbers."""
+        builder = self._builder
+        word = builder.load(builder.gep(self._table, [_WORD(self._number * COLUMNS + column)]))
+        word.set_metadata("invariant.load", builder.module.add_metadata([]))
+        return word
+
+
+def _far(builder: Any, row: _Row, slot: Any) -> Any:
+    address = row.read(ADDRESS)
+    if slot is not None:
+        address = builder.add(address, builder.mul(slot, row.read(STRIDE)))
+    start = builder.inttoptr(address, ir.PointerType(_BYTE, addrspace=_GLOBAL))
+    return builder.addrspacecast(start, ir.PointerType(_BYTE))
+
+
+def _near(builder: Any, row: _Row, local: Any, share: Any) -> Any:
+    return builder.addrspacecast(_near_start(builder, row, local, share), ir.PointerType(_BYTE))
+
+
+def _near_start(builder: Any, row: _Row, local: Any, share: Any) -> Any:
+    memory = builder.module.globals.get(_MEMORY)
+    if memory is None:
+        memory = ir.GlobalVariable(builder.module, ir.ArrayType(_BYTE, 0), _MEMORY, addrspace=_SHARED)
+        memory.linkage, memory.align = "external", 16
+    place = builder.add(builder.mul(local, share), row.read(OFFSET))
+    return builder.gep(memory, [_WORD(0), place], inbounds=True)
+
+
+def _described(context: Any, builder: Any, kind: Any, start: Any, shape: list[Any]) -> Any:
+    """An array in C order that begins there."""
+    array = context.make_array(kind)(context, builder)
+    item = _WORD(context.get_abi_sizeof(context.get_data_type(kind.dtype)))
+    strides = [item]
+    for length in reversed(shape[1:]):
+        strides.insert(0, builder.mul(strides[0], length))
+    data = builder.bitcast(start, array.data.type)
+    arrayobj.populate_array(array, data, shape, strides, item, None)
+    return array._getvalue()

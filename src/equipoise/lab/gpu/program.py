@@ -1,0 +1,274 @@
+"""What every group of threads does: the lab's own trials, put together for a GPU.
+
+Nothing of a trial is written here but what differs: a policy's functions are called by their names, not by
+their addresses, and a trial in which outcomes come at once has one factor an arm, not two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+from numba.extending import intrinsic
+
+from equipoise.core.arms import factor
+from equipoise.core.choice import scoring, weighing
+from equipoise.core.choice.ties import Ties
+from equipoise.core.estimates.estimators import ESTIMATORS, RIDGE
+from equipoise.core.jit.bounded import ADDRESS, open_bounded
+from equipoise.core.jit.handles import handled
+from equipoise.core.jit.kernel import Kernel
+from equipoise.core.jit.relinking import Relinker
+from equipoise.core.policies.base.design import Design
+from equipoise.core.policies.base.policy import Policy
+from equipoise.lab.gpu.lanes import THREADS, number_of, use_threads
+from equipoise.lab.gpu.memory import Groups, Places, assembler, copier
+from equipoise.lab.pieces.contexts.gaussian import fill_normal_contexts
+from equipoise.lab.trial.judge import judge_coefs, judge_intervals, judge_trial
+from equipoise.lab.trial.run import run_stage, start_trial
+from equipoise.lab.trial.world import draw_normal_truth
+
+
+@handled
+class Order(NamedTuple):
+    """Who goes first when scores tie."""
+
+    ties: Ties
+
+
+PLACES = {
+    "state": Places(
+        own=frozenset(
+            (
+                *(
+                    "arms",
+                    "trial",
+                    "factors",
+                    "coefs",
+                    "gains",
+                    "seen_factor",
+                    "contexts",
+                    "outcomes",
+                    "rows",
+                ),
+                *("z", "f", "g", "scratch", "lots", "memory", "plan", "spreads"),
+            )
+        ),
+        near=frozenset(("arms", "trial", "coefs", "gains", "z", "f", "g")),
+        long={"contexts": (0,), "outcomes": (0,), "rows": (0,)},
+    ),
+    "rule": Places(own=frozenset(("scores",)), near=frozenset(("scores",))),
+    "world": Places(
+        own=frozenset(("outcome", "normals", "at_hand", "clock", "pulls", "stream")),
+        near=frozenset(("outcome", "normals", "at_hand", "clock", "pulls")),
+        long={
+            **dict.fromkeys(("contexts", "delays", "fates"), (0, 1)),
+            **dict.fromkeys(("coefs", "drifts", "closures"), (0,)),
+            "shocks": (0, 2),
+        },
+    ),
+    "judge": Places(
+        own=frozenset(("probe", "elasticities", "root", "system", "coef", "least_squares", "along")),
+        long={"quantiles": (0,)},
+    ),
+    "ledger": Places(
+        long=dict.fromkeys(("errors", "counts", "coverage", "plain_coverage", "course", "support"), (0,))
+    ),
+    "order": Places(own=frozenset(("ties",))),
+    "work": Places(
+        own=frozenset(
+            (
+                *(
+                    "coefs",
+                    "centers",
+                    "ridges",
+                    "noise_errors",
+                    "biases",
+                    "roots",
+                    "bases",
+                    "spectra",
+                    "fits",
+                ),
+                *("weights", "noise", "mean_noise", "precision", "system", "pull", "middle", "solution"),
+                *("rotated", "told", "residuals", "slacks"),
+            )
+        ),
+        long={"rotated": (1,), "told": (0,), "residuals": (0,), "slacks": (0,)},
+    ),
+}
+"""Where the arrays of a trial lie."""
+
+WORDS = 5
+"""Numbers that a program takes: the table, the size of a share of the near memory, and three of its own."""
+
+
+def trial_program(groups: Groups, policy: Policy, estimator: str, *, at_once: bool) -> Callable[..., None]:
+    """Trials of a policy: takes the number of the first, how many there are, and the first row of the ledger.
+
+    ``at_once``: outcomes come at once, and the policy does not look at contexts.
+    """
+    relink = Relinker()
+    use_threads(relink)
+    relink.replace(scoring.call_score, Kernel(_score_caller(policy), inline=True))
+    if isinstance(policy, Design):
+        relink.replace(weighing.call_design, Kernel(_design_caller(policy), inline=True))
+    if at_once:
+        relink.replace(factor.beside, Kernel(_itself, inline=True))
+    places = {group: PLACES[group] for group in groups}
+    copy_in = copier(groups, places)
+    assemblers, first = {}, 0
+    for group, arrays in groups.items():
+        assemblers[group] = assembler(arrays, first, places[group])
+        first += len(arrays)
+    # What happens once a trial is apart from the loop over its units, and finds its arrays by itself.
+    begin = Kernel(_beginning(assemblers, relink))
+    units = Kernel(_middle(assemblers, relink), inline=True)
+    end = Kernel(_end(assemblers, relink, estimator))
+    thread, block, block_threads, blocks = map(number_of, ("tid", "ctaid", "ntid", "nctaid"))
+
+    def run(table: int, share: int, first: int, count: int, row: int) -> None:
+        local, groups = thread() // THREADS, block_threads() // THREADS
+        slot = block() * groups + local
+        copy_in(table, local, share)
+        for place in range(slot, count, groups * blocks()):
+            begin(table, slot, local, share, place, first + place)
+            units(table, slot, local, share)
+            end(table, slot, local, share, place, row + place)
+
+    return run
+
+
+def _beginning(assemblers: Mapping[str, Any], relink: Relinker) -> Callable[..., None]:
+    state_of, world_of, order_of = (assemblers[group] for group in ("state", "world", "order"))
+    start = relink(start_trial)
+
+    def apart_begin(table: int, slot: int, local: int, share: int, place: int, number: int) -> None:
+        state, world = state_of(table, slot, local, share), world_of(table, slot, local, share)
+        start(state, order_of(table, slot, local, share).ties, world, place, number)
+
+    return apart_begin
+
+
+def _middle(assemblers: Mapping[str, Any], relink: Relinker) -> Callable[..., None]:
+    state_of, rule_of, world_of = (assemblers[group] for group in ("state", "rule", "world"))
+    stage = relink(run_stage)
+
+    def run_units(table: int, slot: int, local: int, share: int) -> None:
+        state, rule = state_of(table, slot, local, share), rule_of(table, slot, local, share)
+        stage(state, rule, world_of(table, slot, local, share))
+
+    return run_units
+
+
+def _end(assemblers: Mapping[str, Any], relink: Relinker, estimator: str) -> Callable[..., None]:
+    state_of, rule_of, world_of = (assemblers[group] for group in ("state", "rule", "world"))
+    judge_of, ledger_of = assemblers["judge"], assemblers["ledger"]
+    if estimator == RIDGE:
+        judged = relink(judge_trial)
+
+        def apart_end(table: int, slot: int, local: int, share: int, place: int, row: int) -> None:
+            state, rule = state_of(table, slot, local, share), rule_of(table, slot, local, share)
+            judge, ledger = judge_of(table, slot, local, share), ledger_of(table, slot, local, share)
+            truth = world_of(table, slot, local, share).coefs[place]
+            judged(state, rule, judge, truth, ledger, row)
+            ledger.course[row, 0] = state.trial[0].step
+
+        return apart_end
+
+    work_of, fitted = assemblers["work"], relink(Kernel(_judge_fitted(estimator), inline=True))
+
+    def apart_fitted_end(table: int, slot: int, local: int, share: int, place: int, row: int) -> None:
+        state, rule = state_of(table, slot, local, share), rule_of(table, slot, local, share)
+        judge, ledger = judge_of(table, slot, local, share), ledger_of(table, slot, local, share)
+        work, truth = work_of(table, slot, local, share), world_of(table, slot, local, share).coefs[place]
+        fitted(state, rule, judge, truth, ledger, work, row)
+        ledger.course[row, 0] = state.trial[0].step
+
+    return apart_fitted_end
+
+
+def draw_program(groups: Groups) -> Callable[..., None]:
+    """Normal contexts and truths of trials: takes the seed, the number of the first and how many."""
+    relink = Relinker()
+    draw = relink(Kernel(_draw_trial, inline=True))
+    world_of = assembler(groups["world"], 0, Places(long=PLACES["world"].long))
+    thread, block, block_threads, blocks = map(number_of, ("tid", "ctaid", "ntid", "nctaid"))
+
+    def run(table: int, share: int, seed: int, first: int, count: int) -> None:
+        world = world_of(table, 0, 0, share)
+        for place in range(block() * block_threads() + thread(), count, block_threads() * blocks()):
+            draw(world, seed, first, place)
+
+    return run
+
+
+def _draw_trial(world: Any, seed: int, first: int, place: int) -> None:
+    one = slice(place, place + 1)
+    contexts, varying = world.contexts[one], world.setting[0].intercept
+    for t in range(contexts.shape[1]):
+        for c in range(varying):
+            contexts[0, t, c] = 1.0
+    fill_normal_contexts(contexts, varying, seed, first + place)
+    draw_normal_truth(world.coefs[one], seed, first + place)
+
+
+def _judge_fitted(estimator: str) -> Callable[..., None]:
+    """What a trial is worth whose models are estimated otherwise than by ridge."""
+    fit = ESTIMATORS[estimator].fit
+
+    def judge_fitted(state: Any, rule: Any, judge: Any, truth: Any, ledger: Any, work: Any, row: int) -> None:
+        judge_intervals(state, rule, judge, truth, ledger.coverage[row], ledger.plain_coverage[row])
+        fit(state, work)
+        judge_coefs(judge, work.coefs, truth, ledger.errors[row])
+        for i in range(ledger.counts.shape[1]):
+            ledger.counts[row, i] = state.arms[i].count + state.arms[i].set_aside
+
+    return judge_fitted
+
+
+def _score_caller(policy: Policy) -> Callable[..., None]:
+    """What takes the place of a call through an address: see choice/scoring.py."""
+    score = Kernel(type(policy).score, inline=True)
+
+    def call_score(address: int, arms: Any, trial: Any, settings: Any, scores: Any) -> None:
+        numbers = open_bounded(_first_of(settings))
+        starts = trial.forced_start and not trial.looks
+        for i in range(arms.shape[0]):
+            if starts and not arms[i].design_ready:
+                scores[i] = np.inf
+            else:
+                scores[i] = score(arms[i], trial, numbers)
+
+    return call_score
+
+
+def _design_caller(design: Design) -> Callable[..., None]:
+    """The same for a design: see choice/weighing.py."""
+    weigh, remember = Kernel(type(design).weigh, inline=True), Kernel(type(design).remember, inline=True)
+
+    def call_design(state: Any, row: int, arm: int, settings: Any, weights: Any) -> None:
+        numbers, trial, context = open_bounded(_first_of(settings)), state.trial[0], state.contexts[row]
+        if arm >= 0:
+            remember(trial, numbers, context, state.memory, state.lots, row, arm)
+        else:
+            weigh(state.arms, trial, numbers, context, state.memory, state.plan[1:], weights)
+
+    return call_design
+
+
+def _itself(b: int) -> int:
+    return b
+
+
+@intrinsic
+def _address_of(typing_context, array):
+    def generate(context, builder, signature, arguments):
+        return context.make_array(signature.args[0])(context, builder, arguments[0]).data
+
+    return ADDRESS(array), generate
+
+
+# Typed as the function it is inside compiled code, not as the code generator above.
+_first_of: Callable[[Any], Any] = cast(Any, _address_of)
+"""The address of an array's first number."""
