@@ -68,7 +68,7 @@ def create_experiment(
     event: dict[str, Any] = dict(Experiment(problem, policy, chosen).created_event())
     if deadline is not None:
         event["live"] = {"deadline": checked_duration(deadline).total_seconds()}
-    draft = Draft(event, Actor(actor).name)
+    draft = Draft.of(event, Actor(actor).name)
 
     def rows_of(now: int) -> list[Row]:
         return make_rows(

@@ -115,7 +115,7 @@ def _restored(walk: Walk, time: int, actor: str, reason: str) -> Row:
     """The row that begins an epoch."""
     of = {"epoch": walk.epoch, "sequence": walk.sequence, "hash": walk.hash.hex()}
     (row,) = make_rows(
-        [Draft({"kind": "restored", "of": of}, actor, reason)],
+        [Draft.of({"kind": "restored", "of": of}, actor, reason)],
         previous=walk.hash,
         sequence=walk.sequence,
         time=time,

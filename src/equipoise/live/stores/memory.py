@@ -38,8 +38,9 @@ class _MemoryWriter(Writer):
         self.now = max(time.time_ns() // 1000, log.head.updated)
         self.erased: set[int] = set()
 
-    def newer(self, after: int) -> list[Row]:
-        return [_erased(row) if row.sequence in self.erased else row for row in self.rows[max(after, 0) :]]
+    def newer(self, after: int, upto: int | None = None) -> list[Row]:
+        found = self.rows[max(after, 0) : upto]
+        return [_erased(row) if row.sequence in self.erased else row for row in found]
 
     def append(self, rows: Sequence[Row], *, epoch: int | None = None) -> None:
         self.head = extended(self.head, rows, epoch)
@@ -125,6 +126,9 @@ class MemoryStore(Store):
     def drop_snapshots(self, name: str) -> None:
         """Forget it."""
         self._log(name).snapshot = None
+
+    def scrub(self, *, wait: float | None = None) -> None:
+        """Nothing is left: there is no file."""
 
     def backup(self, path: str | Path) -> None:
         """Not offered: there is no file."""

@@ -89,8 +89,8 @@ class Writer(ABC):
     """The store's clock when the head was taken, in microseconds; never before the last row."""
 
     @abstractmethod
-    def newer(self, after: int) -> Sequence[Row]:
-        """The rows after a sequence number, those appended here included."""
+    def newer(self, after: int, upto: int | None = None) -> Sequence[Row]:
+        """The rows after a sequence number, up to another if one is given; those appended here included."""
 
     @abstractmethod
     def append(self, rows: Sequence[Row], *, epoch: int | None = None) -> None:
@@ -101,7 +101,7 @@ class Writer(ABC):
 
     @abstractmethod
     def erase(self, sequences: Sequence[int]) -> None:
-        """Remove the payloads and salts of rows for good; headers and hashes stay."""
+        """Remove the payloads and salts of rows; headers and hashes stay. Then :meth:`Store.scrub`."""
 
 
 class Store(ABC):
@@ -147,7 +147,14 @@ class Store(ABC):
 
     @abstractmethod
     def drop_snapshots(self, name: str) -> None:
-        """Remove all snapshots of an experiment for good."""
+        """Remove all snapshots of an experiment. Then :meth:`scrub`, where nothing may be left of them."""
+
+    @abstractmethod
+    def scrub(self, *, wait: float | None = None) -> None:
+        """Leave no byte of what was erased or dropped in files that this program can see to.
+
+        Waits for whoever still reads it, ``wait`` seconds or as long as for a writer, then raises StoreBusy.
+        """
 
     @abstractmethod
     def backup(self, path: str | Path) -> None:

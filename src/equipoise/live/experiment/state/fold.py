@@ -12,6 +12,7 @@ import numpy as np
 from equipoise.core.experiment.assignment import Assignment
 from equipoise.core.experiment.experiment import Experiment
 from equipoise.core.experiment.units.arriving import Newcomer, check_again
+from equipoise.errors import EquipoiseError
 from equipoise.live.experiment.state.moments import Moments
 from equipoise.live.log.checking import broken, check_link
 from equipoise.live.log.encoding import decode
@@ -65,14 +66,16 @@ class Fold:
             if row.sequence != self.sequence + 1:
                 raise broken(self.name, self.sequence + 1, f"it is missing: row {row.sequence} comes next")
             check_link(self.name, self.hash, row)
-            self._take(event_of(row), row)
+            try:
+                self._take(event_of(row), row)
+            except EquipoiseError as error:
+                raise _at(self.name, row, error) from error
             self.sound = True
 
     def _take(self, event: dict[str, Any], row: Row) -> None:
-        live = event.pop("live", {})
         if row.sequence == 1:
             self.experiment = CachedExperiment.replay([event], details=False)
-            self.deadline = _duration(live.get("deadline"))
+            self.deadline = _duration(event.get("live", {}).get("deadline"))
             self.mode = decode(row.header)["mode"]
         else:
             self.experiment.apply(event)
@@ -94,6 +97,14 @@ def event_of(row: Row) -> dict[str, Any]:
         return {"kind": decode(row.header)["kind"]}
     event: dict[str, Any] = decode(row.payload)
     return event
+
+
+def _at(name: str, row: Row, error: EquipoiseError) -> EquipoiseError:
+    """The same error, with the row at which it came up."""
+    kind = decode(row.header)["kind"]
+    return type(error)(
+        f"row {row.sequence} ({kind}) of {name!r} cannot be folded in: {error.message}", hint=error.hint
+    )
 
 
 def _duration(seconds: float | None) -> timedelta | None:

@@ -62,17 +62,18 @@ def load_fold(store: Store, name: str) -> tuple[Fold, int]:
             began = fold.sequence
             fold.catch_up(rows)
             if fold.redacted:
-                _drop(store, name)
+                drop_outdated(store, name)
             return fold, began
     fold = Fold(name)
     fold.catch_up(store.read(name))
     return fold, 0
 
 
-def _drop(store: Store, name: str) -> None:
+def drop_outdated(store: Store, name: str) -> None:
     """Remove snapshots that hold what was erased since; whoever may not write leaves that to others."""
     with suppress(EquipoiseError):
         store.drop_snapshots(name)
+        store.scrub(wait=0.0)
 
 
 class Snapshots:

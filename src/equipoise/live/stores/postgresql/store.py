@@ -132,6 +132,9 @@ class PostgresStore(SqlStore):
                 self._find_out(held, number, start, head, error)
         return head
 
+    def scrub(self, *, wait: float | None = None) -> None:
+        """Left to the server: its files are overwritten when it, or somebody who may, does VACUUM."""
+
     def backup(self, path: str | Path) -> None:
         """Not offered: the server has tools of its own."""
         raise NotOffered(

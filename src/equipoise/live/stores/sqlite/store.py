@@ -16,6 +16,7 @@ from equipoise.errors import (
     ExperimentExists,
     ExperimentNotFound,
     InvalidArgument,
+    StoreBusy,
     StoreUnavailable,
 )
 from equipoise.live.stores.chain import empty_head, extended
@@ -30,6 +31,8 @@ from equipoise.live.stores.sqlite.making import copy_file, make_file
 from equipoise.live.stores.store import FIRST_EPOCH, Head, Row, Writer
 
 _MOST_READERS = 16
+_MOMENT = 0.1
+"""Seconds that emptying the write-ahead log holds writers up, and then lets them go on."""
 _HOLD = (
     "SELECT (SELECT max(version) FROM equipoise_schema), number,"
     " name, mode, sequence, hash, epoch, created, updated FROM equipoise_experiments WHERE name = $1"
@@ -84,8 +87,6 @@ class SqliteStore(SqlStore):
             writer = _SqliteWriter(number, self._as_head(columns), connection)
             yield writer
             writer.flush()
-        if writer.has_erased:
-            self._scrub()
 
     def create(
         self, name: str, rows_of: Callable[[int], Sequence[Row]], mode: str, *, epoch: int = FIRST_EPOCH
@@ -116,10 +117,26 @@ class SqliteStore(SqlStore):
             return []
         return super().names(project)
 
-    def drop_snapshots(self, name: str) -> None:
-        """Remove all snapshots, and what the disk still holds of them."""
-        super().drop_snapshots(name)
-        self._scrub()
+    def scrub(self, *, wait: float | None = None) -> None:
+        """Move the write-ahead log into the file and empty it, so that neither keeps what was erased.
+
+        That must wait for whoever reads an older state. Writers are held up meanwhile, so it is tried for a
+        moment at a time.
+        """
+        patience = self._wait if wait is None else wait
+        until = time.monotonic() + patience
+        while not self._emptied(min(_MOMENT, patience)):
+            if time.monotonic() >= until:
+                raise StoreBusy(
+                    f"other programs have read {self.path} for {patience:g} s, so that it and the -wal file "
+                    "beside it still hold bytes of what was erased",
+                    hint="end those programs, or wait for them, then try again",
+                )
+            time.sleep(_MOMENT)
+
+    def _emptied(self, wait: float) -> bool:
+        with self._using(self._writers) as held:
+            return held.connection.empty_log(wait)
 
     def backup(self, path: str | Path) -> None:
         """Copy everything into a new file while others go on writing."""
@@ -227,11 +244,6 @@ class SqliteStore(SqlStore):
 
     def _clock(self) -> int:
         return clock()
-
-    def _scrub(self) -> None:
-        """Move the write-ahead log into the file and empty it, so that it does not keep what was erased."""
-        with suppress(EquipoiseError), self._using(self._writers) as held:
-            held.connection.run("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def clock() -> int:
