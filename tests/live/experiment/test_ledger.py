@@ -276,14 +276,14 @@ def test_a_log_that_was_exchanged_underneath_is_noticed(live, faulty, problem):
 
 def test_creating_is_looked_for_too(faulty, problem):
     class Lost(FaultyStore):
-        def create(self, name, rows_of, *arguments, **rest):
+        @contextmanager
+        def creating(self, *arguments, **rest):
             if self.faults == ["down"]:
                 raise StoreUnavailable("no server", hint="nothing was stored")
-            rows_of(1)  # some make the rows before they look whether the name is taken
-            head = super().create(name, rows_of, *arguments, **rest)
+            with super().creating(*arguments, **rest) as writer:
+                yield writer
             if self.faults:
                 raise CommitUnknown(self.faults.pop(0))
-            return head
 
     store = Lost()
     store.faults = ["lost on the way back"]

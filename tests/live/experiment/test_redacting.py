@@ -169,6 +169,22 @@ def test_times_stay_after_a_fresh_load(store, name, problem):
     assert again[8].closed_at is not None
 
 
+def test_an_ask_that_only_the_erased_unit_explains(memory):
+    problem = eq.Problem(["a", "b", "c"], 1, budget=20, moment=np.eye(1), costs={"a": 5}, floors={"a": 2})
+    live = eq.create_experiment(store=memory, name="trial", problem=problem, policy="uniform", seed=3)
+    for number, arm in enumerate("aabbbccc"):
+        live.ask([1.0 + number], unit=f"u{number}", arm=arm, reason="history")
+        live.tell(number + 1, float(number))
+    live.withdraw("u0", reason="moved away")
+    # What is left, 4, pays for no unit of "a", so nothing is kept for its floor; without "u2" it would be 5.
+    assert live.ask([2.0], unit="last", arms=["c"]).arm == "c"
+    live.redact("u2", reason="asked for")
+    again = eq.load_experiment(store=memory, name="trial")
+    assert bits(again) == bits(live)
+    assert again["last"].arm == "c"
+    assert live.verify().undecided == 7
+
+
 def test_archives_keep_what_is_left(memory, problem, tmp_path):
     live = begun(memory, "trial", problem)
     live.redact(KEY, reason="she asked us to")

@@ -7,6 +7,7 @@ what is stored is answered.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from equipoise.core.experiment.assignment import Assignment
@@ -44,7 +45,7 @@ def assignments(answer: Answer) -> list[Assignment]:
     for unit, number in answer.value:
         if number:
             row = answer.rows[number - answer.rows[0].sequence]
-            _with_receipt(unit, Receipt(own.name, own.epoch, row.sequence, row.hash))
+            _with_receipt(unit, replace(own, sequence=row.sequence, hash=row.hash))
     return [unit for unit, _ in answer.value]
 
 
@@ -65,7 +66,7 @@ def _recorded(turn: Turn, unit: Assignment) -> Assignment:
     if row.payload is None:
         raise broken(turn.fold.name, number, "its payload is gone, and no redaction names it")
     again = assignment_of(decode(row.payload), unit.arms)
-    return _with_receipt(again, Receipt(turn.fold.name, decode(row.header)["epoch"], number, row.hash))
+    return _with_receipt(again, turn.fold.receipt(row, decode(row.header)["epoch"]))
 
 
 def _with_receipt(unit: Assignment, receipt: Receipt) -> Assignment:

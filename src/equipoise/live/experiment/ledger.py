@@ -162,8 +162,7 @@ class Ledger:
         answers = []
         for request, value, error, begin, end in done:
             stored = tuple(zip(events[begin:end], rows[begin:end], strict=True))
-            last = stored[-1][1] if stored else fold
-            receipt = Receipt(self.name, fold.epoch, last.sequence, last.hash)
+            receipt = fold.receipt(stored[-1][1] if stored else fold)
             answers.append((request, (Answer(value, stored, receipt, rows), error)))
         return rows, answers
 

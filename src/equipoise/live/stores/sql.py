@@ -58,7 +58,10 @@ _REMOVE_SNAPSHOT = "DELETE FROM equipoise_snapshots WHERE number = $1"
 
 
 class SqlWriter(Writer):
-    """A transaction that holds an experiment's head. Rows are sent at its end, or when they are needed."""
+    """A transaction that holds an experiment's head, or begins one, whose number is 0 before the first row.
+
+    Rows are sent at its end, or when they are needed, or are many.
+    """
 
     def __init__(self, number: int, head: Head, now: int, run: Run) -> None:
         self.head = head
@@ -78,6 +81,8 @@ class SqlWriter(Writer):
         """Add rows that continue the head."""
         self.head = extended(self.head, rows, epoch)
         self._pending.extend(rows)
+        if len(self._pending) >= PAGE_ROWS:
+            self.flush()
 
     def erase(self, sequences: Sequence[int]) -> None:
         """Remove payloads and salts."""

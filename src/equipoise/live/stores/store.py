@@ -120,10 +120,20 @@ class Store(ABC):
         """
 
     @abstractmethod
+    def creating(self, name: str, mode: str, *, epoch: int = FIRST_EPOCH) -> AbstractContextManager[Writer]:
+        """Begin an experiment: ``with store.creating(name, mode) as writer``, who appends at least one row.
+
+        As with :meth:`writing` all is committed at the end of the block, or nothing. Rows may be appended a
+        few at a time, so that a long log need not be in memory.
+        """
+
     def create(
         self, name: str, rows_of: Callable[[int], Sequence[Row]], mode: str, *, epoch: int = FIRST_EPOCH
     ) -> Head:
         """Begin an experiment with the rows that a function makes of the store's time, at least one."""
+        with self.creating(name, mode, epoch=epoch) as writer:
+            writer.append(rows_of(writer.now))
+        return writer.head
 
     @abstractmethod
     def head(self, name: str) -> Head:

@@ -16,6 +16,7 @@ from equipoise.errors import EquipoiseError
 from equipoise.live.experiment.state.moments import Moments
 from equipoise.live.log.checking import broken, check_link
 from equipoise.live.log.encoding import decode
+from equipoise.live.log.receipts import Receipt, line_of
 from equipoise.live.stores.chain import first_link
 from equipoise.live.stores.store import FIRST_EPOCH, Row
 
@@ -51,13 +52,24 @@ class Fold:
         self.moments = Moments()
         self.sequence = 0
         self.hash = first_link(name)
-        self.epoch = FIRST_EPOCH
+        self.lines = [""]
+        """What tells every epoch from others of its number."""
         self.time = 0
         self.mode = ""
         self.deadline: timedelta | None = None
         self.redacted = 0
         """The last row that tells of a redaction, among those that were folded here."""
         self.sound = True
+
+    @property
+    def epoch(self) -> int:
+        """One more after every restored backup."""
+        return FIRST_EPOCH - 1 + len(self.lines)
+
+    def receipt(self, row: Row | Fold, epoch: int | None = None) -> Receipt:
+        """Of a row, of the last epoch unless another is given."""
+        number = self.epoch if epoch is None else epoch
+        return Receipt(self.name, number, row.sequence, row.hash, self.lines[number - FIRST_EPOCH])
 
     def catch_up(self, rows: Iterable[Row]) -> None:
         """Fold in rows of the log, each of which must continue the chain."""
@@ -85,7 +97,7 @@ class Fold:
         """Come to a row, the event of which is in the experiment."""
         self.moments.take(event, row.sequence, row.time)
         if event["kind"] == "restored":
-            self.epoch += 1
+            self.lines.append(line_of(row.hash))
         elif event["kind"] == "redacted":
             self.redacted = row.sequence
         self.sequence, self.hash, self.time = row.sequence, row.hash, row.time

@@ -30,7 +30,7 @@ from equipoise.live.log.encoding import decode, encode
 from equipoise.live.stores.store import Snapshot, Store
 from equipoise.version import __version__
 
-LABEL = f"1 {__version__} {NUMERICS}"
+LABEL = f"2 {__version__} {NUMERICS}"
 """Format of the bytes, version and numerics: a snapshot of another label is not read."""
 
 _LENGTH = struct.Struct("<Q")
@@ -106,11 +106,11 @@ def copied(fold: Fold) -> tuple[Arrays, dict[str, Any], bytes]:
     meta = {
         "name": fold.name,
         "sequence": fold.sequence,
-        "epoch": fold.epoch,
         "time": fold.time,
         "mode": fold.mode,
         "deadline": None if fold.deadline is None else fold.deadline.total_seconds(),
     }
+    meta["lines"] = list(fold.lines)
     return {**fold.experiment.snapshot(), "live_moments": fold.moments.table()}, meta, fold.hash
 
 
@@ -159,7 +159,7 @@ def _unpacked(name: str, snapshot: Snapshot) -> Fold | None:
         return None
     fold.moments = Moments(moments)
     fold.sequence, fold.hash = snapshot.sequence, snapshot.hash
-    fold.epoch, fold.time, fold.mode = meta["epoch"], meta["time"], meta["mode"]
+    fold.lines, fold.time, fold.mode = meta["lines"], meta["time"], meta["mode"]
     deadline = meta["deadline"]
     fold.deadline = None if deadline is None else timedelta(seconds=deadline)
     return fold

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -15,11 +15,10 @@ from equipoise.errors import (
     EquipoiseError,
     ExperimentExists,
     ExperimentNotFound,
-    InvalidArgument,
     StoreBusy,
     StoreUnavailable,
 )
-from equipoise.live.stores.chain import empty_head, extended
+from equipoise.live.stores.chain import check_begun, empty_head
 from equipoise.live.stores.migrations import check_writable, not_understood
 from equipoise.live.stores.names import full_name
 from equipoise.live.stores.pool import Held, Pool
@@ -53,9 +52,13 @@ class _SqliteWriter(SqlWriter):
         self._connection = connection
 
     def _send(self, rows: Sequence[Row]) -> None:
-        insert(self._connection, self.number, rows)
         head = self.head
-        self._run(_MOVE, (head.sequence, head.hash, head.epoch, head.updated, self.number))
+        if self.number:
+            self._run(_MOVE, (head.sequence, head.hash, head.epoch, head.updated, self.number))
+        else:
+            values = (head.name, head.mode, head.sequence, head.hash, head.epoch, head.created, head.updated)
+            self.number = self._run(_BEGIN_EXPERIMENT, values)[0][0]
+        insert(self._connection, self.number, rows)
 
 
 class SqliteStore(SqlStore):
@@ -88,9 +91,8 @@ class SqliteStore(SqlStore):
             yield writer
             writer.flush()
 
-    def create(
-        self, name: str, rows_of: Callable[[int], Sequence[Row]], mode: str, *, epoch: int = FIRST_EPOCH
-    ) -> Head:
+    @contextmanager
+    def creating(self, name: str, mode: str, *, epoch: int = FIRST_EPOCH) -> Iterator[Writer]:
         """Begin an experiment, and the file if it is the first."""
         start = empty_head(name, mode, epoch)
         if self._place is None and not self.path.exists():
@@ -102,14 +104,10 @@ class SqliteStore(SqlStore):
                     f"there is an experiment {start.name!r} in {self.url} already",
                     hint="load it, or choose another name",
                 )
-            rows = rows_of(clock())
-            head = extended(start, rows)
-            if not rows:
-                raise InvalidArgument(f"{start.name!r} would begin without a row")
-            values = (head.name, mode, head.sequence, head.hash, head.epoch, head.created, head.updated)
-            number = connection.run(_BEGIN_EXPERIMENT, values)[0][0]
-            insert(connection, number, rows)
-        return head
+            writer = _SqliteWriter(0, start, connection)
+            yield writer
+            check_begun(writer.head)
+            writer.flush()
 
     def names(self, project: str | None = None) -> list[Head]:
         """All experiments, or those of a project; none where no file was made yet."""
