@@ -213,7 +213,7 @@ def long_archive(path, problem, count):
 
 
 def test_a_long_log_is_not_held_in_memory(problem, tmp_path):
-    path, count = tmp_path / "trial.jsonl", 3000
+    path, count = tmp_path / "trial.jsonl", 2000
     long_archive(path, problem, count)
     acts = {
         "imported": lambda url: eq.import_archive(path, store=url),
