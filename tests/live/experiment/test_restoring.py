@@ -225,5 +225,5 @@ def test_a_long_log_is_not_held_in_memory(problem, tmp_path):
         _, most = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         assert live.store.head("trial").sequence >= count + 1
-        assert most < path.stat().st_size / 2
+        assert most < 0.7 * path.stat().st_size
         live.close()
