@@ -39,9 +39,9 @@ class LiveExperiment(ExperimentReader):
     """An experiment in a store: :func:`create_experiment` and :func:`load_experiment` make them.
 
     It has the methods of :class:`~equipoise.Experiment`. A call that returns has been stored; one that raises
-    has stored nothing, unless the error is CommitUnknown. Threads may share it, and any number of processes
-    and machines may work on one experiment at a time: each call is decided on the state after all calls
-    before. Whatever is read is of the moment of the call.
+    has stored nothing, unless the error is CommitUnknown, or ErasureUnfinished after a redaction. Threads may
+    share it, and any number of processes and machines may work on one experiment at a time: each call is
+    decided on the state after all calls before. Whatever is read is of the moment of the call.
     """
 
     def __init__(self, store: Store, name: str, actor: str | None, *, owns_store: bool) -> None:
