@@ -15,7 +15,7 @@
 ``options``      options that commands have in common
 ``completion``   what a shell offers after Tab
 ``world``        the scenario that is typed
-``cluster``      ``--cluster``
+``cluster``      ``--cluster`` and ``--device``
 ``overwriting``  ``--overwrite``
 ``values``       text that was typed, as numbers and names
 ``statuses``     what commands end with

@@ -1,4 +1,4 @@
-"""``--cluster``: the same for every command that simulates."""
+"""``--cluster`` and ``--device``: where trials run, the same for every command that simulates."""
 
 from __future__ import annotations
 
@@ -14,6 +14,13 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
 cluster_option = click.option("--cluster", metavar="tcp://…", help="Scheduler of a Dask cluster to run on.")
+device_option = click.option(
+    "--device",
+    type=click.Choice(["cpu", "cuda", "auto"]),
+    default="cpu",
+    show_default=True,
+    help="cuda: an NVIDIA GPU, with the same numbers; auto: if there is one, for what it can run.",
+)
 
 
 def check_cluster(cluster: str | None, workers: int | None) -> None:

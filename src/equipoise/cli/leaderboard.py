@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from equipoise.cli import completion
-from equipoise.cli.cluster import check_cluster, cluster_option, executor_on
+from equipoise.cli.cluster import check_cluster, cluster_option, device_option, executor_on
 from equipoise.cli.options import (
     MOST_TRIALS,
     checkpoint_option,
@@ -56,6 +56,7 @@ _OUTPUT = "equipoise-leaderboard"
 @overwrite_option
 @checkpoint_option("scenarios")
 @cluster_option
+@device_option
 @json_option
 def command(
     only: tuple[str, ...],
@@ -68,6 +69,7 @@ def command(
     overwrite: bool,
     checkpoint: Path | None,
     cluster: str | None,
+    device: str,
     as_json: bool,
 ) -> None:
     """Run every policy on a fixed suite of scenarios and rank them by their errors over the oracle's.
@@ -99,6 +101,7 @@ def command(
                 seed=seed,
                 workers=workers,
                 executor=executor,
+                device=device,
                 checkpoint=kept,
                 progress=progress,
             )

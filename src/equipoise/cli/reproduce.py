@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from equipoise.cli import completion
-from equipoise.cli.cluster import check_cluster, cluster_option, executor_on
+from equipoise.cli.cluster import check_cluster, cluster_option, device_option, executor_on
 from equipoise.cli.options import (
     checkpoint_option,
     folder_option,
@@ -87,6 +87,7 @@ class _Panels(click.Argument):
 )
 @path_option("--claims-table", "FILE", "Also write the claims as a Markdown table.")
 @cluster_option
+@device_option
 @json_option
 def command(
     panels: tuple[str, ...],
@@ -100,6 +101,7 @@ def command(
     data: Path | None,
     claims_table: Path | None,
     cluster: str | None,
+    device: str,
     as_json: bool,
 ) -> None:
     """Draw the paper's figures and a rate figure of our own, and check what the paper says.
@@ -131,6 +133,7 @@ def command(
             seed=seed,
             workers=workers,
             executor=executor,
+            device=device,
             checkpoint=checkpoint,
             data=data,
             progress=progress,

@@ -52,6 +52,7 @@ class Runner:
     store: Store
     meter: Meter
     executor: Executor | None = None
+    device: str = "cpu"
 
     def result(
         self,
@@ -73,6 +74,7 @@ class Runner:
             seed=self.seed,
             workers=self.workers,
             executor=self.executor,
+            device=self.device,
             checkpoint=folder,
             progress=lambda done, total: self.meter.show(label, work * done / total),
         )

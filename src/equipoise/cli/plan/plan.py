@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from equipoise.cli.cluster import cluster_option, executor_on
+from equipoise.cli.cluster import cluster_option, device_option, executor_on
 from equipoise.cli.options import (
     ESTIMATOR_HELP,
     import_option,
@@ -103,6 +103,7 @@ TRIALS, SEED = "2000", "0"
 @seed_option(SEED, "Draws everything random in the simulation.")
 @click.option("--estimator", metavar="NAME", help=f"Of simulated trials. {ESTIMATOR_HELP}")
 @cluster_option
+@device_option
 @json_option
 def command(
     noise: list[Guess] | None,
@@ -120,6 +121,7 @@ def command(
     seed: int,
     estimator: str | None,
     cluster: str | None,
+    device: str,
     as_json: bool,
 ) -> None:
     """How many units a target error needs, or which error a budget gives.
@@ -165,7 +167,7 @@ def command(
         delay=waiting,
     )
     settings: dict[str, Any] = {"scenario": world, "delay": waiting, "estimator": estimator}
-    settings |= {"trials": trials, "seed": seed}
+    settings |= {"trials": trials, "seed": seed, "device": device}
     plan = replace(plan, simulated=_simulate(plan, policies, settings, cluster, quiet=as_json))
     if as_json:
         print_json(plan.record())

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from equipoise.cli.cluster import check_cluster, cluster_option, executor_on
+from equipoise.cli.cluster import check_cluster, cluster_option, device_option, executor_on
 from equipoise.cli.options import (
     POLICIES,
     SEED,
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
 @overwrite_option
 @path_option("--checkpoint", "DIR", "Keep finished trials there; the same command goes on where it stopped.")
 @cluster_option
+@device_option
 @json_option
 @click.pass_context
 def command(
@@ -64,6 +65,7 @@ def command(
     overwrite: bool,
     checkpoint: Path | None,
     cluster: str | None,
+    device: str,
     as_json: bool,
     **fields: Any,
 ) -> None:
@@ -86,9 +88,9 @@ def command(
         check_earlier(output, ("report.html", "losses.*", "scenario.toml", "result.npz"), overwrite=overwrite)
     if save_scenario is not None:
         scenarios.save_scenario(save_scenario, world)
-    if cluster is None:
+    if cluster is None and device == "cpu":
         announce(world, chosen, trials=trials, workers=workers)
-    result = _run(world, chosen, trials, seed, workers, cluster, checkpoint, quiet=as_json)
+    result = _run(world, chosen, trials, seed, workers, cluster, checkpoint, device, quiet=as_json)
     again = command_line(ctx, chosen)
     files = []
     if output is not None:
@@ -111,6 +113,7 @@ def _run(
     workers: int | None,
     cluster: str | None,
     checkpoint: Path | None,
+    device: str,
     *,
     quiet: bool,
 ) -> SimulationResult:
@@ -130,4 +133,5 @@ def _run(
             executor=executor,
             progress=progress,
             checkpoint=checkpoint,
+            device=device,
         )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from equipoise.cli.cluster import check_cluster, cluster_option, executor_on
+from equipoise.cli.cluster import check_cluster, cluster_option, device_option, executor_on
 from equipoise.cli.options import (
     POLICIES,
     SEED,
@@ -63,6 +63,7 @@ _FILES = ("report.html", "losses.*", "differences.*", "scenario.toml", "sweep.*"
 @scenario_file_option
 @further_scenario_options
 @cluster_option
+@device_option
 @json_option
 @click.pass_context
 def command(
@@ -81,6 +82,7 @@ def command(
     checkpoint: Path | None,
     scenario: Path | None,
     cluster: str | None,
+    device: str,
     as_json: bool,
     **fields: Any,
 ) -> None:
@@ -106,7 +108,7 @@ def command(
     check_writable(folder)
     check_earlier(folder, _FILES, overwrite=overwrite)
     kept = folder / "checkpoint" if checkpoint is None else checkpoint
-    settings = {"trials": trials, "seed": seed, "workers": workers, "joined": joined}
+    settings = {"trials": trials, "seed": seed, "workers": workers, "joined": joined, "device": device}
     result = _run(world, chosen, axes, kept, cluster, quiet=as_json, **settings)
     again = command_line(ctx, chosen)
     shown = result.loss if loss is None else loss

@@ -35,21 +35,26 @@ def obstacle(arena: Arena, policy: Policy) -> str | None:
     return None
 
 
-def split(arena: Arena, policies: Mapping[str, Policy], device: str) -> set[str]:
-    """The names of those policies whose trials go to a GPU; refuses what was asked for and cannot be had."""
+def split(arena: Arena, policies: Mapping[str, Policy], device: str, *, elsewhere: bool) -> set[str]:
+    """The names of those policies whose trials go to a GPU; refuses what was asked for and cannot be had.
+
+    Trials that run ``elsewhere``, on a cluster, go to a GPU only if it was asked for: nobody knows whether
+    there is one.
+    """
     check_device(device)
     if device == CPU:
         return set()
     obstacles = {name: obstacle(arena, policy) for name, policy in policies.items()}
     possible = {name for name, reason in obstacles.items() if reason is None}
     if device == AUTO:
-        return possible if possible and _is_there() else set()
+        return possible if possible and not elsewhere and _is_there() else set()
     for name, reason in obstacles.items():
         if reason is not None:
             raise NotOnDevice(
                 f"{name} cannot run on a GPU here: {reason}", hint="use device='auto', or 'cpu'"
             )
-    open_device()
+    if not elsewhere:
+        open_device()
     return possible
 
 

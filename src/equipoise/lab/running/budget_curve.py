@@ -102,6 +102,7 @@ def simulated_budget(
     seed: int = 0,
     workers: int | None = None,
     executor: Executor | None = None,
+    device: str = "cpu",
     progress: Progress | None = None,
 ) -> SimulatedBudget:
     """The smallest budget with which ``policy`` is expected to reach the target of a plan.
@@ -141,7 +142,7 @@ def simulated_budget(
             f"the uniform allocation needs {closed['uniform'].budget:.10g} units: too many to simulate",
             hint="plan by closed form, without a policy, or choose a larger target",
         )
-    settings = {"trials": trials, "seed": seed, "workers": workers, "executor": executor}
+    settings = {"trials": trials, "seed": seed, "workers": workers, "executor": executor, "device": device}
 
     def world(budget: int) -> Scenario:
         return planned_world(closed, budget, scenario=scenario, delay=delay, estimator=estimator)

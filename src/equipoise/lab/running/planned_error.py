@@ -90,6 +90,7 @@ def simulated_error(
     seed: int = 0,
     workers: int | None = None,
     executor: Executor | None = None,
+    device: str = "cpu",
     progress: Progress | None = None,
 ) -> SimulatedError:
     """The error that the budget of a plan gives ``policy``; arguments are those of :func:`equipoise.plan`."""
@@ -98,7 +99,14 @@ def simulated_error(
     chosen = parse_policy(policy)
     world = planned_world(closed, closed.budget, scenario=scenario, delay=delay, estimator=estimator)
     result = simulate(
-        world, [chosen], trials=trials, seed=seed, workers=workers, executor=executor, progress=progress
+        world,
+        [chosen],
+        trials=trials,
+        seed=seed,
+        workers=workers,
+        executor=executor,
+        device=device,
+        progress=progress,
     )
     found = result[chosen.spec]
     ones = np.ones(len(closed.noise))

@@ -39,6 +39,7 @@ def plan(
     estimator: str | None = None,
     workers: int | None = None,
     executor: Executor | None = None,
+    device: str = "cpu",
     progress: Progress | None = None,
 ) -> Plan:
     """The budget that ``target`` needs, or the error that ``budget`` gives.
@@ -68,7 +69,7 @@ def plan(
         When outcomes arrive, as a scenario has it; it matters to simulations alone.
     policies
         Policies to simulate, e.g. ``["trace-ucb"]``.
-    trials, seed, estimator, workers, executor
+    trials, seed, estimator, workers, executor, device
         Of simulations; trials are those of every budget that is tried.
     progress
         Called with the number of simulations done and expected, of every policy in turn.
@@ -112,7 +113,7 @@ def plan(
         closed = _with_calendar(closed, scenario)
     settings: dict[str, Any] = {
         **{"scenario": scenario, "delay": delay, "trials": trials, "seed": seed, "estimator": estimator},
-        **{"workers": workers, "executor": executor, "progress": progress},
+        **{"workers": workers, "executor": executor, "device": device, "progress": progress},
     }
     names = [policies] if isinstance(policies, str | Policy) else list(policies)
     for policy in names:

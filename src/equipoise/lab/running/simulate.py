@@ -141,8 +141,9 @@ def run_policies(
     named = named_policies(policies)
     check_policies(arena, named, trials, seed, workers)
     trials, seed = int(trials), int(seed)
-    there = [name in gpu_policies for name in named] if (gpu_policies := split(arena, named, device)) else []
-    chunks = list(_cut_by_device(there or [False] * len(named), trials, arena.problem().units))
+    on_gpu = split(arena, named, device, elsewhere=executor is not None)
+    there = [name in on_gpu for name in named]
+    chunks = list(_cut_by_device(there, trials, arena.problem().units))
     store = open_checkpoint(checkpoint, arena, named, seed)
     ledgers = [new_ledger(trials, len(arena.noise)) for _ in named]
     seconds = np.zeros(len(named))
@@ -265,8 +266,7 @@ def _run_all(
             while waiting and len(running) < _AHEAD:
                 chunk = waiting.pop()
                 chosen = [policies[policy] for policy in chunk.policies]
-                on_gpu = [policy for policy in chunk.policies if there and there[policy]]
-                run = run_chunk if not on_gpu else _run_chunk_there
+                run = _run_chunk_there if there[chunk.policies[0]] else run_chunk
                 future = pool.submit(run, shared, chosen, seed, chunk.first, chunk.trials)
                 running[future] = chunk
             finished, _ = wait(running, return_when=FIRST_COMPLETED)
@@ -294,7 +294,7 @@ def _lacking(gaps: list[list[tuple[int, int]]], there: list[bool]) -> list[Chunk
     lacking: dict[tuple[int, int, bool], list[int]] = {}
     for policy, spans in enumerate(gaps):
         for span in spans:
-            lacking.setdefault((*span, bool(there) and there[policy]), []).append(policy)
+            lacking.setdefault((*span, there[policy]), []).append(policy)
     return [
         Chunk(tuple(policies), first, last - first) for (first, last, _), policies in sorted(lacking.items())
     ]

@@ -30,6 +30,7 @@ def run_leaderboard(
     seed: int = 1,
     workers: int | None = None,
     executor: Executor | None = None,
+    device: str = "cpu",
     checkpoint: str | Path | None = None,
     progress: Progress | None = None,
 ) -> Leaderboard:
@@ -46,7 +47,7 @@ def run_leaderboard(
         Trials of every policy on every entry; at least two, without which nothing has an error.
     seed
         Every entry draws from a stream of its own, so that their errors are independent.
-    workers, executor
+    workers, executor, device
         Where trials run, as in :func:`equipoise.simulate`.
     checkpoint
         Folder that keeps finished entries and chunks; the same call goes on where it stopped.
@@ -66,7 +67,7 @@ def run_leaderboard(
         raise InvalidArgument(f"trials={trials!r} is too few", hint="an error needs at least two trials")
     kept = None if checkpoint is None else open_folder(Path(checkpoint), option="--checkpoint")
     total = sum(simulation_work(entry.scenario, len(names), trials) for entry in entries)
-    runner = Runner(seed, workers, Store(kept), Meter(total, progress), executor)
+    runner = Runner(seed, workers, Store(kept), Meter(total, progress), executor, device)
     rows = tuple(_rows(runner, entries, names, trials))
     return Leaderboard(__version__, seed, trials, tuple(names), rows)
 

@@ -34,6 +34,7 @@ def reproduce(
     seed: int = 1,
     workers: int | None = None,
     executor: Executor | None = None,
+    device: str = "cpu",
     checkpoint: str | Path | None = None,
     data: str | Path | None = None,
     progress: Progress | None = None,
@@ -52,7 +53,7 @@ def reproduce(
         Multiplies every number of trials; 1 gives the paper's.
     width_trials
         Trials a point of the comparison of widths; multiplied as well. 0 leaves it out.
-    workers, executor
+    workers, executor, device
         Where trials run, as in :func:`equipoise.simulate`.
     checkpoint
         Folder that keeps finished points; ``checkpoint`` inside ``output`` unless given.
@@ -69,7 +70,7 @@ def reproduce(
         output / "checkpoint" if checkpoint is None else Path(checkpoint), option="--checkpoint"
     )
     plan = new_plan(names, scale=trials_scale, width_trials=width_trials, data=data, asked=bool(panels))
-    runner = Runner(seed, workers, Store(kept), Meter(plan.work(), progress), executor)
+    runner = Runner(seed, workers, Store(kept), Meter(plan.work(), progress), executor, device)
     measured = plan.measure(runner)
     found = dataclasses.replace(measured, figures=tuple(_draw(measured, output)))
     write_whole(output / "reproduce.json", json.dumps(found.record(), indent=2, allow_nan=False) + "\n")

@@ -29,6 +29,7 @@ def sweep(
     joined: bool = False,
     workers: int | None = None,
     executor: Executor | None = None,
+    device: str = "cpu",
     checkpoint: str | Path | None = None,
     progress: Progress | None = None,
     **axes: Iterable[Any],
@@ -44,7 +45,7 @@ def sweep(
         What all points have in common.
     policies
         Policies or their text forms.
-    trials, seed, workers, executor
+    trials, seed, workers, executor, device
         As in :func:`equipoise.simulate`, at every point.
     joined
         Whether axes go together, value by value, instead of every value of one with every value of the other.
@@ -78,7 +79,7 @@ def sweep(
     folder = None if checkpoint is None else open_folder(Path(checkpoint), option="--checkpoint")
     shared = _by_scenario(points)
     total = sum(simulation_work(world, len(used), trials) for world, (_, used) in shared.items())
-    runner = Runner(int(seed), workers, Store(folder), Meter(total, progress), executor)
+    runner = Runner(int(seed), workers, Store(folder), Meter(total, progress), executor, device)
     results: dict[int, SimulationResult] = {}
     for world, (places, used) in shared.items():
         title = points[places[0]].title

@@ -1,0 +1,117 @@
+"""Programs for a GPU, looked at without one, and tried where there is one."""
+
+import re
+
+import equipoise as eq
+import numpy as np
+import pytest
+from equipoise.core.arms import factor
+from equipoise.core.arithmetic.bits import float_of
+from equipoise.core.arithmetic.lanes import spread
+from equipoise.core.draws import normal
+from equipoise.core.jit.decorators import compiled
+from equipoise.core.jit.kernel import Kernel
+from equipoise.core.jit.nvptx import to_ptx
+from equipoise.core.jit.relinking import Relinker
+from equipoise.lab.gpu import bench, program
+from equipoise.lab.gpu.driver import devices
+from equipoise.lab.gpu.memory import near_offsets, slot_bytes
+from equipoise.lab.trial.bench import ScenarioBench
+from equipoise.lab.trial.ledger import new_ledger
+from equipoise.lab.trial.rule import rule_of
+from equipoise.lab.trial.run import run_trials
+from equipoise.lab.trial.world import Draws
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+SCENARIO = eq.GaussianScenario(noise=[0.3, 0.7, 2.0], dim=3, budget=60, estimator="ridge")
+
+
+class Processor:
+    """What programs need to know of a GPU."""
+
+    processors, shared_bytes, name, target = 4, 100_000, "none", "sm_80"
+
+
+def seat(policy, scenario=SCENARIO):
+    return bench.Seat(scenario, eq.parse_policy(policy), 0, Draws(scenario, 0, block=1), Processor())
+
+
+def test_a_trial_compiles_for_a_gpu_without_one():
+    ptx = seat("trace-ucb").ptx()
+    assert ".target sm_80" in ptx
+    assert f".entry {program.ENTRY}" in ptx
+    # Nothing is called that the GPU does not have, and nothing is fused but what is written so.
+    assert re.findall(r"^\.extern \.func.*$", ptx, re.M) == []
+    assert "mul.rn.f64" in ptx
+    assert "mul.f64" not in ptx
+    assert "div.rn.f64" in ptx
+    assert ".approx" not in ptx
+
+
+def test_one_factor_an_arm_gives_the_same_bits_where_outcomes_come_at_once():
+    relink = Relinker()
+    relink.replace(factor.beside, Kernel(lambda b: b, inline=True))
+    trials = 20
+    found = []
+    for run, whole in ((run_trials, True), (relink(run_trials), False)):
+        here = ScenarioBench(SCENARIO, [eq.TraceUCB()], 5)
+        mine, ledger = here.seats[0], new_ledger(trials, 3)
+        state = mine.stage.state
+        if not whole:
+            state = bench.with_one_factor(state)
+        here.draws.draw(0, trials)
+        run(state, rule_of(mine.stage), mine.ties, here.draws.world, mine.judge, ledger, slice(0, trials), 0)
+        found.append(ledger)
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_one_normal_at_a_time_has_the_bits_of_four():
+    @intrinsic
+    def generated_one(typing_context, table, number):
+        def generate(context, builder, signature, arguments):
+            data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+            return normal.generate_one(builder, data, builder.bitcast(arguments[1], ir.IntType(64)))
+
+        return types.float64(table, types.float64), generate
+
+    table = normal.TABLE
+
+    @compiled
+    def draw(words, ones, fours):
+        for k in range(words.shape[0]):
+            ones[k] = generated_one(table, float_of(words[k]))
+            fours[k] = normal.normal_of(words[k])
+
+    words = np.random.default_rng(0).integers(0, 2**64, 5_000, np.uint64)
+    words[:4] = 0, 2**64 - 1, 2**63, 2**63 - 1
+    ones, fours = np.zeros(len(words)), np.zeros(len(words))
+    draw(words.view(np.int64), ones, fours)
+    np.testing.assert_array_equal(ones, fours)
+    assert spread is not None
+
+
+def test_shares_of_near_memory_do_not_overlap():
+    groups = seat("trace-gain").groups
+    offsets, share = near_offsets(groups, program.PLACES)
+    ends = [(start, start + slot_bytes(getattr(groups[group], name))) for (group, name), start in offsets.items()]
+    ends.sort()
+    assert all(end <= start for (_, end), (start, _) in zip(ends, ends[1:], strict=False))
+    assert ends[-1][1] <= share
+    assert share % 128 == 32
+
+
+@pytest.mark.skipif(devices() == 0, reason="there is no NVIDIA GPU here")
+@pytest.mark.parametrize("policy", ["uniform", "trace-ucb", "trace-gain", "wei-urn"])
+@pytest.mark.parametrize("estimator", ["pooled", "ridge"])
+def test_a_gpu_gives_the_same_bits(policy, estimator):
+    scenario = SCENARIO.replace(estimator=estimator)
+    here, there = (
+        eq.simulate(scenario, [policy], trials=500, seed=7, device=device)[policy].ledger
+        for device in ("cpu", "cuda")
+    )
+    for one, other in zip(here, there, strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert to_ptx is not None
