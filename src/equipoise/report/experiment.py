@@ -44,8 +44,9 @@ from equipoise.report.live.population import population_blocks
 from equipoise.report.live.proof import proof_blocks
 from equipoise.report.live.rule import chance_realised, most_used_share, rule_blocks
 from equipoise.report.live.statements import check_statements, checklist_blocks, further_blocks, seeing_blocks
-from equipoise.report.numbers import counted, interval, p_text, p_value, plain_numbers, shortened
+from equipoise.report.numbers import interval, p_text, p_value, plain_numbers, shortened
 from equipoise.version import __version__
+from equipoise.words import counted
 
 _DRAWS, _DRAWN_UNITS = 1000, 2_000_000
 _TESTS = ("p_length", "p_squares", "p_products")
@@ -140,9 +141,9 @@ def experiment_report(
         wrong.insert(0, "this is practice: units are not real")
     return Report(
         title=title,
-        subtitle=f"{name} · {counted(len(problem.arms), 'arm', 'arms')} · "
-        f"{counted(problem.dim, 'feature', 'features')} · {experiment.asked:,} of "
-        f"{counted(experiment.asked + experiment.remaining, 'unit', 'units')}",
+        subtitle=f"{name} · {counted(len(problem.arms), 'arm')} · "
+        f"{counted(problem.dim, 'feature')} · {experiment.asked:,} of "
+        f"{counted(experiment.asked + experiment.remaining, 'unit')}",
         warnings=[f"{_capital(each)}." for each in wrong if each],
         headline=error_sentence(estimates),
         summary=f"{_evenness(balance)} {_straightness(fit)}",
@@ -242,7 +243,7 @@ def arm_blocks(estimates: Estimates, *, closed: Collection[str] = (), aside: int
         f"outcome's unit{f', {estimates[0].unit}' if estimates[0].unit else ''}."
     )
     if aside > 0:
-        text += f" Not counted: {counted(aside, 'unit', 'units')} that only chose features."
+        text += f" Not counted: {counted(aside, 'unit')} that only chose features."
     return [Text(text + further(len(estimates) - len(rows), "arm")), Table(columns, rows)]
 
 
@@ -335,7 +336,7 @@ def _weighted(experiment: Experiment) -> WeightedEstimates | None:
 def weighted_blocks(fits: WeightedEstimates) -> list[Block]:
     """Best linear fits by propensities."""
     text = (
-        f"Best linear fits for the {counted(fits.units, 'unit', 'units')} at which every arm was possible, "
+        f"Best linear fits for the {counted(fits.units, 'unit')} at which every arm was possible, "
         "weighted by the probabilities of their arms: right whatever the truth, and wider. Little is "
         "promised of an arm whose outcomes weigh as much as few units."
     )

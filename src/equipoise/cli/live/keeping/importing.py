@@ -10,7 +10,7 @@ from equipoise.cli import completion
 from equipoise.cli.live.common.answers import answer
 from equipoise.cli.live.common.arguments import argument, writing_options
 from equipoise.cli.live.common.opening import made_store
-from equipoise.cli.terminal import counted
+from equipoise.words import counted
 
 
 @click.command("import", short_help="Make the experiment of an archive.")

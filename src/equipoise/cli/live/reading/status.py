@@ -10,7 +10,8 @@ import click
 from equipoise.cli.live.common.arguments import experiment_argument, reading_options
 from equipoise.cli.live.common.opening import opened
 from equipoise.cli.live.common.times import in_words, shown
-from equipoise.cli.terminal import counted, new_table, output, print_json, print_table
+from equipoise.cli.terminal import new_table, output, print_json, print_table
+from equipoise.words import counted
 
 _NONE = "–"
 

@@ -14,8 +14,8 @@ from equipoise.cli.live.common.arguments import (
     writing_options,
 )
 from equipoise.cli.live.common.opening import opened
-from equipoise.cli.terminal import counted
 from equipoise.cli.values import typed
+from equipoise.words import counted
 
 
 @click.command("budget", short_help="Change the budget.")

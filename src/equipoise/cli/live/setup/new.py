@@ -17,6 +17,7 @@ from equipoise.cli.live.setup.problem import problem_options, typed_problem
 from equipoise.cli.options import LARGEST_SEED, import_option, value_option
 from equipoise.cli.terminal import say
 from equipoise.cli.values import whole_number
+from equipoise.words import counted
 
 POLICY = "trace-gain"
 
@@ -68,8 +69,9 @@ def command(
         }  # fmt: skip
         late = "" if deadline is None else f", outcomes overdue after {in_words(deadline)}"
         sentence = (
-            f"{experiment.name} is set up in {store}: {len(problem.arms)} arms, {problem.dim} features, "
-            f"{problem.units} units, {experiment.policy.label}, seed {experiment.seed}{late}."
+            f"{experiment.name} is set up in {store}: {counted(len(problem.arms), 'arm')}, "
+            f"{counted(problem.dim, 'feature')}, {counted(problem.units, 'unit')}, "
+            f"{experiment.policy.label}, seed {experiment.seed}{late}."
             + (" It is a practice experiment." if mode == "practice" else "")
         )
         answer(experiment, sentence, facts, as_json=as_json)

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from equipoise.cli.live.common.answers import answer
-from equipoise.cli.terminal import counted, new_table, output, print_json, print_table, say
+from equipoise.cli.terminal import new_table, output, print_json, print_table, say
+from equipoise.words import counted
 
 if TYPE_CHECKING:
     from equipoise.core.experiment.assignment import Assignment

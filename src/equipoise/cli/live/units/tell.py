@@ -19,9 +19,10 @@ from equipoise.cli.live.common.arguments import (
 )
 from equipoise.cli.live.common.bulk import at_line, file_option, keyed, read_lines
 from equipoise.cli.live.common.opening import opened
-from equipoise.cli.terminal import counted, print_json, say
+from equipoise.cli.terminal import print_json, say
 from equipoise.cli.values import typed
 from equipoise.errors import EquipoiseError, InvalidArgument, InvalidOutcome, InvalidTable
+from equipoise.words import counted
 
 if TYPE_CHECKING:
     from equipoise.live.experiment.experiment import LiveExperiment

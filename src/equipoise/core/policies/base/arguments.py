@@ -55,10 +55,7 @@ def meant_policy(name: str, known: Mapping[str, type]) -> str:
     for own, kind in known.items():
         if name.lower() in (kind.__name__.lower(), own.replace("-", "")):
             return f"did you mean {own!r}?"
-    hint = suggest(name, known)
-    if hint.startswith("known"):  # nothing is spelled like it
-        hint += "; one of your own: --import FILE.py, or eq.import_policies"
-    return hint
+    return f"{suggest(name, known)}; one of your own: --import FILE.py, or eq.import_policies"
 
 
 def _format_item(value: Any, depth: int) -> str:
