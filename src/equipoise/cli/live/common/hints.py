@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterator
+
 from equipoise.errors import (
     AssignmentNotFound,
     EquipoiseError,
+    ExperimentExists,
     NotRedactable,
     OutcomeConflict,
     ReasonMissing,
@@ -22,3 +26,13 @@ def in_shell_words(error: EquipoiseError, name: str) -> None:
     elif isinstance(error, NotRedactable):
         ways = "'equipoise lose' or 'withdraw'" if "lose(" in (error.hint or "") else "'equipoise withdraw'"
         error.hint = f"first {ways}, then 'equipoise redact'"
+
+
+@contextlib.contextmanager
+def taken_names(hint: str) -> Iterator[None]:
+    """Where an experiment begins: what to do if there is one of that name."""
+    try:
+        yield
+    except ExperimentExists as error:
+        error.hint = hint
+        raise

@@ -11,6 +11,7 @@ from equipoise.cli import completion
 from equipoise.cli.live.common.answers import answer
 from equipoise.cli.live.common.arguments import argument, writing_options
 from equipoise.cli.live.common.contexts import example
+from equipoise.cli.live.common.hints import taken_names
 from equipoise.cli.live.common.opening import made_store
 from equipoise.cli.live.common.times import duration_of, in_words
 from equipoise.cli.live.setup.problem import problem_options, typed_problem
@@ -58,7 +59,8 @@ def command(
     from equipoise.live.experiment.opening import create_experiment
 
     problem = typed_problem(typed)
-    with made_store(store) as at, create_experiment(
+    taken = taken_names("type another name, or another place: --store sqlite:///other.db")
+    with taken, made_store(store) as at, create_experiment(
         store=at, name=name, problem=problem, policy=policy, seed=seed, mode=mode,
         actor=actor, deadline=deadline,
     ) as experiment:  # fmt: skip
