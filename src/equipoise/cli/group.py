@@ -38,13 +38,16 @@ class _NoSuchCommand(click.UsageError):
 class CommandGroup(SuggestingGroup):
     """Commands in sections, imported when they are needed.
 
-    ``sections`` has for every heading of the help its commands, in the order of a first visit, and where they
-    are: ``plan`` is the object ``command`` of :mod:`equipoise.cli.plan`, ``live.units.leaving:lose`` the
-    object ``lose`` of :mod:`equipoise.cli.live.units.leaving`. Those files import NumPy and the library
-    inside their functions, so that help and typing errors answer at once.
+    ``sections`` has for every heading of the help its commands, in the order of a first visit, where they
+    are, and their line in the help, which is their own ``short_help``. ``plan`` is the object ``command`` of
+    :mod:`equipoise.cli.plan`, ``live.units.leaving:lose`` the object ``lose`` of
+    :mod:`equipoise.cli.live.units.leaving`. Help imports none of these files; and they import NumPy and the
+    library inside their functions, so that typing errors answer at once.
     """
 
-    def __init__(self, name: str, *, sections: Mapping[str, Mapping[str, str]], help: str) -> None:
+    def __init__(
+        self, name: str, *, sections: Mapping[str, Mapping[str, tuple[str, str]]], help: str
+    ) -> None:
         super().__init__(
             name,
             help=help,
@@ -53,7 +56,9 @@ class CommandGroup(SuggestingGroup):
             context_settings={"help_option_names": ["-h", "--help"]},
         )
         self._sections = sections
-        self._places = {name: place for commands in sections.values() for name, place in commands.items()}
+        self._places = {
+            name: place for commands in sections.values() for name, (place, _) in commands.items()
+        }
         click.version_option(__version__, prog_name=name, message="%(prog)s %(version)s")(self)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -72,15 +77,10 @@ class CommandGroup(SuggestingGroup):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The commands under the headings of their sections, in columns that are alike."""
         widest = max(map(len, self._places))
-        room = formatter.width - widest - 6
-        for heading, names in self._sections.items():
-            rows = [(name.ljust(widest), self._help_of(ctx, name, room)) for name in names]
+        for heading, commands in self._sections.items():
+            rows = [(name.ljust(widest), words) for name, (_, words) in commands.items()]
             with formatter.section(heading):
                 formatter.write_dl(rows)
-
-    def _help_of(self, ctx: click.Context, name: str, room: int) -> str:
-        command = self.get_command(ctx, name)
-        return command.get_short_help_str(room) if command is not None else ""
 
     def main(self, *args: Any, **extra: Any) -> Any:
         """Run and exit: 0 if all went well, 2 for wrong input, 130 after Ctrl-C; statuses.py has the rest.

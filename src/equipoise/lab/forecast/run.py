@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from equipoise.core.arms.state import PENDING
-from equipoise.core.estimates.estimators import DEFAULT, check_estimator
+from equipoise.core.estimates.defaults import DEFAULT
+from equipoise.core.estimates.estimators import check_estimator
 from equipoise.core.policies.base.policy import Policy
 from equipoise.core.problem.real import real_number
 from equipoise.errors import InvalidArgument
