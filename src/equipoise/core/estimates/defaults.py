@@ -1,4 +1,4 @@
-"""What estimates are unless something else is asked for; apart, so that who only asks imports no estimator."""
+"""What estimates are unless something else is asked for; apart, so that asking imports no estimator."""
 
 from __future__ import annotations
 
