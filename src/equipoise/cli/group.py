@@ -55,7 +55,7 @@ class CommandGroup(SuggestingGroup):
             invoke_without_command=True,
             context_settings={"help_option_names": ["-h", "--help"]},
         )
-        self._sections = sections
+        self.sections = sections
         self._places = {
             name: place for commands in sections.values() for name, (place, _) in commands.items()
         }
@@ -77,7 +77,7 @@ class CommandGroup(SuggestingGroup):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The commands under the headings of their sections, in columns that are alike."""
         widest = max(map(len, self._places))
-        for heading, commands in self._sections.items():
+        for heading, commands in self.sections.items():
             rows = [(name.ljust(widest), words) for name, (_, words) in commands.items()]
             with formatter.section(heading):
                 formatter.write_dl(rows)
