@@ -49,6 +49,7 @@ from equipoise.version import __version__
 from equipoise.words import counted
 
 _DRAWS, _DRAWN_UNITS = 1000, 2_000_000
+_UNTESTED = 1.0
 _TESTS = ("p_length", "p_squares", "p_products")
 
 
@@ -307,23 +308,31 @@ def fit_blocks(fit: LackOfFit, names: Sequence[str]) -> list[Block]:
             " Intervals of the usual kind promise nothing then: read robust ones, and where lots were drawn "
             "the models by propensities; or add the features that are missing."
         )
+    lines = fit.records()
+    if not any(_is_tested(line) for line in lines):
+        return [Text(f"{verdict} Nothing could be tested: that takes more outcomes than there are yet.")]
     text = (
         f"{verdict} Tried were r, the squares of the features and the products of two, unless these are too "
-        "many, for each arm and for what all arms share; p is 1 where outcomes do not suffice. "
+        "many, for each arm and for what all arms share; a dash stands where outcomes do not suffice. "
         "Curves without these, such as an S, can pass."
     )
-    lines = fit.records()
     shown = [*lines[:-1][:MOST_ARMS], lines[-1]]
     rows = [
         [
             line["arm"] or "all arms",
             str(line["observed"]),
-            *(p_value(line[name]) for name in (*_TESTS, "p_value")),
+            *("–" if line[name] == _UNTESTED else p_value(line[name]) for name in _TESTS),
+            p_value(line["p_value"]) if _is_tested(line) else "–",
         ]
         for line in shown
     ]
     columns = ["arm", "outcomes", "p of r", "p of squares", "p of products", "p, corrected"]
     return [Text(text + further(len(lines) - len(shown), "arm")), Table(columns, rows)]
+
+
+def _is_tested(line: Mapping[str, object]) -> bool:
+    """Whether any test could be made; those that could not have p = 1."""
+    return any(line[name] != _UNTESTED for name in _TESTS)
 
 
 def _weighted(experiment: Experiment) -> WeightedEstimates | None:

@@ -124,6 +124,36 @@ def test_refusals_name_the_key_and_the_way_out(live, refused, running):
     assert "--import FILE.py" in refused(2, "new", "other", *new, "--policy", "trace-gian")[1]
 
 
+def test_what_stops_an_experiment_is_answered_with_a_command(live, refused, running):
+    asked = ("ask", running, "P-99", "age=50", "sex=f")
+    assert "equipoise withdraw trial UNIT" in refused(2, "lose", running, "P-01", "--reason", "r")[1]
+    other = ("--arm", next(arm for arm in ("drug", "placebo") if arm != arm_of(live, running, "P-01")))
+    given = refused(6, "ask", running, "P-01", "age=25", "sex=m", *other, "--reason", "r")[1]
+    assert "equipoise received trial UNIT ARM" in given
+    assert "type a larger one" in refused(2, "budget", running, "3")[1]
+    live("pause", running)
+    assert refused(5, *asked)[1] == "first 'equipoise resume trial'"
+    live("resume", running)
+    for arm in ("drug", "placebo"):
+        live("close-arm", running, arm, "--reason", "r")
+    assert refused(5, *asked)[1].startswith("'equipoise reopen-arm trial ARM'")
+    live("reopen-arm", running, "drug")
+    live("budget", running, "12")
+    assert refused(5, *asked)[1].startswith("'equipoise budget trial N' makes it larger")
+
+
+def arm_of(live, name, key):
+    return next(unit["arm"] for unit in live("units", name, "--json")["units"] if unit["unit"] == key)
+
+
+def test_store_and_name_are_given_by_name():
+    for function in (eq.load_experiment, eq.create_experiment):
+        with pytest.raises(InvalidArgument, match=r"needs store= and name=.*store=\"sqlite:///trial\.db\""):
+            function("trial")
+        with pytest.raises(InvalidArgument, match="needs store= and name="):
+            function(name="trial")
+
+
 def test_a_field_in_the_place_of_the_key_is_no_key(live, refused, trial):
     message, hint = refused(2, "ask", trial, "age=54", "sex=f")
     assert message == "'age=54' stands where the key of the unit belongs"

@@ -26,7 +26,7 @@ def allocation_figure(history: History, arms: Sequence[str]) -> Figure:
     """How many units every arm had, after every unit."""
     few, units = arms[: len(SERIES)], len(history.units)
     places = np.unique(np.linspace(0, units - 1, min(units, _MOST_STEPS)).astype(int))
-    timed = history.timed
+    timed = history.timed and history.units[0].time != history.units[-1].time
     across = _times([history.units[place].time for place in places]) if timed else places + 1
 
     def draw(axes: Any) -> None:
@@ -74,7 +74,7 @@ def _over_time(
     called: str,
     caption: str,
 ) -> Figure:
-    timed = all(moment.time is not None for moment in course)
+    timed = all(moment.time is not None for moment in course) and course[0].time != course[-1].time
     across = (
         _times([moment.time for moment in course]) if timed else np.array([each.units for each in course])
     )
@@ -134,3 +134,8 @@ def _name_axis(axes: Any, *, timed: bool) -> None:
     axes.xaxis.set_major_locator(locator)
     axes.xaxis.set_major_formatter(drawing.ConciseDateFormatter(locator))
     axes.set_xlabel("date (UTC)", loc="left")  # at the right the formatter may write the day
+    low, high = axes.get_xlim()
+    if sum(low <= place <= high for place in axes.xaxis.get_majorticklocs()) < 2:
+        # One moment alone says nothing of how long it took.
+        axes.set_xticks([low, high])
+        axes.xaxis.set_major_formatter(drawing.DateFormatter("%Y-%m-%d %H:%M:%S"))
