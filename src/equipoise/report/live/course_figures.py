@@ -20,6 +20,8 @@ from equipoise.studies.drawing import plain_log_ticks
 _ROOM = 3.0
 # More steps than these cannot be told apart.
 _MOST_STEPS = 400
+# Ticks of a time axis: eight, or ten where that leaves one alone, as with 8 seconds, between 1 and 5 a tick.
+_MOST_TICKS = (8, 10)
 
 
 def allocation_figure(history: History, arms: Sequence[str]) -> Figure:
@@ -130,12 +132,11 @@ def _name_axis(axes: Any, *, timed: bool) -> None:
     from matplotlib import dates
 
     drawing: Any = dates  # without types
-    locator = drawing.AutoDateLocator(minticks=3, maxticks=6)
-    axes.xaxis.set_major_locator(locator)
+    low, high = axes.get_xlim()
+    for most in _MOST_TICKS:
+        locator = drawing.AutoDateLocator(minticks=3, maxticks=most)
+        axes.xaxis.set_major_locator(locator)
+        if sum(low <= place <= high for place in axes.get_xticks()) > 1:
+            break
     axes.xaxis.set_major_formatter(drawing.ConciseDateFormatter(locator))
     axes.set_xlabel("date (UTC)", loc="left")  # at the right the formatter may write the day
-    low, high = axes.get_xlim()
-    if sum(low <= place <= high for place in axes.xaxis.get_majorticklocs()) < 2:
-        # One moment alone says nothing of how long it took.
-        axes.set_xticks([low, high])
-        axes.xaxis.set_major_formatter(drawing.DateFormatter("%Y-%m-%d %H:%M:%S"))
