@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
+import errno
 import importlib
+import os
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
@@ -11,7 +14,7 @@ from typing import Any, NoReturn, TextIO
 
 import click
 
-from equipoise.cli.statuses import INTERRUPTED, WRONG_INPUT, status_of
+from equipoise.cli.statuses import INTERRUPTED, NO_SPACE, WRONG_INPUT, status_of
 from equipoise.cli.terminal import say
 from equipoise.errors import EquipoiseError, PluginWarning, ScaleWarning, SupportWarning
 from equipoise.version import __version__
@@ -102,6 +105,15 @@ class CommandGroup(SuggestingGroup):
             _fail(error.format_message(), _usage_hint(error))
         except click.Abort:  # what click makes of Ctrl-C
             sys.exit(INTERRUPTED)
+        except OSError as error:
+            if error.errno != errno.ENOSPC:
+                raise
+            _give_up_output()
+            _fail(
+                f"the output cannot be written: {error.strerror}",
+                "free some space, then type the same line again: what was stored is not stored twice",
+                NO_SPACE,
+            )
         # Without standalone mode click returns the status that --help and --version exit with.
         sys.exit(result if isinstance(result, int) else 0)
 
@@ -117,6 +129,12 @@ def _fail(message: str, hint: str | None, status: int = WRONG_INPUT) -> NoReturn
     if hint is not None:
         say(hint, err=True, label="Hint:", bold=True)
     sys.exit(status)
+
+
+def _give_up_output() -> None:
+    """Python would try once more to write what is left, and end with a status of its own."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _show_warning(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,17 @@ def test_a_full_disk_under_the_store_ends_with_7_and_stores_nothing(live, refuse
         refused(7, "tell", running, "P-10", "1")
     assert live("status", running, "--json")["head"] == before
     assert live("tell", running, "P-10", "1") == "1 outcome stored.\n"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux has a file that is always full")
+def test_output_into_a_full_file_ends_with_7(running):
+    for line in (("list",), ("list", "--json")):
+        with open("/dev/full", "w") as full:  # noqa: PTH123
+            command = [sys.executable, "-m", "equipoise", *line]
+            ran = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+        assert ran.returncode == 7, ran.stderr
+        assert ran.stderr.startswith("Error: the output cannot be written: No space left on device\nHint: ")
+        assert "Traceback" not in ran.stderr
 
 
 def test_who_may_not_write_is_told_so_with_8(live, running):

@@ -112,6 +112,7 @@ def test_every_unit_has_one_status_and_report_and_status_agree(live, running, tm
     assert (shown["outcome known"], shown["outcome awaited"], shown["redacted"]) == (9, 1, 2)
     assert (shown["of these in the models"], shown["outcomes of those who got the arm"]) == (1, 10)
     assert shown["lost"] == 0
+    assert len(live("units", running, "--status", "redacted", "--json")["units"]) == 2
     said = live("verify", running)
     assert "2 units redacted, 4 rows erased" in said
     assert "decisions not verifiable: redacted" in said

@@ -62,7 +62,8 @@ class Verification:
         size = f"{counted(self.rows, 'row')}, {counted(self.units, 'unit')}"
         lines = [f"{self.name}: {size}, chain sound up to {self.head}"]
         if self.decided is not None:
-            lines.append(f"{counted(self.decided, 'decision')} made anew: all as recorded")
+            all_so = ": all as recorded" if self.decided else ""
+            lines.append(f"{counted(self.decided, 'decision')} made anew{all_so}")
         if self.incomparable:
             written = ", ".join(str(number) for number in self.numerics if number != NUMERICS)
             lines.append(

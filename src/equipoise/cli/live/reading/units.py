@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from equipoise.core.tables.tidy import TidyTable
     from equipoise.live.experiment.experiment import LiveExperiment
 
-_STATUSES = ("pending", "overdue", "told", "lost", "withdrawn")
+_STATUSES = ("pending", "overdue", "told", "lost", "withdrawn", "redacted")
 # More would only scroll by; files and --json have them all.
 _MOST_ROWS = 50
 # What the screen has no room for.
