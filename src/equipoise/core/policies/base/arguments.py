@@ -55,7 +55,9 @@ def meant_policy(name: str, known: Mapping[str, type]) -> str:
     for own, kind in known.items():
         if name.lower() in (kind.__name__.lower(), own.replace("-", "")):
             return f"did you mean {own!r}?"
-    return f"{suggest(name, known)}; one of your own: --import FILE.py, or eq.import_policies"
+    hint = suggest(name, known)
+    joint = " One" if hint.endswith("?") else "; one"
+    return f"{hint}{joint} of your own: --import FILE.py, or eq.import_policies"
 
 
 def _format_item(value: Any, depth: int) -> str:
