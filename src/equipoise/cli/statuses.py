@@ -6,6 +6,7 @@ from equipoise.errors import (
     BudgetExhausted,
     ChainBroken,
     EquipoiseError,
+    ErasureUnfinished,
     ExperimentPaused,
     OutcomeConflict,
     OutputFull,
@@ -30,7 +31,7 @@ READ_ONLY = 8
 INTERRUPTED = 130  # 128 + SIGINT, as shells report it
 
 _STATUSES: dict[int, tuple[type[EquipoiseError], ...]] = {
-    TRY_AGAIN: (StoreBusy, StoreUnavailable),
+    TRY_AGAIN: (StoreBusy, StoreUnavailable, ErasureUnfinished),
     NOT_PROVEN: (ChainBroken, ReplayMismatch, ReceiptUnknown, StoreDamaged),
     NO_MORE_UNITS: (BudgetExhausted, ExperimentPaused),
     OTHER_VALUE: (UnitConflict, OutcomeConflict),

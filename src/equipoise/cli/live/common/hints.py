@@ -11,6 +11,7 @@ from equipoise.errors import (
     BudgetExhausted,
     BudgetTooSmall,
     EquipoiseError,
+    ErasureUnfinished,
     ExperimentExists,
     ExperimentPaused,
     NoArmLeft,
@@ -41,6 +42,9 @@ def in_shell_words(error: EquipoiseError, name: str) -> None:
         error.hint = "type a larger one; 'equipoise pause' or 'close-arm' stop an experiment early"
     elif isinstance(error, ReasonMissing):
         error.hint = 'say why, for the log: --reason "…"'
+    elif isinstance(error, ErasureUnfinished):
+        again = f"equipoise redact {name} {error.unit} --id --reason TEXT"
+        error.hint = f"when nobody else reads the store: {again}"
     elif isinstance(error, NotRedactable):
         ways = "'equipoise lose' or 'withdraw'" if "lose(" in (error.hint or "") else "'equipoise withdraw'"
         error.hint = f"first {ways}, then 'equipoise redact'"

@@ -78,6 +78,8 @@ def _print_arms(facts: dict[str, Any]) -> None:
     print_table(table, title=f"Arms as treated{numbers}")
     for line in _unknown(facts):
         output().print(line + "\n")
+    if facts["caution"]:
+        output().print(f"Warning: {facts['caution']}.\n", soft_wrap=True, markup=False)
 
 
 def _errors(arm: dict[str, Any]) -> list[str]:
