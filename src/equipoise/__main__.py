@@ -4,7 +4,7 @@ import gc
 import sys
 
 # Importing makes some hundred thousand objects that stay. To look for garbage among them every 700, as Python
-# does, and once more at the end, takes a quarter of the time of a short command.
+# does, and once more at the end, takes a good part of the time of a short command.
 _OBJECTS = 100_000
 
 
