@@ -17,6 +17,7 @@ from equipoise.errors import (
     InvalidData,
     InvalidProblem,
     NotIdentified,
+    UnknownArm,
     UnknownPolicy,
 )
 
@@ -126,7 +127,6 @@ def test_kept_and_read_again(found, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "error", "words"),
     [
-        ({"policies": ["sparse-trace-ucb"]}, InvalidArgument, "sparse-trace-ucb chooses features"),
         ({"policies": ["unifrom"]}, UnknownPolicy, "unifrom"),
         ({"budgets": [20]}, BudgetTooSmall, "42 units are assigned"),
         ({"budgets": [70.5]}, InvalidProblem, "budget=70.5"),
@@ -136,8 +136,12 @@ def test_kept_and_read_again(found, tmp_path):
         ({"trials": 0}, InvalidArgument, "trials=0"),
         ({"seed": -1}, InvalidArgument, "seed=-1"),
         ({"lag": -1}, InvalidArgument, "lag=-1"),
+        ({"losses": 1.0}, InvalidArgument, "losses=1.0 is not a share"),
+        ({"losses": "few"}, InvalidArgument, "losses='few' is not a share"),
+        ({"losses": {"a": -0.1}}, InvalidArgument, "losses=-0.1 is not a share"),
+        ({"losses": {"z": 0.1}}, UnknownArm, "no arm 'z'"),
         ({"looks": 0}, InvalidArgument, "looks=0"),
-        ({"truth": "known"}, InvalidArgument, "neither 'pooled' nor 'unshrunk'"),
+        ({"truth": "known"}, InvalidArgument, "none of 'pooled', 'unshrunk' and 'sparse'"),
         ({"estimator": "pooledd"}, InvalidArgument, "pooledd"),
         ({"contexts": np.zeros((0, 3))}, InvalidArgument, "empty"),
     ],
@@ -166,10 +170,33 @@ def test_outcomes_that_are_all_alike():
         eq.forecast(experiment)
 
 
+@pytest.mark.filterwarnings("ignore::equipoise.errors.FitWarning")
 def test_an_experiment_that_chooses_features():
     problem = eq.Problem(arms=2, dim=8, budget=60)
-    experiment = eq.Experiment(problem, policy="sparse-trace-ucb")
-    with pytest.raises(InvalidArgument, match="the experiment's policy sparse-trace-ucb chooses features"):
+    experiment = eq.Experiment(problem, policy="sparse-trace-ucb:shared=true", seed=1)
+    with pytest.raises(NotIdentified, match="arm 'arm-1' has 0 outcomes; a forecast takes at least 3"):
         eq.forecast(experiment)
+    rng = np.random.default_rng(1)
+    while experiment.asked < 30:
+        x = rng.normal(size=8)
+        experiment.tell(experiment.ask(x).id, float(3.0 * x[2] + rng.normal()))
+    found = eq.forecast(experiment, policies=["uniform"], budgets=[80], target=0.3, trials=20, looks=1)
+    assert found.origin.truth == "sparse"
+    assert found.band(found.course()).median < found.band(found.course(), 0).median
+    own = np.median(found.course().errors[:, -1])
+    assert own < np.median(found.course("uniform").errors[:, -1])
+    assert eq.forecast(experiment, truth="unshrunk", trials=5).origin.truth == "unshrunk"
+    with pytest.raises(InvalidArgument, match="sparse-oracle would have to be told the features"):
+        eq.forecast(experiment, policies=["sparse-oracle"])
+
+
+def test_redacted_units_and_a_policy_that_chooses_features(experiment):
+    redacted = experiment.in_memory()
+    redacted.redact(3)
+    with pytest.raises(InvalidArgument, match="contexts of redacted units are no longer there"):
+        eq.forecast(redacted, policies=["sparse-trace-ucb"])
+
+
+def test_only_experiments_are_forecast():
     with pytest.raises(InvalidArgument, match="not an experiment"):
-        eq.forecast(problem)
+        eq.forecast(eq.Problem(arms=2, dim=8, budget=60))

@@ -6,6 +6,8 @@
 ``belief``     whether every arm has a model, which contexts will come, how errors are measured
 ``truths``     what the outcomes known leave open: a truth for every trial
 ``hierarchy``  the same where arms may have something in common, by a Markov chain
+``sparse``     the same where few features matter
+``losses``     what becomes of outcomes to come: how many are lost, how long the others are awaited
 ``future``     the compiled loop: units to come, and outcomes
 ``seat``       trials of one policy with one budget
 ``runner``     courses by the thousand trials, in chunks, on threads
