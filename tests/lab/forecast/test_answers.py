@@ -124,6 +124,27 @@ def test_kept_and_read_again(found, tmp_path):
         eq.Forecast.load(tmp_path / "other.npz")
 
 
+def test_features_that_a_pipeline_makes_are_not_needed_to_read_a_forecast(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    pipeline = pytest.importorskip("sklearn.preprocessing").StandardScaler()
+    rng = np.random.default_rng(2)
+    pipeline.fit(pandas.DataFrame(rng.normal(3.0, 2.0, size=(50, 2)), columns=["age", "dose"]))
+    features = eq.Transformed(pipeline, fields=["age", "dose"])
+    problem = eq.Problem(arms=["a", "b"], features=features, budget=40, weights={"a": 2.0}, objective=3.0)
+    experiment = eq.Experiment(problem, seed=3)
+    while experiment.asked < 20:
+        age, dose = rng.normal(3.0, 2.0, size=2)
+        unit = experiment.ask({"age": age, "dose": dose})
+        experiment.tell(unit.id, float(age - dose + rng.normal()))
+    found = eq.forecast(experiment, trials=20)
+    found.save(tmp_path / "forecast.npz")
+    again = eq.Forecast.load(tmp_path / "forecast.npz")
+    assert again.to_json() == found.to_json()
+    assert again.band(again.courses[0], -1, "b") == found.band(found.courses[0], -1, "b")
+    with pytest.raises(UnknownArm, match="the arms are a, b"):
+        again.band(again.courses[0], -1, "c")
+
+
 @pytest.mark.parametrize(
     ("arguments", "error", "words"),
     [
