@@ -1,9 +1,10 @@
 """Whether forecasts keep what they say: experiments are forecast, run to their end, and looked at.
 
 python benchmarks/honest/forecasts.py --write docs/tables/worlds/forecasts.md
-python benchmarks/honest/forecasts.py --early --write docs/tables/worlds/forecasts-early.md
-python benchmarks/honest/forecasts.py --targets --runs 150 --write docs/tables/worlds/forecasts-targets.md
-python benchmarks/honest/forecasts.py --sparse --runs 60 --write docs/tables/worlds/forecasts-sparse.md
+python benchmarks/honest/forecasts.py --early --runs 80 --write docs/tables/worlds/forecasts-early.md
+python benchmarks/honest/forecasts.py --losses --runs 80 --write docs/tables/worlds/forecasts-losses.md
+python benchmarks/honest/forecasts.py --targets --runs 60 --write docs/tables/worlds/forecasts-targets.md
+python benchmarks/honest/forecasts.py --sparse --runs 30 --write docs/tables/worlds/forecasts-sparse.md
 """
 
 from __future__ import annotations
@@ -65,22 +66,24 @@ def student(rng: np.random.Generator) -> float:
     return float(rng.standard_t(3) / np.sqrt(3.0))
 
 
-UNEVEN = (0.0, 0.1, 0.2, 0.4)
 WORLDS = (
     World("equal noise", noise=EQUAL),
     World("unequal noise"),
     World("one wild arm", noise=(0.1, 0.1, 0.1, 10.0)),
     World("Σ learned", learned=True),
-    World("20 outcomes awaited", awaited=20),
-    World("10 % lost", lost=(0.1,) * 4),
-    World("0, 10, 20, 40 % lost", lost=UNEVEN),
-    World("the same, after 15 units", lost=UNEVEN, delay=15.0),
     World("few units, n = 60", units=60),
     World("small coefficients", size=0.1, noise=EQUAL),
     World("arms alike", arms_alike=4, noise=EQUAL),
     World("three arms alike, one not", arms_alike=3, noise=EQUAL),
     World("heavy tails", shock=student),
     World("curved truth", curvature=1.0),
+)
+UNEVEN = (0.0, 0.1, 0.2, 0.4)
+LOSSES = (
+    World("20 outcomes awaited", awaited=20),
+    World("10 % lost", lost=(0.1,) * 4),
+    World("0, 10, 20, 40 % lost", lost=UNEVEN),
+    World("the same, after 15 units", lost=UNEVEN, delay=15.0),
 )
 EARLY = tuple(
     replace(world, name=f"{world.name}, at {units}", at=units / world.units)
@@ -100,7 +103,6 @@ SPARSE = (
     replace(FEW, name="one choice for all arms", policy=SHARED),
     replace(FEW, name="the same, at 45", at=0.3, policy=SHARED),
     replace(FEW, name="round robin, a lasso an arm", policy="uniform-lasso"),
-    replace(FEW, name="every arm chooses", policy="sparse-trace-ucb"),
 )
 
 
@@ -261,18 +263,17 @@ BANDS = ["world", "worst arm: in 80 %", "in 95 %", "below the median", "each arm
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=200)
-    parser.add_argument("--world", action="append", help="only worlds of this name; may be repeated")
     parser.add_argument("--write", type=Path, help="also write the table to this file")
-    kinds = parser.add_mutually_exclusive_group()
-    for name in ("early", "targets", "sparse"):
-        kinds.add_argument(f"--{name}", action="store_true")
+    kinds = {"early": EARLY, "losses": LOSSES, "targets": TARGETS, "sparse": SPARSE}
+    flags = parser.add_mutually_exclusive_group()
+    for name in kinds:
+        flags.add_argument(f"--{name}", dest="kind", action="store_const", const=name)
     options = parser.parse_args()
-    usual = not (options.early or options.targets or options.sparse)
-    worlds = EARLY if options.early else TARGETS if options.targets else SPARSE if options.sparse else WORLDS
-    worlds = [world for world in worlds if options.world is None or world.name in options.world]
+    usual = options.kind is None
+    worlds = WORLDS if usual else kinds[options.kind]
     rows = []
     for world in worlds:
-        if options.targets:
+        if options.kind == "targets":
             cells = target_cells(world, options.runs)
         else:
             cells = band_cells(world, options.runs, unshrunk=usual)
@@ -283,8 +284,8 @@ def main() -> None:
         "Percent of experiments whose errors at the end lay inside the bands that were forecast. Below the "
         "median should be 50. Refused: experiments in which an arm had no model yet."
     )
-    flag = next((f" --{name}" for name in ("early", "targets", "sparse") if getattr(options, name)), "")
-    if options.targets:
+    flag = "" if usual else f" --{options.kind}"
+    if options.kind == "targets":
         header = ["world", "met, p = 0.5", "met, p = 0.9", "median budget, p = 0.9", "refused", "not reached"]
         said = (
             "Percent of experiments whose worst arm's error met a target with the budget that was forecast "
@@ -295,9 +296,9 @@ def main() -> None:
     noise = ", ".join(f"{each:g}" for each in UNEQUAL)
     usually = f"m = 4, d = 5, n = 120 and noise {noise}, `trace-gain`, unless said"
     caption = (
-        f"{said} {plain if options.sparse else usually}; standard normal contexts and coefficients, forecast "
-        f"half-way unless said, default estimator; {options.runs} experiments a world, {worlds[0].draws} "
-        f"trials a forecast. equipoise {eq.__version__}, NUMERICS {eq.NUMERICS}. "
+        f"{said} {plain if options.kind == 'sparse' else usually}; standard normal contexts and "
+        f"coefficients, forecast half-way unless said, default estimator; {options.runs} experiments a "
+        f"world, {worlds[0].draws} trials a forecast. equipoise {eq.__version__}, NUMERICS {eq.NUMERICS}. "
         f"Printed by `python benchmarks/honest/forecasts.py{flag} --runs {options.runs}`."
     )
     show(header, rows, caption, options.write)

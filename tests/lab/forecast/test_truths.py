@@ -8,9 +8,9 @@ from experiments.half_way import half_way
 
 import equipoise as eq
 from equipoise.lab.forecast.belief import settled
-from equipoise.lab.forecast.hierarchy import draw_common
 from equipoise.lab.forecast.start import record_of
 from equipoise.lab.forecast.truths import draw_truths
+from equipoise.lab.forecast.truths.hierarchy import draw_common
 
 
 def test_unshrunk_truths_have_the_moments_of_the_posterior():

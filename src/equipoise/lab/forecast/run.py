@@ -169,7 +169,7 @@ def forecast(
         has_error=truths.has_error,
         truth=truths.kind,
         losses=fates.origin,
-        loss_rates=tuple(fates.rates.mean(axis=0).tolist()),
+        loss_rates=tuple((fates.rates.mean(axis=0) if rates is None else rates).tolist()),
         lost=fates.seen[0],
         ended=fates.seen[1],
         lag=fates.lag,

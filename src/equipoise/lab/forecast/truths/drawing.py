@@ -37,8 +37,8 @@ from equipoise.core.policies.base.policy import Policy
 from equipoise.core.policies.base.staged import StagedPolicy
 from equipoise.core.stages.stage import Stage
 from equipoise.errors import InvalidArgument
-from equipoise.lab.forecast.hierarchy import draw_common
-from equipoise.lab.forecast.sparse import draw_sparse
+from equipoise.lab.forecast.truths.hierarchy import draw_common
+from equipoise.lab.forecast.truths.sparse import draw_sparse
 
 POOLED, UNSHRUNK, SPARSE = "pooled", "unshrunk", "sparse"
 
