@@ -79,7 +79,7 @@ def test_an_interrupt_ends_a_forecast_soon_and_leaves_nothing_running(target):
     timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
     with pytest.raises(KeyboardInterrupt):
-        eq.forecast(experiment, trials=1_000_000 if target is None else 5_000, target=target, budgets=[3_000])
+        eq.forecast(experiment, trials=20_000 if target is None else 5_000, target=target, budgets=[3_000])
     timer.join()
     stopped = time.monotonic()
     while threading.active_count() > running and time.monotonic() < stopped + 5.0:
