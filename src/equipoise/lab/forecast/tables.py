@@ -209,8 +209,12 @@ def assumptions(forecast: Forecast) -> list[str]:
         return [losses, f"Outcomes come {waits}, as given."]
     if origin.median_wait == 0.0 and not origin.late:
         return [losses, "Outcomes come at once, as so far."]
-    median = f"{origin.median_wait:.10g}" if math.isfinite(origin.median_wait) else "more than any seen"
-    return [losses, f"Outcomes are awaited as long as so far; further units until then, median: {median}."]
+    half = "half of them come at once"
+    if math.isinf(origin.median_wait):
+        half = "half of them for longer than any that has come"
+    elif origin.median_wait > 0.0:
+        half = f"half of them for {_counted(int(origin.median_wait), 'further unit')} at most"
+    return [losses, f"Outcomes are awaited as long as so far: {half}."]
 
 
 def _rates(forecast: Forecast) -> str:
