@@ -42,7 +42,7 @@ from equipoise.report.live.over_time import PERIODS, period_blocks, trend_blocks
 from equipoise.report.live.planned import planned_blocks
 from equipoise.report.live.population import population_blocks
 from equipoise.report.live.proof import proof_blocks
-from equipoise.report.live.rule import chance_realised, most_used_share, rule_blocks
+from equipoise.report.live.rule import chance_realised, rule_blocks
 from equipoise.report.live.statements import check_statements, checklist_blocks, further_blocks, seeing_blocks
 from equipoise.report.numbers import interval, p_text, p_value, plain_numbers, shortened
 from equipoise.version import __version__
@@ -119,9 +119,7 @@ def experiment_report(
         Section("Time trends", trend_blocks(trends)),
         Section("Lack of fit", fit_blocks(fit, problem.feature_names)),
         *([] if fits is None else [Section("Models by propensities", weighted_blocks(fits))]),
-        Section(
-            "Chance", [*chance_blocks(experiment, most_used_share(history)), *chance_realised(history, arms)]
-        ),
+        Section("Chance", [*chance_blocks(experiment), *chance_realised(history, arms)]),
         Section("The rule", rule_blocks(history, policy, problem, experiment.seed)),
         Section("Planned and changed", planned_blocks(history, problem, experiment.closed_arms)),
         Section("Deviations", deviation_blocks(history)),
@@ -360,15 +358,14 @@ def weighted_blocks(fits: WeightedEstimates) -> list[Block]:
     ]
 
 
-def chance_blocks(experiment: Experiment, most_used: float) -> list[Block]:
+def chance_blocks(experiment: Experiment) -> list[Block]:
     """How predictable the next arm was, and the test over redrawn lots."""
     found = experiment.predictability()
     if not found.units:
         return [Text("No unit has been assigned yet.")]
     rows = [
-        ["best: knows rule, past and context", f"{100 * found.best:.1f} %"],
-        ["convergence: knows past arms, names the rarest", f"{100 * found.convergence:.1f} %"],
-        ["knows past arms, names the most frequent", f"{100 * most_used:.1f} %"],
+        ["knows rule, past and context", f"{100 * found.best:.1f} %"],
+        [f"knows past arms, names {found.past_names}", f"{100 * found.past:.1f} %"],
         ["blind", f"{100 * found.chance:.1f} %"],
     ]
     blocks: list[Block] = [

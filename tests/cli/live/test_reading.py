@@ -185,6 +185,17 @@ def test_a_forecast_is_of_the_experiment_as_it_stands(live, running):
     assert live("status", running, "--json")["units"]["asked"] == 12
 
 
+def test_a_forecast_says_what_is_lost_and_awaited(live, refused, running):
+    line = ("forecast", running, "--trials", "20")
+    assert "Losses to come, as given: 20 %." in live(*line, "--losses", "0.2")
+    arms = live(*line, "--json")["experiment"]["arms"]
+    found = live(*line, "--losses", f"{arms[1]}=0.1", "--lag", "3", "--json")["experiment"]
+    assert found["losses"]["rates"] == {arms[0]: 0.0, arms[1]: 0.1}
+    assert found["waits"] == {"from": "given", "lag": 3, "median": 3.0}
+    message, _ = refused(2, *line, "--losses", "1.5")
+    assert "--losses 1.5 is not a number of at least 0 and below 1" in message
+
+
 def test_a_report_is_written_once(live, refused, running, tmp_path):
     assert live("report", running) == "Report: trial.html\n"
     assert "P-03" in (tmp_path / "trial.html").read_text() or running in (tmp_path / "trial.html").read_text()

@@ -212,18 +212,3 @@ def _batches(history: History) -> str:
         f"{counted(together, 'unit was', 'units were')} assigned in batches, all others one by one; within a "
         "batch no outcome of the batch is known."
     )
-
-
-def most_used_share(history: History) -> float:
-    """Share of units that went to an arm with the most units so far, where arms tie by lot."""
-    counts: dict[str, int] = {}
-    right = 0.0
-    units = [unit for unit in history.units if unit.assigned is not None]
-    known = {unit.assigned for unit in units if unit.assigned is not None}
-    for unit in units:
-        assert unit.assigned is not None
-        most = max(counts.values(), default=0)
-        leading = [arm for arm in known if counts.get(arm, 0) == most]
-        right += (unit.assigned in leading) / len(leading)
-        counts[unit.assigned] = counts.get(unit.assigned, 0) + 1
-    return right / len(units) if units else math.nan
