@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self, cast
 
@@ -14,6 +14,7 @@ from equipoise.core.experiment.history import events
 from equipoise.core.experiment.history.events import Event
 from equipoise.core.experiment.history.folding import folded
 from equipoise.core.experiment.history.replaying import redecided, refolded
+from equipoise.core.experiment.history.runs import folded_many
 from equipoise.core.experiment.locking import new_lock
 from equipoise.core.experiment.reading import ExperimentReader
 from equipoise.core.experiment.record import Record
@@ -61,6 +62,11 @@ class RecordHolder(ExperimentReader):
         """Fold in an event that happened elsewhere, with the arm and features recorded, not decided anew."""
         with self._lock, self._change():
             self._record = folded(self._record, event)
+
+    def _apply_many(self, history: Sequence[Mapping[str, Any]]) -> None:
+        """Fold in events one after the other; those before one that does not fit may have been."""
+        with self._lock, self._change():
+            self._record = folded_many(self._record, history)
 
     @classmethod
     def replay(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -17,6 +17,10 @@ from equipoise.live.log.checking import broken, check_link
 from equipoise.live.log.encoding import decode
 from equipoise.live.stores.chain import first_link
 from equipoise.live.stores.store import FIRST_EPOCH, Row
+
+_AT_ONCE = 500
+"""Rows that are folded at a time."""
+_NOTHING: dict[str, Any] = {}
 
 
 class CachedExperiment(Experiment):
@@ -60,23 +64,33 @@ class Fold:
 
     def catch_up(self, rows: Iterable[Row]) -> None:
         """Fold in rows of the log, each of which must continue the chain."""
+        waiting: list[tuple[dict[str, Any], Row]] = []
+        sequence, link = self.sequence, self.hash
         for row in rows:
-            self.sound = False
-            if row.sequence != self.sequence + 1:
-                raise broken(self.name, self.sequence + 1, f"it is missing: row {row.sequence} comes next")
-            check_link(self.name, self.hash, row)
-            self._take(event_of(row), row)
-            self.sound = True
+            if row.sequence != sequence + 1:
+                raise broken(self.name, sequence + 1, f"it is missing: row {row.sequence} comes next")
+            check_link(self.name, link, row)
+            waiting.append((event_of(row), row))
+            sequence, link = row.sequence, row.hash
+            if sequence == 1 or len(waiting) == _AT_ONCE:
+                self._take(waiting)
+                waiting = []
+        if waiting:
+            self._take(waiting)
 
-    def _take(self, event: dict[str, Any], row: Row) -> None:
-        live = event.pop("live", {})
-        if row.sequence == 1:
-            self.experiment = CachedExperiment.replay([event], details=False)
-            self.deadline = _duration(live.get("deadline"))
-            self.mode = decode(row.header)["mode"]
+    def _take(self, told: Sequence[tuple[dict[str, Any], Row]]) -> None:
+        self.sound = False
+        lives = [event.pop("live", _NOTHING) for event, _ in told]
+        events = [event for event, _ in told]
+        if self.sequence == 0:
+            self.experiment = CachedExperiment.replay(events, details=False)
+            self.deadline = _duration(lives[0].get("deadline"))
+            self.mode = decode(told[0][1].header)["mode"]
         else:
-            self.experiment.apply(event)
-        self.note(event, row)
+            self.experiment._apply_many(events)
+        for event, row in told:
+            self.note(event, row)
+        self.sound = True
 
     def note(self, event: Mapping[str, Any], row: Row) -> None:
         """Come to a row, the event of which is in the experiment."""
