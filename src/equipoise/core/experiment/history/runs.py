@@ -166,7 +166,7 @@ def take_run(
     """Take in events up to the first that cannot be, and return how many these are.
 
     ``events`` has a column each: the arm of a unit that was asked for, or ``_TOLD``; its row; what addresses
-    its lot. ``given`` and ``recorded`` have a row for each unit that was asked for: contexts, and what the log
+    its lot. ``given`` and ``recorded`` have a row for each unit that was asked for: contexts, and what a log
     knows of the choice, as in :func:`~equipoise.core.experiment.admission.admit`.
     """
     asked = 0
