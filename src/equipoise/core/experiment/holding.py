@@ -14,7 +14,7 @@ from equipoise.core.experiment.history import events
 from equipoise.core.experiment.history.events import Event
 from equipoise.core.experiment.history.folding import folded
 from equipoise.core.experiment.history.replaying import redecided, refolded
-from equipoise.core.experiment.history.runs import folded_many
+from equipoise.core.experiment.history.runs import fold_some
 from equipoise.core.experiment.locking import new_lock
 from equipoise.core.experiment.reading import ExperimentReader
 from equipoise.core.experiment.record import Record
@@ -63,10 +63,11 @@ class RecordHolder(ExperimentReader):
         with self._lock, self._change():
             self._record = folded(self._record, event)
 
-    def _apply_many(self, history: Sequence[Mapping[str, Any]]) -> None:
-        """Fold in events one after the other; those before one that does not fit may have been."""
+    def _apply_some(self, history: Sequence[Mapping[str, Any]], place: int) -> int:
+        """Fold in one event of many from a place on, or several at once; the place after them."""
         with self._lock, self._change():
-            self._record = folded_many(self._record, history)
+            self._record, after = fold_some(self._record, history, place)
+            return after
 
     @classmethod
     def replay(

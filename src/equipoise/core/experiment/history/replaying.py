@@ -14,7 +14,7 @@ from equipoise.core.experiment.assignment import Assignment
 from equipoise.core.experiment.history.events import ASKED, assignment_of, is_erased
 from equipoise.core.experiment.history.folding import arrival_of, begun, fold_asked, folded
 from equipoise.core.experiment.history.redacting import lacks_data
-from equipoise.core.experiment.history.runs import folded_many
+from equipoise.core.experiment.history.runs import fold_some
 from equipoise.core.experiment.record import Record, draft
 from equipoise.core.policies.base.absent import AbsentPolicy
 from equipoise.errors import ReplayMismatch
@@ -30,7 +30,9 @@ def refolded(events: Events, *, details: bool = True) -> Record:
     waiting = iter(events)
     record = begun(next(waiting, {}), details=details)
     while some := list(islice(waiting, _AT_ONCE)):
-        record = folded_many(record, some)
+        place = 0
+        while place < len(some):
+            record, place = fold_some(record, some, place)
     return record
 
 

@@ -34,19 +34,17 @@ _TOLD = -1
 _IRREGULAR = (EquipoiseError, LookupError, TypeError, ValueError, AttributeError, OverflowError)
 
 
-def folded_many(record: Record, events: Sequence[Event]) -> Record:
-    """The record with more events; ``record`` may have changed where it is the same one."""
-    place = 0
-    while place < len(events):
-        run = _run_at(events, place)
-        if len(run) > SHORT:
-            record, taken = _fold_run(record, run)
-            place += taken
-            if taken == len(run):
-                continue
-        record = folded(record, events[place])
-        place += 1
-    return record
+def fold_some(record: Record, events: Sequence[Event], place: int) -> tuple[Record, int]:
+    """Fold in events from a place on, a run of them or one; the record, and the place after them.
+
+    ``record`` may have changed where it is the same one.
+    """
+    run = _run_at(events, place)
+    if len(run) > SHORT:
+        record, taken = _fold_run(record, run)
+        if taken:
+            return record, place + taken
+    return folded(record, events[place]), place + 1
 
 
 def _run_at(events: Sequence[Event], place: int) -> Sequence[Event]:
@@ -170,7 +168,8 @@ def take_run(
     knows of the choice, as in :func:`~equipoise.core.experiment.admission.admit`.
     """
     asked = 0
-    for k in range(outcomes.shape[0]):
+    number: int = outcomes.shape[0]
+    for k in range(number):
         arm = events[0, k]
         if arm == _TOLD:
             tell(state, events[1, k], outcomes[k])
@@ -191,4 +190,4 @@ def take_run(
         if sent < 0:
             return k
         asked += 1
-    return outcomes.shape[0]
+    return number

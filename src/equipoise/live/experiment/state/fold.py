@@ -20,7 +20,6 @@ from equipoise.live.stores.store import FIRST_EPOCH, Row
 
 _AT_ONCE = 500
 """Rows that are folded at a time."""
-_NOTHING: dict[str, Any] = {}
 
 
 class CachedExperiment(Experiment):
@@ -80,14 +79,14 @@ class Fold:
 
     def _take(self, told: Sequence[tuple[dict[str, Any], Row]]) -> None:
         self.sound = False
-        lives = [event.pop("live", _NOTHING) for event, _ in told]
-        events = [event for event, _ in told]
+        events, place = [event for event, _ in told], 0
         if self.sequence == 0:
             self.experiment = CachedExperiment.replay(events, details=False)
-            self.deadline = _duration(lives[0].get("deadline"))
+            self.deadline = _duration(events[0].get("live", {}).get("deadline"))
             self.mode = decode(told[0][1].header)["mode"]
-        else:
-            self.experiment._apply_many(events)
+            place = 1
+        while place < len(events):
+            place = self.experiment._apply_some(events, place)
         for event, row in told:
             self.note(event, row)
         self.sound = True
