@@ -21,7 +21,7 @@ from equipoise.errors import ReplayMismatch
 
 Events = Iterable[Mapping[str, Any]]
 
-_AT_ONCE = 1000
+_AT_ONCE = 100
 """Events that are held at a time."""
 
 

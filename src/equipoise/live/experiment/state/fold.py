@@ -18,8 +18,8 @@ from equipoise.live.log.encoding import decode
 from equipoise.live.stores.chain import first_link
 from equipoise.live.stores.store import FIRST_EPOCH, Row
 
-_AT_ONCE = 500
-"""Rows that are folded at a time."""
+_AT_ONCE = 100
+"""Rows that are held, and folded, at a time: they may be long."""
 
 
 class CachedExperiment(Experiment):
