@@ -4,6 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
+# Every process that is started imports the same libraries: what Python makes of them is kept, also where the
+# environment says otherwise. Without, a command takes three times as long to start.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help run test test-slow lint bench docs package clean
 

@@ -186,10 +186,10 @@ def machine_paths(files: Files) -> Iterator[str]:
 def use(wheel: Path, folder: Path, begin: float) -> None:
     """Install the wheel alone, away from the checkout, and do what a reader of the README does."""
     place = folder / "environment"
-    venv.create(place, with_pip=True)
+    venv.create(place, with_pip=False)  # to install pip takes longer than to lend it
     python, command = place / "bin" / "python", place / "bin" / "equipoise"
-    quietly = ["--quiet", "--disable-pip-version-check", "--no-compile"]
-    run([python, "-m", "pip", "install", *quietly, "--constraint", ROOT / "constraints.txt", wheel])
+    pip = [sys.executable, "-m", "pip", "--python", python, "--disable-pip-version-check"]
+    run([*pip, "install", "--quiet", "--no-compile", "--constraint", ROOT / "constraints.txt", wheel])
     step(begin, "installed into an environment of its own")
     away = folder / "away"
     away.mkdir()

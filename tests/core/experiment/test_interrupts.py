@@ -332,8 +332,9 @@ def test_a_write_inside_any_write_is_refused_or_whole(name):
     assert told
 
 
+@pytest.mark.parametrize("most", [40, pytest.param(10_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("start", [lambda: started("trace-gain"), lambda: full_room("uniform")])
-def test_what_is_read_is_of_one_moment(start):
+def test_what_is_read_is_of_one_moment(start, most):
     """A handler that changes everything, at every step of a read: what is seen has been so at some time."""
     changes = [
         lambda one: one.correct(2, 5.0),
@@ -363,7 +364,7 @@ def test_what_is_read_is_of_one_moment(start):
         with Steps() as steps:
             read(original)
         # All of them where copies are made, and a few of the rest.
-        rest = range(45, steps.count + 1, max(25, steps.count // 40))
+        rest = range(45, steps.count + 1, max(25, steps.count // most))
         for k in sorted({*range(1, min(steps.count, 45)), *rest}):
             experiment = copy.deepcopy(original)
             with Handler(k, lambda experiment=experiment: handle(experiment)) as handler:

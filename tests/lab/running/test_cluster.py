@@ -10,7 +10,9 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, Future
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -51,13 +53,13 @@ def end(process: subprocess.Popen) -> None:
     process.wait(timeout=PATIENCE)
 
 
-@pytest.fixture
-def cluster_of(tmp_path):
-    """Start a scheduler and some worker processes; all are gone in the end."""
+@contextmanager
+def clusters(folder: Path) -> Iterator[Callable[[int], Cluster]]:
+    """Start schedulers, each with some worker processes; all are gone in the end."""
     started = []
 
     def make(workers: int) -> Cluster:
-        file = tmp_path / f"scheduler-{len(started)}.json"
+        file = folder / f"scheduler-{len(started)}.json"
         here = ("--host", "127.0.0.1", "--no-dashboard")
         started.append(start("dask_scheduler", *here, "--port", "0", "--scheduler-file", str(file)))
         deadline = time.monotonic() + PATIENCE
@@ -68,16 +70,32 @@ def cluster_of(tmp_path):
             except (FileNotFoundError, ValueError):
                 assert time.monotonic() < deadline
                 time.sleep(0.05)
-        one_thread = ("--nthreads", "1", "--no-nanny", "--local-directory", str(tmp_path))
+        one_thread = ("--nthreads", "1", "--no-nanny", "--local-directory", str(folder))
         running = [
             start("dask_worker", address, *here, *one_thread, "--name", f"worker-{k}") for k in range(workers)
         ]
         started.extend(running)
         return Cluster(address, running)
 
-    yield make
-    for process in reversed(started):
-        end(process)
+    try:
+        yield make
+    finally:
+        for process in reversed(started):
+            end(process)
+
+
+@pytest.fixture
+def cluster_of(tmp_path):
+    """A cluster of the test's own."""
+    with clusters(tmp_path) as make:
+        yield make
+
+
+@pytest.fixture(scope="module")
+def one_worker(tmp_path_factory):
+    """A cluster of one worker, for tests that leave it as it is."""
+    with clusters(tmp_path_factory.mktemp("cluster")) as make:
+        yield make(1)
 
 
 def small_chunks(monkeypatch, trials: int) -> None:
@@ -182,7 +200,7 @@ def test_a_clients_own_executor(cluster_of, monkeypatch):
             time.sleep(0.1)
 
 
-def test_a_policy_of_the_users_own(cluster_of):
+def test_a_policy_of_the_users_own(one_worker):
     """It travels to workers that have never seen it."""
 
     @eq.register("test-cluster-least-pulled")
@@ -190,21 +208,19 @@ def test_a_policy_of_the_users_own(cluster_of):
         return -arm.count / arm.weight
 
     policies = ["test-cluster-least-pulled"]
-    cluster = cluster_of(workers=1)
     expected = eq.simulate(SCENARIO, policies, trials=20, seed=1)
-    with cluster_executor(cluster.address, timeout=PATIENCE) as executor:
+    with cluster_executor(one_worker.address, timeout=PATIENCE) as executor:
         result = eq.simulate(SCENARIO, policies, trials=20, seed=1, executor=executor)
     for one, other in zip(result[policies[0]].ledger, expected[policies[0]].ledger, strict=True):
         np.testing.assert_array_equal(one, other)
 
 
-def test_the_command_line_on_a_cluster(cluster_of):
-    cluster = cluster_of(1)
+def test_the_command_line_on_a_cluster(one_worker):
     command = [sys.executable, "-m", "equipoise", "simulate", "--noise", "0.5,2", "--dim", "2"]
     command += ["--budget", "40", "--policy", "trace-ucb", "--trials", "60", "--seed", "3", "--json"]
     there, here = (
         json.loads(subprocess.run([*command, *more], capture_output=True, text=True, check=True).stdout)
-        for more in (["--cluster", cluster.address], [])
+        for more in (["--cluster", one_worker.address], [])
     )
     for result in (there, here):
         del result["policies"]["trace-ucb"]["decisions_per_second"]
@@ -212,8 +228,7 @@ def test_the_command_line_on_a_cluster(cluster_of):
 
 
 @pytest.mark.slow
-def test_plan_and_reproduce_on_a_cluster(cluster_of, tmp_path):
-    cluster = cluster_of(1)
+def test_plan_and_reproduce_on_a_cluster(one_worker, tmp_path):
     plan = ["plan", "--noise", "0.5,2", "--dim", "2", "--target", "0.2", "--policy", "trace-ucb"]
     plan += ["--trials", "40", "--seed", "3", "--json"]
     figures = ["reproduce", "b", "rate", "--trials-scale", "0.0002", "--width-trials", "0", "--json"]
@@ -229,7 +244,7 @@ def test_plan_and_reproduce_on_a_cluster(cluster_of, tmp_path):
                 ).stdout
             )
             for folder, more in (
-                (_made(tmp_path / "there"), ["--cluster", cluster.address]),
+                (_made(tmp_path / "there"), ["--cluster", one_worker.address]),
                 (_made(tmp_path / "here"), []),
             )
         )
@@ -353,9 +368,8 @@ def test_something_else_at_the_address(answer):
             connection.close()
 
 
-def test_a_workers_address(cluster_of):
-    started = cluster_of(workers=1)
-    with cluster_executor(started.address, timeout=PATIENCE) as executor:
+def test_a_workers_address(one_worker):
+    with cluster_executor(one_worker.address, timeout=PATIENCE) as executor:
         (worker,) = executor._client.scheduler_info()["workers"]
     with pytest.raises(ClusterUnreachable, match="a worker, not a scheduler"), cluster_executor(worker):
         pass
