@@ -247,6 +247,13 @@ class NotRedactable(EquipoiseError, RuntimeError):
     """A unit whose data are still needed, so that they cannot be removed yet."""
 
 
+class ErasureUnfinished(EquipoiseError, RuntimeError):
+    """A unit is redacted in the log, but files of the store may still hold bytes of what was erased."""
+
+    unit = 0
+    """Its number."""
+
+
 class ChainBroken(EquipoiseError, ValueError):
     """A log in which a row is missing, exchanged or changed."""
 

@@ -6,6 +6,7 @@ from equipoise.errors import (
     BudgetExhausted,
     ChainBroken,
     EquipoiseError,
+    ErasureUnfinished,
     ExperimentPaused,
     OutcomeConflict,
     ReceiptUnknown,
@@ -25,7 +26,7 @@ OTHER_VALUE = 6
 INTERRUPTED = 130  # 128 + SIGINT, as shells report it
 
 _STATUSES: dict[int, tuple[type[EquipoiseError], ...]] = {
-    TRY_AGAIN: (StoreBusy, StoreUnavailable, StoreFull),
+    TRY_AGAIN: (StoreBusy, StoreUnavailable, StoreFull, ErasureUnfinished),
     NOT_PROVEN: (ChainBroken, ReplayMismatch, ReceiptUnknown, StoreDamaged),
     NO_MORE_UNITS: (BudgetExhausted, ExperimentPaused),
     OTHER_VALUE: (UnitConflict, OutcomeConflict),

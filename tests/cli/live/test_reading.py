@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import equipoise as eq
+from equipoise.core.policies.base.policy import known_policies, restore_policies
 
 
 @pytest.fixture
@@ -155,3 +156,19 @@ def test_a_report_takes_statements_and_a_simulation(live, refused, running, tmp_
     assert "40 trials" in page
     message, _ = refused(2, "report", running, "--overwrite", "--statements", "result.npz")
     assert "not TOML" in message
+
+
+def test_status_says_when_the_rule_is_not_at_hand(live, tmp_path):
+    (tmp_path / "mine.py").write_text(
+        "import equipoise as eq\n\n@eq.register('test-status')\n"
+        "def test_status(arm, trial, settings):\n    return -arm.count\n"
+    )
+    known = known_policies()
+    try:
+        own = ("--policy", "test-status", "--import", "mine.py")
+        live("new", "own", "--arms", "a,b", "--dim", "1", "--budget", "9", *own)
+        assert live("status", "own", "--json")["caution"] is None
+    finally:
+        restore_policies(known)
+    assert "not corrected for adaptive" in live("status", "own", "--json")["caution"]
+    assert "Warning: the policy 'test-status' is not at hand" in live("status", "own")

@@ -27,7 +27,7 @@ from equipoise.core.experiment.treated import as_treated
 from equipoise.core.experiment.units.arriving import Newcomer, arrival_at, check_again, newcomers
 from equipoise.core.experiment.units.unit import assignment_again
 from equipoise.core.policies.base.policy import Policy, parse_policy
-from equipoise.core.problem.inputs import checked_outcome, checked_seed
+from equipoise.core.problem.inputs import checked_outcome, checked_seed, checked_text
 from equipoise.core.problem.problem import Problem
 from equipoise.errors import AssignmentClosed, AssignmentNotFound, InvalidArgument, OutcomeConflict
 
@@ -320,8 +320,7 @@ class Experiment(RecordHolder):
 
     def note(self, text: str, unit: str | int | None = None) -> None:
         """A remark for the log, about a unit or about all; experiments in memory do not keep it."""
-        if not isinstance(text, str) or not text.strip():
-            raise InvalidArgument(f"{text!r} is not a remark", hint="write a sentence")
+        text = checked_text(text, "a remark")
         with self._lock, self._change():
             if unit is None:
                 self._note("note", text=text)

@@ -33,6 +33,7 @@ from equipoise.core.experiment.summary import (
     trend_record,
     weighted_record,
 )
+from equipoise.core.experiment.units.allocation import Allocation, allocation_of
 from equipoise.core.experiment.units.keys import as_key
 from equipoise.core.experiment.units.table import unit_table
 from equipoise.core.experiment.units.unit import Unit, unit_of
@@ -211,6 +212,11 @@ class ExperimentReader:
         """Contexts and outcomes known of one arm, in the order of assignment."""
         with self._lock:
             return known_data(self._current(), arm)
+
+    def allocation(self) -> Allocation:
+        """Contexts as they were encoded, arms, and which units count, in the order of ids."""
+        with self._lock:
+            return allocation_of(self._current())
 
     def __repr__(self) -> str:
         record = self._snapshot()

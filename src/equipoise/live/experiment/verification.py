@@ -161,12 +161,12 @@ def verify_rows(
         undecided=undecided,
         incomparable=incomparable if decisions else 0,
         redacted=len(walk.erased),
-        restored=tuple(row for _, row in walk.restored),
+        restored=tuple(epoch.sequence for epoch in walk.restored),
         began=moment(course.began),
         ended=moment(walk.time),
         versions=tuple(dict.fromkeys(version for version, _ in walk.writers)),
         numerics=tuple(dict.fromkeys(numerics for _, numerics in walk.writers)),
-        head=Receipt(name, walk.epoch, walk.sequence, walk.hash),
+        head=walk.end,
         receipt=wanted,
     )
 
@@ -229,13 +229,26 @@ def _without_live(event: dict[str, Any]) -> dict[str, Any]:
 
 def _unknown(receipt: Receipt, walk: Walk) -> ReceiptUnknown:
     """Why a receipt is not in a log."""
-    for epoch, row in walk.restored:
-        if epoch >= receipt.epoch and receipt.sequence >= row:
+    for epoch in walk.restored:
+        if epoch.epoch > receipt.epoch and receipt.sequence >= epoch.sequence:
             return ReceiptUnknown(
                 f"this receipt is newer than the restored log: row {receipt.sequence} of epoch "
-                f"{receipt.epoch} was written after the backup from which the log was restored, at row {row}",
+                f"{receipt.epoch} was written after the backup from which the log was restored, at row "
+                f"{epoch.sequence}",
                 hint="the call is no longer in the log, and must be made again",
             )
+        if epoch.epoch == receipt.epoch and epoch.line != receipt.line:
+            return ReceiptUnknown(
+                f"this receipt is of another restoration: epoch {receipt.epoch} of this log is "
+                f"{epoch.epoch}-{epoch.line}, begun at row {epoch.sequence}, and the receipt is of "
+                f"{receipt.epoch}-{receipt.line}",
+                hint="a backup was restored twice; look in the other log, and let only one of them go on",
+            )
+    if receipt.epoch > walk.epoch:
+        return ReceiptUnknown(
+            f"the receipt is of epoch {receipt.epoch}, and the log has come to epoch {walk.epoch}",
+            hint="this is a copy from before the last restoration; look for a newer one",
+        )
     if receipt.sequence > walk.sequence:
         return ReceiptUnknown(
             f"the receipt is of row {receipt.sequence}, and the log has {walk.sequence} rows",

@@ -12,6 +12,7 @@ from equipoise.core.experiment.experiment import Experiment
 from equipoise.core.experiment.history.events import ASKED
 from equipoise.core.experiment.reading import ExperimentReader
 from equipoise.core.experiment.units.unit import STATUS
+from equipoise.live.log.receipts import Receipt, line_of
 
 PENDING, TOLD, LOST, WITHDRAWN = "pending", "told", "lost", "withdrawn"
 PRACTICE = "practice"
@@ -164,7 +165,9 @@ def history_of_log(
     last = entries[-1] if entries else None
     head = None
     if name is not None and last is not None and last.hash is not None:
-        head = f"{name}@{last.epoch}:{last.sequence}:{last.hash.hex()}"
+        began = [entry.hash for entry in entries if entry.kind == "restored" and entry.hash is not None]
+        line = line_of(began[-1]) if began else ""
+        head = str(Receipt(name, last.epoch, last.sequence, last.hash, line))
     seconds = (created.get("live") or {}).get("deadline")
     deadline = None if seconds is None else timedelta(seconds=float(seconds))
     return History(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from equipoise.errors import (
     AssignmentNotFound,
     EquipoiseError,
+    ErasureUnfinished,
     NotRedactable,
     OutcomeConflict,
     ReasonMissing,
@@ -19,6 +20,9 @@ def in_shell_words(error: EquipoiseError, name: str) -> None:
         error.hint = f"to replace it: equipoise correct {name} UNIT VALUE --reason TEXT"
     elif isinstance(error, ReasonMissing):
         error.hint = 'say why, for the log: --reason "…"'
+    elif isinstance(error, ErasureUnfinished):
+        again = f"equipoise redact {name} {error.unit} --id --reason TEXT"
+        error.hint = f"when nobody else reads the store: {again}"
     elif isinstance(error, NotRedactable):
         ways = "'equipoise lose' or 'withdraw'" if "lose(" in (error.hint or "") else "'equipoise withdraw'"
         error.hint = f"first {ways}, then 'equipoise redact'"

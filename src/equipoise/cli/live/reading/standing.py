@@ -8,6 +8,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from equipoise.cli.live.reading.course import course_of
+from equipoise.core.policies.base.absent import AbsentPolicy
 from equipoise.errors import FitWarning, InvalidArgument, SupportWarning
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ def standing_of(experiment: LiveExperiment) -> dict[str, Any]:
         "store": experiment.store.url,
         "mode": head.mode,
         "policy": copy.policy.label,
+        "caution": copy.policy.caution if isinstance(copy.policy, AbsentPolicy) else None,
         "seed": copy.seed,
         "objective": problem.objective,
         "outcome_unit": None if problem.outcome is None else problem.outcome.unit,

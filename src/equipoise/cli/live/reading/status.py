@@ -73,6 +73,8 @@ def _print_arms(facts: dict[str, Any]) -> None:
         )
     unit = f", outcomes in {facts['outcome_unit']}" if facts["outcome_unit"] else ""
     print_table(table, title=f"Arms as treated: noise variances and squared errors{unit}")
+    if facts["caution"]:
+        output().print(f"Warning: {facts['caution']}.\n", soft_wrap=True, markup=False)
 
 
 def _print_course(facts: dict[str, Any]) -> None:
