@@ -19,8 +19,9 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import equipoise as eq
 import numpy as np
+
+import equipoise as eq
 from equipoise.core.arithmetic.numerics import NUMERICS
 from equipoise.core.policies.base.policy import known_policies
 from equipoise.core.text_tables import markdown_table
@@ -79,7 +80,10 @@ class Case(NamedTuple):
 def cases() -> list[Case]:
     """All that is tried."""
     names = [name for name, kind in known_policies().items() if not kind.staged]
-    found = [Case(name, "plain", "ridge") for name in (*names, "trace-gain:chance=0.3", "trace-ucb:width=chi-square")]
+    found = [
+        Case(name, "plain", "ridge")
+        for name in (*names, "trace-gain:chance=0.3", "trace-ucb:width=chi-square")
+    ]
     found += [Case("trace-ucb", "the paper's size", estimator) for estimator in ESTIMATORS]
     for policy in ("trace-ucb", "trace-gain"):
         found += [Case(policy, scene, "ridge") for scene in SCENES if scene != "plain"]
@@ -90,7 +94,9 @@ def compare(case: Case, trials: int) -> list[str]:
     """A line of the table."""
     scenario = eq.Scenario(**SCENES[case.scene](), estimator=case.estimator)
     here, there = (
-        next(iter(eq.simulate(scenario, [case.policy], trials=trials, seed=3, device=device).policies.values()))
+        next(
+            iter(eq.simulate(scenario, [case.policy], trials=trials, seed=3, device=device).policies.values())
+        )
         for device in ("cpu", "cuda")
     )
     differ = np.zeros(trials, bool)

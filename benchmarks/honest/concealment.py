@@ -9,10 +9,7 @@ import argparse
 import math
 from pathlib import Path
 
-import numpy as np
-
 import equipoise as eq
-from equipoise.lab.trial.bench import ScenarioBench
 from equipoise.studies.noise import EQUAL, UNEQUAL
 from quick_trials import show
 
@@ -46,8 +43,8 @@ def main() -> None:
             guess = guesses[spec]
             shares = [
                 (guess.best, guess.best_stderr),
-                (guess.convergence, guess.convergence_stderr),
-                most_used(scenario, spec, options.seed),
+                (guess.fewest, guess.fewest_stderr),
+                (guess.most, guess.most_stderr),
             ]
             rows.append(
                 [
@@ -77,24 +74,6 @@ def ratio(result: eq.SimulationResult, spec: str) -> str:
     covariance = 0.5 * (own.stderr**2 + base.stderr**2 - paired**2)
     variance = own.stderr**2 + share**2 * base.stderr**2 - 2.0 * share * covariance
     return f"{share:.3f} ± {math.sqrt(max(variance, 0.0)) / base.value:.3f}"
-
-
-def most_used(scenario: eq.Scenario, spec: str, seed: int) -> tuple[float, float]:
-    """Share of units that went to an arm with the most units so far, ties guessed by lot, and its error."""
-    bench = ScenarioBench(scenario, [eq.parse_policy(spec)], seed)
-    arms, shares = len(scenario.noise), []
-    for first in range(0, GUESSED_TRIALS, bench.draws.block):
-        count = min(bench.draws.block, GUESSED_TRIALS - first)
-        bench.draws.draw(first, count)
-        for place in range(count):
-            bench.seats[0].run_one(place, first + place)
-            state = bench.seats[0].stage.state
-            chosen = state.rows["arm"][: int(state.trial["step"][0])]
-            taken = chosen[:, None] == np.arange(arms)
-            before = np.cumsum(taken, axis=0) - taken
-            most = before == before.max(axis=1, keepdims=True)
-            shares.append(float(np.mean(most[taken] / most.sum(axis=1))))
-    return float(np.mean(shares)), float(np.std(shares) / math.sqrt(len(shares) - 1))
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ import argparse
 import dataclasses
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -76,8 +76,16 @@ def _rare(rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
     return np.asarray((present - 0.05) / np.sqrt(0.05 * 0.95))
 
 
-def _world(words: str, noise: tuple[float, ...], dim: int, units: int, **others: object) -> World:
-    return World(words, noise, dim, units, moment=np.eye(dim), **{"draw": _normal, **others})  # type: ignore[arg-type]
+def _world(
+    words: str,
+    noise: tuple[float, ...],
+    dim: int,
+    units: int,
+    *,
+    curve: Callable[[np.ndarray], np.ndarray] | None = None,
+    draw: Callable[[np.random.Generator, tuple[int, int]], np.ndarray] = _normal,
+) -> World:
+    return World(words, noise, dim, units, moment=np.eye(dim), draw=draw, curve=curve)
 
 
 TWO, FOUR = (0.1, 2.0), (0.01, 0.1, 1.0, 3.0)

@@ -10,17 +10,23 @@ import gzip
 import io
 import math
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from equipoise.errors import DataNotFound, EquipoiseError, InvalidData
+
+_Read = TypeVar("_Read")
+
 # Ratings shrink to a third, tables that are mostly zero to a thirtieth.
 _RATIO = 50
 _ALWAYS = 1 << 28  # 256 MB do no harm, whatever they were packed in
+# What a header that is not one of ours can raise while it is read.
+_WRONG = (ValueError, TypeError, KeyError, IndexError, AttributeError, ArithmeticError, RecursionError)
 
 
 class Damaged(ValueError):
@@ -116,6 +122,24 @@ def read_npz(file: IO[bytes], names: Iterable[str] | None = None) -> dict[str, n
                     arrays[name] = read_npy(stream, member.file_size)
                     stream.read(1)  # the checksum is compared at the end
             return arrays
+
+
+def load_npz(path: str | Path, read: Callable[[dict[str, npt.NDArray[Any]]], _Read], what: str) -> _Read:
+    """What ``read`` makes of the arrays in a file of ours, ``what`` it is, or an error that says why not."""
+    try:
+        with Path(path).open("rb") as file:
+            return read(read_npz(file))
+    except EquipoiseError:
+        raise
+    except FileNotFoundError:
+        raise DataNotFound(f"there is no file {path}", hint="check the path") from None
+    except OSError as error:
+        raise DataNotFound(
+            f"{path} cannot be read: {error.strerror or error}", hint="check the path"
+        ) from None
+    except _WRONG as error:
+        reason = f": {error}" if isinstance(error, Damaged) else ""
+        raise InvalidData(f"{path} is not a whole {what}{reason}", hint="run it again") from None
 
 
 @contextmanager

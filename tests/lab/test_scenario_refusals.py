@@ -213,6 +213,10 @@ def test_bad_covariances_are_refused(covariance, message, moment):
         (lambda: DropOut(rate=[]), "rate"),
         (lambda: PLAIN.replace(delay=Delay(), drop_out=DropOut(rate=[0.1] * 3)), "3 rates .* 2 arms"),
         (lambda: PLAIN.replace(drop_out=DropOut(rate=0.1)), "at once .*delay="),
+        (
+            lambda: PLAIN.replace(delay=Delay(mean=3.0, shape="fixed"), drop_out=DropOut(rate=[0.1, 1e300])),
+            r"rate=1e\+300 leaves nobody",
+        ),
         (lambda: Closure(3), "does not name an arm"),
         (lambda: Closure("a", after=5, until=5), "after 5 and until 5"),
         (

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from equipoise.cli.terminal import counted, new_table, output, print_table
+from equipoise.cli.terminal import new_table, output, print_table
+from equipoise.words import counted
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from equipoise.lab.results.simulation import SimulationResult
 
 # More rows would push the losses off the screen; the report and --json have them all.
@@ -25,7 +24,7 @@ def print_differences(result: SimulationResult) -> None:
     table = new_table("policy", *map(loss_heading, LOSSES))
     for name in others:
         table.add_row(name, *(str(result.difference(name, first, loss)) for loss in LOSSES))
-    print_table(folded(table), title=f"Errors minus those of {first} on the same trials (± standard error)")
+    print_table(table, title=f"Errors minus those of {first} on the same trials (± standard error)")
     output().print(
         f"Below 0 is better than {first}. Medians are of the trials' own differences, which is not the "
         "difference of two medians.\n"
@@ -45,7 +44,7 @@ def print_units(result: SimulationResult) -> None:
         noise = f"{result.scenario.noise[i]:.4g}"
         table.add_row(arm, noise, *best, *(f"{units[i].value:.1f}" for units in pulls))
     known = "; optimal is the best static split for known noise" if optimal else ""
-    print_table(folded(table), title=f"Mean units an arm{known}")
+    print_table(table, title=f"Mean units an arm{known}")
     if len(arms) > MOST_ARMS:
         output().print(f"{counted(len(arms) - MOST_ARMS, 'further arm')}: with --json or --output DIR\n")
 
@@ -61,7 +60,7 @@ def print_course(result: SimulationResult) -> None:
     table = new_table(*headings)
     for row in rows:
         table.add_row(*row)
-    print_table(folded(table), title=title)
+    print_table(table, title=title)
 
 
 def print_end(files: Sequence[Path], settings: str, *, again: str) -> None:
@@ -72,11 +71,3 @@ def print_end(files: Sequence[Path], settings: str, *, again: str) -> None:
         console.print(f"Written: {file}", soft_wrap=True)
     console.print(settings, soft_wrap=True)
     console.print(f"Run it again: {again}", soft_wrap=True)
-
-
-def folded(table: Table) -> Table:
-    """The table with long words on two lines."""
-    # A policy's spec can be longer than a narrow terminal is wide: it takes two lines, not an ellipsis.
-    for column in table.columns:
-        column.overflow = "fold"
-    return table

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from equipoise.errors import InvalidScenario
 from equipoise.lab.pieces import GaussianContexts, GaussianNoise, OneHotContexts, Outcomes
+from equipoise.lab.pieces.piece import Delays, Leaving
+
+# Of a million units not one is left.
+_FEWEST_LEFT = 1e-6
 
 if TYPE_CHECKING:
     from equipoise.lab.scenario import Scenario
@@ -44,6 +50,18 @@ def _check_calendar(scenario: Scenario) -> None:
             "nobody can leave before an outcome that arrives at once",
             hint="give delay=eq.Delay(mean=12), or say lost=0.1 for outcomes that never arrive",
         )
+    if scenario.drop_out is not None and scenario.delay is not None:
+        _check_drop_out(scenario.drop_out, scenario.delay, in_time=scenario.accrual is not None)
+
+
+def _check_drop_out(drop_out: Leaving, delay: Delays, *, in_time: bool) -> None:
+    rates = np.atleast_1d(np.asarray(drop_out.rate, float)).tolist()
+    for rate in rates:
+        if delay.discount(rate, in_time=in_time) < _FEWEST_LEFT:
+            raise InvalidScenario(
+                f"drop_out with rate={rate!r} leaves nobody to the end: all outcomes would be lost",
+                hint="give a smaller rate, or a shorter delay",
+            )
 
 
 def _check_curvature(scenario: Scenario) -> None:

@@ -73,7 +73,9 @@ def test_the_course_of_a_trial_is_printed(run):
     text = run(*BASE, "--accrual", 5, "--delay", 4, *line).stdout
     course = text.split("Mean course of a trial, times in weeks")[1]
     assert "last outcome" in course
-    assert "stopped at" in course
+    # A heading of two lines.
+    upper, lower = course.splitlines()[1:3]
+    assert f"{upper.strip()} {lower.split()[-1]}" == "stopped at the target"
     assert " 0 %" in course.split("uniform")[1]
     assert "wild" in text
     assert "Mean course" not in run(*BASE, "--policy", "uniform", "--trials", 2).stdout

@@ -17,7 +17,8 @@ from equipoise.errors import InvalidMoment
 PACKAGE = Path(eq.__file__).parent
 LAB = (
     *("scenario.py", "arena.py", "trial/*.py", "pieces/**/*.py"),
-    *(f"forecast/{name}.py" for name in ("future", "hierarchy", "truths", "seat", "belief", "start")),
+    *(f"forecast/{name}.py" for name in ("future", "losses", "seat", "belief", "start")),
+    "forecast/truths/*.py",
     *(f"replay/{name}.py" for name in ("trials", "rows", "split", "fit", "scale", "arena", "scenario")),
 )
 # Files whose numbers people read and nothing goes on from.

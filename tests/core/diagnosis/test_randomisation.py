@@ -10,7 +10,7 @@ from bent_world import run
 from inner_state import fingerprint
 
 import equipoise as eq
-from equipoise.core.diagnosis.guessing import convergence_rate
+from equipoise.core.diagnosis.guessing import guessed_by_count
 from equipoise.errors import InvalidArgument, NoPropensities, NotReplayable
 
 LOTS = eq.TraceGain(chance=0.4)
@@ -96,30 +96,41 @@ def test_predictability_of_an_experiment():
     assert certain.best == 1.0
     drawn = run(eq.TraceGain(chance=1.0), units=400, noise=(1.0, 1.0)).predictability()
     assert drawn.best == pytest.approx(0.5, abs=0.02)  # the start may leave a single arm
-    assert 0.4 < drawn.convergence < 0.6
+    assert 0.4 < drawn.fewest < 0.6
+    assert 0.4 < drawn.most < 0.6
+    assert drawn.past == max(drawn.fewest, drawn.most)
     assert drawn.chance == 0.5
-    assert "convergence" in str(drawn)
+    assert f"knows past arms, names {drawn.past_names} {drawn.past:.3f}" in " ".join(str(drawn).split())
     assert "<table>" in drawn._repr_html_()
     nothing = eq.Experiment(eq.Problem(["a", "b"], 2, budget=20)).predictability()
     assert np.isnan(nothing.best)
 
 
-def test_the_convergence_guesser():
-    assert convergence_rate(np.array([0, 1, 2, 0, 1, 2]), 3) == pytest.approx((1 / 3 + 1 / 2 + 1) / 3)
-    assert convergence_rate(np.array([0, 0, 0, 0]), 2) == pytest.approx(0.125)
+def test_who_guesses_by_past_arms():
+    even, most = guessed_by_count(np.array([0, 1, 2, 0, 1, 2]), 3)
+    assert even == pytest.approx((1 / 3 + 1 / 2 + 1) / 3)
+    assert most == pytest.approx((1 / 3 + 1 / 3) / 6)
+    assert guessed_by_count(np.array([0, 0, 0, 0]), 2) == pytest.approx((0.125, 0.875))
+
+
+def test_where_a_rule_prefers_an_arm_the_most_used_one_is_the_better_guess():
+    found = run("trace-gain", units=200, noise=(0.01, 4.0)).predictability()
+    assert found.most > 0.6 > found.fewest
+    assert (found.past, found.past_names) == (found.most, "the arm with the most units so far")
 
 
 def test_predictability_of_a_scenario():
     scenario = eq.GaussianScenario(noise=[1.0, 1.0, 1.0], dim=1, budget=60)
     found = eq.predictability(scenario, ["uniform", "trace-gain:chance=0.6"], trials=20, seed=1)
     assert found["uniform"].best == 1.0
-    assert found["uniform"].convergence == pytest.approx((1 / 3 + 1 / 2 + 1) / 3)
+    assert found["uniform"].past == pytest.approx((1 / 3 + 1 / 2 + 1) / 3)
     lots = found["trace-gain:chance=0.6"]
     assert lots.best == pytest.approx(0.6, abs=0.02)  # 0.4 + 0.6/3, but for the start
     assert lots.trials == 20
-    assert 0.0 < lots.convergence_stderr < 0.05
+    assert 0.0 < lots.fewest_stderr < 0.05
     assert 0.0 < lots.best_stderr < 0.02  # starts differ in length
-    assert f"± {lots.convergence_stderr:.3f}" in str(lots)
+    assert 0.0 < lots.most_stderr < 0.05
+    assert f"± {lots.most_stderr if lots.most > lots.fewest else lots.fewest_stderr:.3f}" in str(lots)
     assert found["uniform"].best_stderr == 0.0
     with pytest.raises(InvalidArgument):
         eq.predictability("nowhere", ["uniform"])

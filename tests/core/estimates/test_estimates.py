@@ -211,6 +211,7 @@ def test_sequence_and_tables():
     assert [record["arm"] for record in records] == ["a", "b"]
     assert len(records[0]["coef"]) == 3
     assert "noise variance" in str(estimates)
+    assert max(map(len, str(estimates).splitlines())) <= 100
     assert "<table>" in estimates._repr_html_()
     assert "<table>" in estimates[0]._repr_html_()
     assert "95 % interval" in str(estimates[0])

@@ -17,6 +17,7 @@ from equipoise.errors import (
     InvalidData,
     InvalidProblem,
     NotIdentified,
+    UnknownArm,
     UnknownPolicy,
 )
 
@@ -123,10 +124,30 @@ def test_kept_and_read_again(found, tmp_path):
         eq.Forecast.load(tmp_path / "other.npz")
 
 
+def test_features_that_a_pipeline_makes_are_not_needed_to_read_a_forecast(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    pipeline = pytest.importorskip("sklearn.preprocessing").StandardScaler()
+    rng = np.random.default_rng(2)
+    pipeline.fit(pandas.DataFrame(rng.normal(3.0, 2.0, size=(50, 2)), columns=["age", "dose"]))
+    features = eq.Transformed(pipeline, fields=["age", "dose"])
+    problem = eq.Problem(arms=["a", "b"], features=features, budget=40, weights={"a": 2.0}, objective=3.0)
+    experiment = eq.Experiment(problem, seed=3)
+    while experiment.asked < 20:
+        age, dose = rng.normal(3.0, 2.0, size=2)
+        unit = experiment.ask({"age": age, "dose": dose})
+        experiment.tell(unit.id, float(age - dose + rng.normal()))
+    found = eq.forecast(experiment, trials=20)
+    found.save(tmp_path / "forecast.npz")
+    again = eq.Forecast.load(tmp_path / "forecast.npz")
+    assert again.to_json() == found.to_json()
+    assert again.band(again.courses[0], -1, "b") == found.band(found.courses[0], -1, "b")
+    with pytest.raises(UnknownArm, match="the arms are a, b"):
+        again.band(again.courses[0], -1, "c")
+
+
 @pytest.mark.parametrize(
     ("arguments", "error", "words"),
     [
-        ({"policies": ["sparse-trace-ucb"]}, InvalidArgument, "sparse-trace-ucb chooses features"),
         ({"policies": ["unifrom"]}, UnknownPolicy, "unifrom"),
         ({"budgets": [20]}, BudgetTooSmall, "42 units are assigned"),
         ({"budgets": [70.5]}, InvalidProblem, "budget=70.5"),
@@ -136,8 +157,12 @@ def test_kept_and_read_again(found, tmp_path):
         ({"trials": 0}, InvalidArgument, "trials=0"),
         ({"seed": -1}, InvalidArgument, "seed=-1"),
         ({"lag": -1}, InvalidArgument, "lag=-1"),
+        ({"losses": 1.0}, InvalidArgument, "losses=1.0 is not a share"),
+        ({"losses": "few"}, InvalidArgument, "losses='few' is not a share"),
+        ({"losses": {"a": -0.1}}, InvalidArgument, "losses=-0.1 is not a share"),
+        ({"losses": {"z": 0.1}}, UnknownArm, "no arm 'z'"),
         ({"looks": 0}, InvalidArgument, "looks=0"),
-        ({"truth": "known"}, InvalidArgument, "neither 'pooled' nor 'unshrunk'"),
+        ({"truth": "known"}, InvalidArgument, "none of 'pooled', 'unshrunk' and 'sparse'"),
         ({"estimator": "pooledd"}, InvalidArgument, "pooledd"),
         ({"contexts": np.zeros((0, 3))}, InvalidArgument, "empty"),
     ],
@@ -166,10 +191,33 @@ def test_outcomes_that_are_all_alike():
         eq.forecast(experiment)
 
 
+@pytest.mark.filterwarnings("ignore::equipoise.errors.FitWarning")
 def test_an_experiment_that_chooses_features():
     problem = eq.Problem(arms=2, dim=8, budget=60)
-    experiment = eq.Experiment(problem, policy="sparse-trace-ucb")
-    with pytest.raises(InvalidArgument, match="the experiment's policy sparse-trace-ucb chooses features"):
+    experiment = eq.Experiment(problem, policy="sparse-trace-ucb:shared=true", seed=1)
+    with pytest.raises(NotIdentified, match="arm 'arm-1' has 0 outcomes; a forecast takes at least 3"):
         eq.forecast(experiment)
+    rng = np.random.default_rng(1)
+    while experiment.asked < 30:
+        x = rng.normal(size=8)
+        experiment.tell(experiment.ask(x).id, float(3.0 * x[2] + rng.normal()))
+    found = eq.forecast(experiment, policies=["uniform"], budgets=[80], target=0.3, trials=20, looks=1)
+    assert found.origin.truth == "sparse"
+    assert found.band(found.course()).median < found.band(found.course(), 0).median
+    own = np.median(found.course().errors[:, -1])
+    assert own < np.median(found.course("uniform").errors[:, -1])
+    assert eq.forecast(experiment, truth="unshrunk", trials=5).origin.truth == "unshrunk"
+    with pytest.raises(InvalidArgument, match="sparse-oracle would have to be told the features"):
+        eq.forecast(experiment, policies=["sparse-oracle"])
+
+
+def test_redacted_units_and_a_policy_that_chooses_features(experiment):
+    redacted = experiment.in_memory()
+    redacted.redact(3)
+    with pytest.raises(InvalidArgument, match="contexts of redacted units are no longer there"):
+        eq.forecast(redacted, policies=["sparse-trace-ucb"])
+
+
+def test_only_experiments_are_forecast():
     with pytest.raises(InvalidArgument, match="not an experiment"):
-        eq.forecast(problem)
+        eq.forecast(eq.Problem(arms=2, dim=8, budget=60))

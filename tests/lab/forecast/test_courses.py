@@ -9,26 +9,34 @@ import pytest
 from experiments.half_way import half_way
 
 import equipoise as eq
-from equipoise.core.arms.state import PENDING
-from equipoise.lab.forecast.belief import contexts_to_come, error_root, settled_stage
+from equipoise.core.arms.state import LOST, PENDING
+from equipoise.core.policies.base.staged import StagedPolicy
+from equipoise.lab.forecast.belief import contexts_to_come, error_root, settled
+from equipoise.lab.forecast.losses import draw_fates
 from equipoise.lab.forecast.seat import Seat, Setup
 from equipoise.lab.forecast.start import record_of, starting_stage
-from equipoise.lab.forecast.truths import draw_truths
+from equipoise.lab.forecast.truths import draw_sparse_truths, draw_truths
 
 
-def seat_of(experiment, policy=None, lag=0):
+def seat_of(experiment, policy=None, lag=0, losses=0.0):
     """A seat for trials of an experiment to its end, and room for their errors."""
     record = record_of(experiment)
     policy = record.policy if policy is None else eq.parse_policy(policy)
-    settled, pool = settled_stage(record), contexts_to_come(record, None)
+    pool, rates = contexts_to_come(record, None), np.array([losses] * len(record.problem.arms))
+    if isinstance(policy, StagedPolicy) or not record.stage.whole:
+        truths = draw_sparse_truths(record, np.zeros((len(rates), record.problem.dim)), trials=3, seed=4)
+    else:
+        truths = draw_truths(settled(record.stage), "unshrunk", trials=3, seed=4)
     setup = Setup(
         policy=policy,
+        problem=record.problem,
         stage=starting_stage(record, policy, record.problem),
-        truths=draw_truths(settled, "unshrunk", trials=3, seed=4),
+        seen=record.contexts[: record.step],
+        truths=truths,
+        fates=draw_fates(record, rates, lag, trials=3, seed=4),
         contexts=pool,
         error_root=error_root(record.problem, pool),
         looks=(record.step, record.step + 7, record.problem.units),
-        lag=lag,
         coefs_now=np.zeros((len(record.problem.arms), record.problem.dim)),
         estimator="pooled",
         ridge=None,
@@ -53,22 +61,49 @@ DESIGN = pytest.param("efron", marks=pytest.mark.slow)
 
 
 @pytest.mark.parametrize("policy", ["trace-gain", "trace-gain:chance=0.5", "trace-ucb", DESIGN])
-@pytest.mark.parametrize(("moment", "lag"), [(None, 0), (np.diag([1.0, 2.0, 3.0]), 0), (None, 3)])
-def test_a_trial_decides_as_the_experiment_does(policy, moment, lag):
+@pytest.mark.parametrize(
+    ("moment", "lag", "losses"),
+    [(None, 0, 0.0), (np.diag([1.0, 2.0, 3.0]), 0, 0.3), (None, 3, 0.0), (None, 2, 0.2)],
+)
+def test_a_trial_decides_as_the_experiment_does(policy, moment, lag, losses):
     experiment, _ = half_way(policy=policy, awaited=4, moment=moment)
-    seat, errors = seat_of(experiment, lag=lag)
+    compare_with_the_experiment(experiment, lag, losses)
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        "sparse-trace-ucb:screen=12:sparsity=2",
+        "sparse-trace-ucb:screen=8:reuse=true:shared=true:refresh=1.3:look=true",
+        "sparse-trace-ucb:support=0,2",
+        "uniform-lasso",
+        "static-lasso:noise=1,2,3",
+    ],
+)
+@pytest.mark.filterwarnings("ignore::equipoise.errors.FitWarning")
+@pytest.mark.filterwarnings("ignore::equipoise.errors.SupportWarning")
+def test_a_policy_that_chooses_features_goes_on_in_the_middle_of_a_stage(policy):
+    experiment, _ = half_way(policy=policy, awaited=4, dim=6, budget=64)
+    compare_with_the_experiment(experiment, 2, 0.1)
+
+
+def compare_with_the_experiment(experiment, lag, losses):
+    """Feed the experiment with what trials have drawn: it assigns the same arms and finds the same models."""
+    seat, errors = seat_of(experiment, lag=lag, losses=losses)
     as_the_experiment(seat)
     for number in (0, 2):
         seat.run_one(number, errors)
         state, real = seat.state, copy.deepcopy(experiment)
+        gone = seat.outlook.is_lost
         while real.remaining:
-            tell_before(real, real.asked - lag, state)
+            tell_before(real, real.asked - lag, state, gone)
             if real.asked == 30 + 7:
                 assert errors[1] == pytest.approx(errors_of(real, seat.outlook), rel=1e-9)
             row = real.asked
-            unit = real.ask(state.contexts[row])
+            unit = real.ask(seat.outlook.units[row])
             assert real.problem.index(unit.arm) == state.rows["arm"][row]
-        tell_before(real, real.asked, state)
+        tell_before(real, real.asked, state, gone)
+        assert np.array_equal(state.rows["status"], real._record.state.rows["status"][: len(state.rows)])
         assert np.array_equal(state.coefs, real._record.state.coefs)
         assert errors[-1] == pytest.approx(errors_of(real, seat.outlook), rel=1e-9)
 
@@ -80,31 +115,46 @@ def errors_of(experiment, outlook):
     return (gaps * gaps).sum(axis=1)
 
 
-def tell_before(experiment, end, state):
-    """Tell the outcomes of a trial that are awaited, of the first rows."""
+def tell_before(experiment, end, state, gone):
+    """Tell or lose the outcomes of a trial that are awaited, of the first rows."""
     for unit in experiment.pending:
-        if unit - 1 < end:
+        if unit - 1 < end and gone[unit - 1]:
+            experiment.lose(unit)
+        elif unit - 1 < end:
             experiment.tell(unit, float(state.outcomes[unit - 1]))
 
 
-@pytest.mark.parametrize("policy", ["uniform", "trace-ucb", DESIGN])
-def test_another_policy_goes_on_from_the_same_units(policy):
-    experiment, _ = half_way(awaited=4)
+CHOOSES = "sparse-trace-ucb:screen=7:shared=true"
+
+
+@pytest.mark.parametrize(
+    ("policy", "own"),
+    [("uniform", "trace-gain"), ("trace-ucb", "trace-gain"), (CHOOSES, "trace-gain"), ("uniform", CHOOSES)],
+)
+@pytest.mark.filterwarnings("ignore::equipoise.errors.FitWarning")
+@pytest.mark.filterwarnings("ignore::equipoise.errors.SupportWarning")
+def test_another_policy_goes_on_from_the_same_units(policy, own):
+    experiment, _ = half_way(awaited=4, policy=own)
+    experiment.lose(27)
+    experiment.close_arm("a")
     record = record_of(experiment)
     seat, errors = seat_of(experiment, policy)
     as_the_experiment(seat)
     seat.run_one(1, errors)
-    state = seat.state
+    state, contexts = seat.state, seat.outlook.units
     # The same units under that policy from the start, their arms given.
     told = eq.Experiment(record.problem, policy=policy, seed=record.seed)
     for row in range(record.step):
-        told.ask(record.contexts[row], arm=record.problem.arms[record.state.rows["arm"][row]])
-    known = record.state.rows["status"] != PENDING
-    for row in [*np.flatnonzero(known), *np.flatnonzero(~known)]:
-        told.tell(int(row) + 1, float(state.outcomes[row]))
+        told.ask(contexts[row], arm=record.problem.arms[record.state.rows["arm"][row]])
+        if record.state.rows["status"][row] not in (PENDING, LOST):
+            told.tell(row + 1, float(state.outcomes[row]))
+    told.lose(27)
+    told.close_arm("a")
+    for unit in told.pending:
+        told.tell(unit, float(state.outcomes[unit - 1]))
     while told.remaining:
         row = told.asked
-        unit = told.ask(state.contexts[row])
+        unit = told.ask(contexts[row])
         assert record.problem.index(unit.arm) == state.rows["arm"][row]
         told.tell(unit.id, float(state.outcomes[row]))
 

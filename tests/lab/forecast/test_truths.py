@@ -7,15 +7,15 @@ import pytest
 from experiments.half_way import half_way
 
 import equipoise as eq
-from equipoise.lab.forecast.belief import settled_stage
-from equipoise.lab.forecast.hierarchy import draw_common
+from equipoise.lab.forecast.belief import settled
 from equipoise.lab.forecast.start import record_of
 from equipoise.lab.forecast.truths import draw_truths
+from equipoise.lab.forecast.truths.hierarchy import draw_common
 
 
 def test_unshrunk_truths_have_the_moments_of_the_posterior():
     experiment, _ = half_way(budget=120, asked=90, awaited=3)
-    stage = settled_stage(record_of(experiment))
+    stage = settled(record_of(experiment).stage)
     truths = draw_truths(stage, "unshrunk", trials=20_000, seed=2)
     for i, arm in enumerate(experiment.estimates(estimator="ridge", ridge=0.0)):
         dof, rss = arm.dof, arm.residual_variance * arm.dof
@@ -65,7 +65,7 @@ def integrated(fits, variances):
 
 def test_arms_far_apart_have_nothing_in_common():
     experiment, _ = half_way(budget=400, asked=300, noise=[0.01, 0.01, 0.01])
-    stage = settled_stage(record_of(experiment))
+    stage = settled(record_of(experiment).stage)
     pooled, apart = (draw_truths(stage, truth, trials=2_000, seed=2) for truth in ("pooled", "unshrunk"))
     assert (pooled.kind, apart.kind) == ("pooled", "unshrunk")
     spread = apart.coefs.std(axis=0)

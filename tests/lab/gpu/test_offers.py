@@ -1,8 +1,9 @@
 """Which trials a GPU runs; what is said where there is none."""
 
-import equipoise as eq
 import numpy as np
 import pytest
+
+import equipoise as eq
 from equipoise.core.policies.base.policy import known_policies, parse_policy
 from equipoise.errors import DeviceUnavailable, InvalidArgument, NotOnDevice
 from equipoise.lab.gpu.driver import devices
@@ -14,7 +15,9 @@ needs_none = pytest.mark.skipif(devices() > 0, reason="there is a GPU here")
 
 
 def test_every_policy_of_one_stage_can_run_there():
-    refused = {name for name, kind in known_policies().items() if obstacle(SCENARIO, _default(kind)) is not None}
+    refused = {
+        name for name, kind in known_policies().items() if obstacle(SCENARIO, _default(kind)) is not None
+    }
     assert refused == {name for name, kind in known_policies().items() if kind.staged}
 
 

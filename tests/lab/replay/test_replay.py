@@ -50,7 +50,8 @@ def test_losses_pulls_and_settings(result):
     assert found["scenario"]["digest"] == eq.as_table(people(), targets=TARGETS).digest
     assert (found["trials"], found["seed"], found["version"]) == (200, 3, eq.__version__)
     keys = {"expected_max", "median_max", "mean", "regret", "pulls", "decisions_per_second", "targets"}
-    assert keys <= set(found["policies"]["uniform"])
+    keys |= {"units", "errors", "difference"}
+    assert set(found["policies"]["uniform"]) == keys
     assert found["policies"]["trace-ucb"]["units_saved"]["value"] > 0
 
 

@@ -9,7 +9,7 @@ import equipoise as eq
 from equipoise.core.theory.planning import static_plan
 from equipoise.lab.running.budget_curve import simulated_budget
 from equipoise.lab.running.planned_error import simulated_error
-from equipoise.lab.running.planned_world import outcome_shares
+from equipoise.lab.running.planned_world import Simulating, outcome_shares
 from equipoise.lab.trial.world import Draws
 
 DOSES = eq.Scenario(
@@ -91,9 +91,9 @@ def test_each_simulation_answers_its_own_question():
         static_plan(noise=[1.0], dim=1, **asked) for asked in ({"target": 0.5}, {"budget": 9})
     )
     with pytest.raises(eq.errors.InvalidArgument, match="no budget"):
-        simulated_error(by_target, "uniform")
+        simulated_error(by_target, "uniform", Simulating())
     with pytest.raises(eq.errors.InvalidArgument, match="no target"):
-        simulated_budget(by_budget, "uniform")
+        simulated_budget(by_budget, "uniform", Simulating())
 
 
 @pytest.mark.parametrize("accrual", [None, eq.Accrual(rate=1, pattern="steady")], ids=["units", "time"])

@@ -51,8 +51,8 @@ def test_nothing_of_the_unit_is_left(store, name, problem):
     assert list(live.log())[-1].reason == "she asked us to"
     assert [entry.event for entry in live.log() if entry.sequence in gone] == [None] * 4
     found = live.verify()
-    assert (found.redacted, found.units) == (4, 9)
-    assert "4 rows redacted" in str(found)
+    assert (found.redacted, found.redacted_units, found.units) == (4, 1, 9)
+    assert "1 unit redacted, 4 rows erased" in str(found)
     for one in (live, other, eq.load_experiment(store=store, name=name)):
         assert bits(one) == bits(live)
         for arm, earlier in zip(one.estimates(), before, strict=True):
@@ -78,7 +78,7 @@ def test_decisions_before_and_after_are_made_anew(memory, problem):
     assert (first, last) == (7, 8)
     assert 1 <= found.undecided <= 3  # she, who was asked with her, and "later"
     assert found.decided == 14 - found.undecided
-    assert f"{found.undecided} decisions cannot be made anew" in str(found)
+    assert f"{found.undecided} decisions not verifiable: redacted" in str(found)
 
 
 def test_twice_is_once(memory, problem):

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from equipoise.cli.losses import MOST_ARMS, folded, print_differences, print_end, print_units
-from equipoise.cli.terminal import counted, new_table, output, print_table, say
+from equipoise.cli.losses import MOST_ARMS, print_differences, print_end, print_units
+from equipoise.cli.terminal import new_table, output, print_table, say
+from equipoise.words import counted
 
 if TYPE_CHECKING:
     from equipoise.lab.replay import ReplayResult, TableDescription
@@ -38,7 +39,7 @@ def print_description(told: TableDescription) -> None:
     table = new_table(*told.heads, text_columns=3)
     for row in told.rows_of_text():
         table.add_row(*row)
-    print_table(folded(table), title=f"{told.name}: {told.rows:,} rows, {len(told.columns)} columns")
+    print_table(table, title=f"{told.name}: {told.rows:,} rows, {len(told.columns)} columns")
     for sentence in told.sentences():
         console.print(sentence)
 
@@ -85,7 +86,7 @@ def _print_losses(result: ReplayResult) -> None:
         table.add_row(name, *cells)
     unit = "as shares of each target's variance" if result.table.scale == "targets" else "squared"
     print_table(
-        folded(table),
+        table,
         title=f"Errors on held-out rows, {unit} (± standard error): {result.table.budget} units",
     )
     console = output()
@@ -114,7 +115,7 @@ def _print_targets(result: ReplayResult) -> None:
         best = known.noise[i] / known.variances[i] if known.variances[i] > 0.0 else math.nan
         cells = [_percent(best), *(_percent(shares[name, target]) for name in result.policies)]
         table.add_row(target, f"{known.spreads[i]:.4g}", *cells)
-    print_table(folded(table), title="Mean error of every target on held-out rows, in % of its variance")
+    print_table(table, title="Mean error of every target on held-out rows, in % of its variance")
 
 
 def _percent(share: float) -> str:

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from equipoise.cli.losses import folded, print_course, print_differences, print_end, print_units
-from equipoise.cli.terminal import counted, new_table, print_table
+from equipoise.cli.losses import print_course, print_differences, print_end, print_units
+from equipoise.cli.terminal import new_table, print_table
+from equipoise.words import counted
 
 if TYPE_CHECKING:
     from equipoise.lab.results.simulation import SimulationResult
@@ -41,4 +42,4 @@ def _print_losses(result: SimulationResult) -> None:
     if scenario.costs is None:
         budget = counted(int(scenario.budget), "unit")
     sizes = [counted(len(scenario.noise), "arm"), counted(scenario.dim, "feature"), budget]
-    print_table(folded(table), title=f"Squared errors (± standard error): {', '.join(sizes)}")
+    print_table(table, title=f"Squared errors (± standard error): {', '.join(sizes)}")

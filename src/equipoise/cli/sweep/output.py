@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from equipoise.cli.losses import folded, print_end
+from equipoise.cli.losses import print_end
 from equipoise.cli.terminal import new_table, output, print_table
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def _print_points(
         ]
     for row in rows[:_MOST_ROWS]:
         table.add_row(*row)
-    print_table(folded(table), title=title)
+    print_table(table, title=title)
     if len(rows) > _MOST_ROWS:
         output().print(f"{len(rows) - _MOST_ROWS} further rows: in the files, or with --json\n")
 

@@ -99,12 +99,14 @@ def command(
     from equipoise.cli.sweep.axes import parse_axes, with_first_values
     from equipoise.cli.world.scenario import build_scenario
     from equipoise.report import check_writable, write_sweep
+    from equipoise.studies.sweep.run import planned_points
 
     # Everything that can be wrong is found before the first trial.
     check_cluster(cluster, workers)
     axes = parse_axes(over)
     world = build_scenario(scenario, with_first_values(fields, axes))
     chosen = list(policies or (POLICIES if world.truth is None else SPARSE_POLICIES))
+    planned_points(world, chosen, axes, joined=joined)
     check_writable(folder)
     check_earlier(folder, _FILES, overwrite=overwrite)
     kept = folder / "checkpoint" if checkpoint is None else checkpoint

@@ -1,7 +1,9 @@
 """How predictable the next arm was: who can guess it can choose whom to enrol.
 
-The best guesser knows the rule, the past and the context, and names the likeliest arm. The convergence
-guesser (Blackwell and Hodges 1957) knows the past arms alone, and names the arm with the fewest units.
+The best guesser knows the rule, the past and the context, and names the likeliest arm. Who knows the past
+arms alone can name the arm with the fewest units so far (the convergence strategy of Blackwell and Hodges
+1957), which is right where a rule keeps arms even; or the one with the most, which is right where a rule
+prefers some. The better of the two is what such a guesser can do.
 """
 
 from __future__ import annotations
@@ -23,25 +25,40 @@ class Predictability(Shown):
     units: int
     best: float
     """Expected share of the best guesser: the mean of the likeliest arm's probability."""
-    convergence: float
-    """Share of the convergence guesser, who draws lots where arms tie."""
+    fewest: float
+    """Share of who names the arm with the fewest units so far, and draws lots where arms tie."""
+    most: float
+    """The same for the arm with the most."""
     chance: float
     """1/m."""
     trials: int = 1
     """Trials that the shares are means of."""
     best_stderr: float = 0.0
     """Standard error of ``best`` over trials; 0 for a single experiment, of which it is no estimate."""
-    convergence_stderr: float = 0.0
-    """Standard error of ``convergence`` over trials; 0 for a single experiment."""
+    fewest_stderr: float = 0.0
+    """Standard error of ``fewest`` over trials; 0 for a single experiment."""
+    most_stderr: float = 0.0
+    """Standard error of ``most`` over trials; 0 for a single experiment."""
+
+    @property
+    def past(self) -> float:
+        """Share of who knows past arms alone: the better one of ``fewest`` and ``most``."""
+        return max(self.fewest, self.most)
+
+    @property
+    def past_names(self) -> str:
+        """Which arm that is, in words."""
+        return f"the arm with the {'most' if self.most > self.fewest else 'fewest'} units so far"
 
     def record(self) -> dict[str, Any]:
         """Plain values."""
         return dict(vars(self))
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
+        past_error = self.most_stderr if self.most > self.fewest else self.fewest_stderr
         shares = [
             ("best, knows rule, past and context", self.best, self.best_stderr),
-            ("convergence, knows past arms", self.convergence, self.convergence_stderr),
+            (f"knows past arms, names {self.past_names}", self.past, past_error),
             ("blind", self.chance, 0.0),
         ]
         rows = [
@@ -56,24 +73,30 @@ def predictability_of(rows: npt.NDArray[Any], arms: int) -> Predictability:
     rows = rows[rows["arm"] != NO_ARM_YET]
     units = len(rows)
     if units == 0:
-        return Predictability(0, np.nan, np.nan, 1.0 / arms)
+        return Predictability(0, np.nan, np.nan, np.nan, 1.0 / arms)
+    fewest, most = guessed_by_count(np.ascontiguousarray(rows["arm"]), arms)
     return Predictability(
         units=units,
         best=float(np.mean(rows["likeliest"])),
-        convergence=convergence_rate(np.ascontiguousarray(rows["arm"]), arms),
+        fewest=fewest,
+        most=most,
         chance=1.0 / arms,
     )
 
 
-def convergence_rate(chosen: npt.NDArray[np.int64], arms: int) -> float:
-    """Expected share of units that went to an arm with the fewest units so far, ties guessed by lot.
+def guessed_by_count(chosen: npt.NDArray[np.int64], arms: int) -> tuple[float, float]:
+    """Shares of units that went to an arm with the fewest, and with the most units so far; ties by lot.
 
-    >>> round(convergence_rate(np.array([0, 1, 1, 0]), 2), 3)
-    0.75
+    >>> fewest, most = guessed_by_count(np.array([0, 1, 1, 0]), 2)
+    >>> round(fewest, 3), round(most, 3)
+    (0.75, 0.25)
     """
+    places = np.arange(len(chosen))
     taken = np.zeros((len(chosen), arms), np.int64)
-    taken[np.arange(len(chosen)), chosen] = 1
+    taken[places, chosen] = 1
     before = np.cumsum(taken, axis=0) - taken
-    fewest = before == before.min(axis=1, keepdims=True)
-    right = fewest[np.arange(len(chosen)), chosen] / fewest.sum(axis=1)
-    return float(right.mean())
+    shares = []
+    for named in (before.min(axis=1), before.max(axis=1)):
+        leading = before == named[:, None]
+        shares.append(float((leading[places, chosen] / leading.sum(axis=1)).mean()))
+    return shares[0], shares[1]

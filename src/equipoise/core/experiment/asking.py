@@ -29,6 +29,7 @@ from equipoise.core.policies.base.staged import StagedPolicy
 from equipoise.core.problem.problem import Problem
 from equipoise.core.stages.stage import next_stage
 from equipoise.errors import BudgetExhausted, NoArmLeft
+from equipoise.words import counted
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,7 +106,7 @@ def ask_together(record: Record, batch: Sequence[Arrival]) -> tuple[Record, list
         raise exhausted(record.problem, record.state.arms)
     if left < len(batch):
         raise BudgetExhausted(
-            f"{len(batch)} units are more than the {left} that the budget has left", hint="ask for fewer"
+            f"{counted(len(batch), 'unit')} asked for, and the budget has {left:,} left", hint="ask for fewer"
         )
     record, begun = draft(record, len(batch), share_rows=True), None
     units: list[Assignment] = []

@@ -171,8 +171,8 @@ class Experiment(RecordHolder):
             if status in (PENDING, LOST):
                 self._entered("told", row, outcome=value)
 
-    def tell_many(self, outcomes: Mapping[Any, float] | Iterable[tuple[str | int, float]]) -> None:
-        """Record many outcomes: all of them, or none if one cannot be."""
+    def tell_many(self, outcomes: Mapping[Any, float] | Iterable[tuple[str | int, float]]) -> int:
+        """Record many outcomes: all of them, or none if one cannot be. How many were new."""
         pairs = list(outcomes.items() if isinstance(outcomes, Mapping) else outcomes)
         with self._lock, self._change():
             new: dict[int, float] = {}
@@ -190,6 +190,7 @@ class Experiment(RecordHolder):
             entries.tell_all(self._state, rows, np.array(list(new.values()), dtype=float))
             for row, value in new.items():
                 self._entered("told", row, outcome=value)
+        return len(new)
 
     def correct(self, unit: str | int, outcome: float, reason: str | None = None) -> None:
         """Set the outcome of a unit whatever it was: told, pending or lost; the arm is computed anew.

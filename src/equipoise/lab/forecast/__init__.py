@@ -4,8 +4,8 @@
 ``run``        ``eq.forecast``: what is asked, checked and put together
 ``start``      the experiment as it stands, under any policy and with any budget
 ``belief``     whether every arm has a model, which contexts will come, how errors are measured
-``truths``     what the outcomes known leave open: a truth for every trial
-``hierarchy``  the same where arms may have something in common, by a Markov chain
+``truths``     what the outcomes known leave open: a truth for every trial; a room of its own
+``losses``     what becomes of outcomes to come: how many are lost, how long the others are awaited
 ``future``     the compiled loop: units to come, and outcomes
 ``seat``       trials of one policy with one budget
 ``runner``     courses by the thousand trials, in chunks, on threads

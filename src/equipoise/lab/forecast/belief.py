@@ -9,7 +9,7 @@ import numpy as np
 
 from equipoise.core.arithmetic.linear import cross_product, scaled_cholesky
 from equipoise.core.arms import least_squares as kernel
-from equipoise.core.arms.state import GONE, State, copied
+from equipoise.core.arms.state import GONE, KNOWN, State, copied
 from equipoise.core.arrays import Matrix
 from equipoise.core.estimates.alike import outcomes_alike
 from equipoise.core.experiment.record import Record
@@ -18,18 +18,36 @@ from equipoise.core.problem.problem import Problem
 from equipoise.core.stages.stage import Stage
 from equipoise.errors import InvalidArgument, NotIdentified
 
+# Two for a mean and its noise, and one to tell them apart.
+_LEAST_OUTCOMES = 3
 
-def settled_stage(record: Record) -> Stage:
-    """The stage of a record in arrays of its own, settled, as estimates read it.
 
-    Refuses an experiment in which an arm has no model yet, or tells nothing about its noise.
-    """
-    state = copied(record.state, record.step)
+def settled(stage: Stage) -> Stage:
+    """A stage in arrays of its own, settled, as estimates read it."""
+    state = copied(stage.state, int(stage.state.trial["step"][0]))
     if not kernel.is_settled(state):
         kernel.settle(state)
+    return replace(stage, state=state)
+
+
+def check_models(stage: Stage) -> None:
+    """Refuse a stage in which an arm has no model yet, or tells nothing about its noise."""
+    for i, arm in enumerate(stage.problem.arms):
+        _check_arm(stage.problem, stage.state, i, arm)
+
+
+def check_outcomes(record: Record) -> None:
+    """Refuse an experiment in which an arm has next to no outcomes, or tells nothing about its noise."""
+    rows, outcomes = record.state.rows[: record.step], record.state.outcomes[: record.step]
     for i, arm in enumerate(record.problem.arms):
-        _check_arm(record.problem, state, i, arm)
-    return replace(record.stage, state=state)
+        mine = outcomes[(rows["arm"] == i) & np.isin(rows["status"], KNOWN)]
+        if len(mine) < _LEAST_OUTCOMES:
+            raise NotIdentified(
+                f"arm {arm!r} has {len(mine)} outcomes; a forecast takes at least {_LEAST_OUTCOMES}",
+                hint="forecast when every arm has as many; until then use eq.simulate(...)",
+            )
+        if np.all(mine == mine[0]):
+            raise _alike(len(mine), arm)
 
 
 def _check_arm(problem: Problem, state: State, i: int, name: str) -> None:
@@ -42,10 +60,14 @@ def _check_arm(problem: Problem, state: State, i: int, name: str) -> None:
             hint="forecast when every arm has as many; until then use 'equipoise plan', or eq.plan(...)",
         )
     if outcomes_alike(state, i):
-        raise NotIdentified(
-            f"all {arm['observed']} outcomes of arm {name!r} are alike: nothing is known of its noise",
-            hint="forecast when some of them differ",
-        )
+        raise _alike(int(arm["observed"]), name)
+
+
+def _alike(outcomes: int, name: str) -> NotIdentified:
+    return NotIdentified(
+        f"all {outcomes} outcomes of arm {name!r} are alike: nothing is known of its noise",
+        hint="forecast when some of them differ",
+    )
 
 
 def contexts_to_come(record: Record, contexts: Any) -> Matrix:
@@ -61,16 +83,29 @@ def contexts_to_come(record: Record, contexts: Any) -> Matrix:
     return np.ascontiguousarray(record.contexts[: record.step][seen])
 
 
-def error_root(problem: Problem, pool: Matrix) -> Matrix:
-    """C of the given Σ, or of the mean of xxᵀ over the contexts to come."""
+def error_root(problem: Problem, pool: Matrix, *, singular: bool = False) -> Matrix:
+    """C of the given Σ, or of the mean of xxᵀ over the contexts to come, which may be ``singular``."""
     if problem.moment is not None:
         lower = problem.whitener()
         return np.eye(problem.dim) if lower is None else lower
     moment = cross_product(pool) / len(pool)
     lower = scaled_cholesky(moment, problem.dim * PIVOT_TOLERANCE)
+    if lower is None and singular:
+        return _half_root(moment)
     if lower is None:
         raise NotIdentified(
             f"the {len(pool)} contexts to come do not tell the {problem.dim} features apart",
             hint="give more of them, or the moment of the population to the problem",
         )
+    return lower
+
+
+def _half_root(moment: Matrix) -> Matrix:
+    """Lower C with Σ = CCᵀ where Σ has directions without any context: columns of those are 0."""
+    rest, lower = moment.copy(), np.zeros_like(moment)
+    tolerance = len(moment) * PIVOT_TOLERANCE * np.diag(moment)
+    for k in range(len(moment)):
+        if rest[k, k] > tolerance[k]:
+            lower[k:, k] = rest[k:, k] / np.sqrt(rest[k, k])
+            rest[k:, k:] -= lower[k:, k, None] * lower[k:, k]
     return lower

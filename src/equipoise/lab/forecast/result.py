@@ -15,14 +15,14 @@ import numpy.typing as npt
 from equipoise.core.arithmetic.numerics import NUMERICS
 from equipoise.core.arrays import Counts, Matrix, Vector
 from equipoise.core.problem.objective import Objective, norm_order
-from equipoise.core.problem.problem import Problem
 from equipoise.core.tables.tidy import TidyTable
-from equipoise.errors import InvalidArgument
+from equipoise.errors import InvalidArgument, UnknownArm
 from equipoise.files import write_whole
 from equipoise.lab.forecast import tables
 from equipoise.lab.forecast.bands import Band, band_of
+from equipoise.lab.forecast.losses import GIVEN, SEEN
 from equipoise.lab.forecast.target import TargetBudget
-from equipoise.lab.results.estimate import Estimate, mean_estimate
+from equipoise.lab.results.estimate import Estimate, finite, mean_estimate
 from equipoise.version import __version__
 
 
@@ -30,7 +30,10 @@ from equipoise.version import __version__
 class Origin:
     """The experiment at the moment of the forecast."""
 
-    problem: Problem
+    arms: tuple[str, ...]
+    budget: float
+    objective: Objective
+    weights: tuple[float, ...]
     policy: str
     """Who allocates now."""
     seed: int
@@ -44,23 +47,45 @@ class Origin:
     contexts: str
     """``"seen"`` or ``"given"``: what those to come were drawn from."""
     truth: str
-    """``"pooled"`` or ``"unshrunk"``: what truths were drawn from."""
-    lag: int
-    """Further units that are assigned before an outcome comes."""
+    """``"pooled"``, ``"unshrunk"`` or ``"sparse"``: what truths were drawn from."""
+    losses: str
+    """``"seen"`` or ``"given"``: where the rates of losses to come are from."""
+    loss_rates: tuple[float, ...]
+    """Of every arm, the share of outcomes to come that is lost, in mean over trials."""
+    lost: int
+    """Outcomes lost or withdrawn so far."""
+    ended: int
+    """Outcomes told, lost or withdrawn so far."""
+    lag: int | None
+    """Further units that are assigned before an outcome comes; None: as long as seen so far."""
+    median_wait: float
+    """The median of that."""
+    late: bool
+    """Whether some of them are awaited at all."""
 
     def record(self) -> dict[str, Any]:
         """Plain values."""
         return {
-            "arms": list(self.problem.arms),
-            "budget": self.problem.budget,
-            "objective": self.problem.objective,
+            "arms": list(self.arms),
+            "budget": self.budget,
+            "objective": self.objective,
             "policy": self.policy,
             "seed": self.seed,
             "asked": self.asked,
             "awaited": self.awaited,
             "contexts": self.contexts,
             "truth": self.truth,
-            "lag": self.lag,
+            "losses": {
+                "from": self.losses,
+                "rates": dict(zip(self.arms, self.loss_rates, strict=True)),
+                "lost_so_far": self.lost,
+                "ended_so_far": self.ended,
+            },
+            "waits": {
+                "from": SEEN if self.lag is None else GIVEN,
+                "lag": self.lag,
+                "median": finite(self.median_wait),
+            },
         }
 
 
@@ -124,7 +149,7 @@ class Forecast:
     @property
     def arms(self) -> tuple[str, ...]:
         """Names of the arms."""
-        return self.origin.problem.arms
+        return self.origin.arms
 
     @property
     def trials(self) -> int:
@@ -153,7 +178,7 @@ class Forecast:
     def course(self, policy: str | None = None, budget: float | None = None) -> Course:
         """The course of a policy with a budget, those of the experiment unless given."""
         name = self.origin.policy if policy is None else policy
-        total = self.origin.problem.budget if budget is None else budget
+        total = self.origin.budget if budget is None else budget
         for course in self.courses:
             if course.policy == name and course.budget == total:
                 return course
@@ -165,8 +190,13 @@ class Forecast:
         if arm is None:
             known, sure = all(self.origin.has_mean), all(self.origin.has_error)
             return band_of(course.values[:, look], known, sure)
-        i = self.origin.problem.index(arm)
+        i = self._place(arm)
         return band_of(course.errors[:, look, i], self.origin.has_mean[i], self.origin.has_error[i])
+
+    def _place(self, arm: str) -> int:
+        if arm not in self.arms:
+            raise UnknownArm(f"no arm {arm!r}", hint=f"the arms are {', '.join(self.arms)}")
+        return self.arms.index(arm)
 
     def difference(self, course: Course) -> Estimate:
         """The objective's value at the end less that of the experiment's own course, paired by trial."""

@@ -2,22 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from equipoise.core.arms.state import PENDING
-from equipoise.core.estimates.estimators import DEFAULT, check_estimator
+from equipoise.core.arrays import Matrix
+from equipoise.core.estimates.defaults import DEFAULT
+from equipoise.core.estimates.estimators import check_estimator
+from equipoise.core.experiment.record import Record
 from equipoise.core.policies.base.policy import Policy
 from equipoise.core.problem.real import real_number
 from equipoise.errors import InvalidArgument
-from equipoise.lab.forecast.belief import contexts_to_come, error_root, settled_stage
+from equipoise.lab.forecast.belief import (
+    check_models,
+    check_outcomes,
+    contexts_to_come,
+    error_root,
+    settled,
+)
+from equipoise.lab.forecast.losses import SEEN, checked_losses, draw_fates
 from equipoise.lab.forecast.result import Forecast, Origin
 from equipoise.lab.forecast.runner import Runner
-from equipoise.lab.forecast.start import record_of, refuse_staged, with_budget
+from equipoise.lab.forecast.start import check_policy, record_of, seeing_all, with_budget
 from equipoise.lab.forecast.target import target_budgets
-from equipoise.lab.forecast.truths import POOLED, check_truth, draw_truths
+from equipoise.lab.forecast.truths import (
+    SPARSE,
+    Truths,
+    checked_truth,
+    draw_sparse_truths,
+    draw_truths,
+)
 from equipoise.lab.running.simulate import Progress, check_counts, named_policies
 from equipoise.lab.trial.ending import Ending
 
@@ -33,8 +49,9 @@ def forecast(
     trials: int = 1_000,
     seed: int = 0,
     contexts: Any = None,
-    lag: int = 0,
-    truth: str = POOLED,
+    losses: Mapping[str, float] | float | str = SEEN,
+    lag: int | None = None,
+    truth: str | None = None,
     estimator: str = DEFAULT,
     ridge: float | None = None,
     looks: int = 4,
@@ -43,14 +60,15 @@ def forecast(
 ) -> Forecast:
     """Simulate the rest of an experiment from where it stands: the errors that it may end with.
 
-    Every trial draws a truth from what the outcomes so far leave open (noise variances, then coefficients of
-    the unshrunk fits), lets the outcomes come that are awaited, and goes on to the end of the budget by the
-    code that the experiment runs. The experiment itself is not changed.
+    Every trial draws a truth from what the outcomes so far leave open (noise variances and coefficients),
+    lets the outcomes come that are awaited, or be lost, and goes on to the end of the budget by the code that
+    the experiment runs. The experiment itself is not changed.
 
     Parameters
     ----------
     experiment
-        An experiment in memory or in a store. Every arm must have a model, closed ones too.
+        An experiment in memory or in a store. Every arm must have a model, closed ones too; three outcomes
+        where truths are sparse.
     policies
         Others that might take over from here, beside the one that allocates now. They start from the same
         units. An oracle without numbers is told the noise of every trial.
@@ -65,12 +83,18 @@ def forecast(
     contexts
         A table of contexts to come, as ``ask_many`` takes them, drawn from with replacement. None: those
         seen.
+    losses
+        The share of outcomes to come that is lost, today's awaited ones included: ``"seen"``, drawn from what
+        the experiment has lost so far, arm by arm as far as the data tell arms apart; or a number for all
+        arms, or numbers by arm, 0 where none are named. With 0 none is lost.
     lag
-        Further units that are assigned before an outcome comes, awaited ones too; 0: outcomes come at once.
+        Further units that are assigned before an outcome comes or is given up, awaited ones too; 0: at once.
+        None: drawn from the waits seen so far.
     truth
         What truths are drawn from: ``"pooled"``, where arms may have something in common, as far as the data
-        say so; or ``"unshrunk"``, every arm for itself. With one arm, or less than three features, it is the
-        latter.
+        say so; ``"unshrunk"``, every arm for itself; or ``"sparse"``, where few features matter. With one
+        arm, or less than three features, the first is the second. None: sparse where the experiment's policy
+        chooses features, else pooled.
     estimator, ridge
         How models will be estimated, as :meth:`equipoise.Experiment.estimates` takes them.
     looks
@@ -95,34 +119,34 @@ def forecast(
     """
     check_counts(trials=trials, seed=seed, workers=workers)
     check_estimator(estimator, ridge)
-    check_truth(truth)
     goal = _goal(target)
     _check_number("looks", looks, 1, _MOST_LOOKS)
-    _check_number("lag", lag, 0, _LONGEST_LAG)
+    if lag is not None:
+        _check_number("lag", lag, 0, _LONGEST_LAG)
     record = record_of(experiment)
-    refuse_staged(record.policy, f"the experiment's policy {record.policy.label}")
-    chosen = _policies(record.policy, policies)
+    kind, rates = checked_truth(truth, record.policy), checked_losses(record.problem, losses)
+    chosen = _policies(record, policies)
     problems = [record.problem, *(with_budget(record, budget) for budget in _budgets(budgets))]
     problems = list({problem.budget: problem for problem in problems}.values())
-    stage = settled_stage(record)
+    ending = Ending(record.problem, record.policy, seed, estimator=estimator, ridge=ridge)
+    truths, coefs_now = _known(record, ending, kind, trials=int(trials), seed=int(seed))
+    fates = draw_fates(record, rates, None if lag is None else int(lag), trials=int(trials), seed=int(seed))
     pool = contexts_to_come(record, contexts)
-    root = error_root(record.problem, pool)
-    # A policy that is told the noise begins with what is estimated; every trial then tells it its own.
-    noise = (stage.state.arms["rss"] / stage.state.arms["dof"]).tolist()
+    # A policy that is told the noise begins with what is likely; every trial then tells it its own.
+    noise = np.median(truths.deviations * truths.deviations, axis=0).tolist()
     informed = {name: policy.informed(noise) for name, policy in chosen.items()}
     for policy in informed.values():
         for problem in problems:
             policy.check(problem)
-    ending = Ending(record.problem, record.policy, seed, estimator=estimator, ridge=ridge)
     runner = Runner(
         record=record,
-        truths=draw_truths(stage, truth, trials=int(trials), seed=int(seed)),
+        truths=truths,
+        fates=fates,
         contexts=pool,
-        error_root=root,
-        coefs_now=ending.coefs([stage] * len(record.problem.arms), record.contexts).copy(),
+        error_root=error_root(record.problem, pool, singular=kind == SPARSE),
+        coefs_now=coefs_now,
         policies=chosen,
         informed=informed,
-        lag=int(lag),
         estimator=estimator,
         ridge=ridge,
         trials=int(trials),
@@ -134,15 +158,24 @@ def forecast(
     targets = () if goal is None else target_budgets(runner, courses, goal)
     rows = record.state.rows["status"]
     origin = Origin(
-        problem=record.problem,
+        arms=record.problem.arms,
+        budget=record.problem.budget,
+        objective=record.problem.objective,
+        weights=tuple(record.problem.weights.tolist()),
         policy=next(iter(chosen)),
         seed=record.seed,
         asked=record.step,
         awaited=int(np.count_nonzero(rows[: record.step] == PENDING)),
-        has_mean=runner.truths.has_mean,
-        has_error=runner.truths.has_error,
-        truth=runner.truths.kind,
-        lag=int(lag),
+        has_mean=truths.has_mean,
+        has_error=truths.has_error,
+        truth=truths.kind,
+        losses=fates.origin,
+        loss_rates=tuple((fates.rates.mean(axis=0) if rates is None else rates).tolist()),
+        lost=fates.seen[0],
+        ended=fates.seen[1],
+        lag=fates.lag,
+        median_wait=fates.told.median,
+        late=fates.told.late,
         contexts="seen" if contexts is None else "given",
     )
     return Forecast(origin, courses, goal, targets, int(seed), estimator, ridge)
@@ -153,11 +186,25 @@ def _check_number(name: str, value: Any, least: int, most: int) -> None:
         raise InvalidArgument(f"{name}={value!r} is not a whole number from {least} to {most}")
 
 
-def _policies(current: Policy, policies: Any) -> dict[str, Policy]:
+def _known(record: Record, ending: Ending, kind: str, *, trials: int, seed: int) -> tuple[Truths, Matrix]:
+    """Truths, and the estimates of now, if every arm has outcomes enough."""
+    if kind == SPARSE:
+        check_outcomes(record)
+        coefs = ending.estimated(settled(record.stage), record.contexts).copy()
+        return draw_sparse_truths(record, coefs, trials=trials, seed=seed), coefs
+    stage = settled(seeing_all(record))
+    check_models(stage)
+    coefs = ending.estimated(settled(record.stage), record.contexts).copy()
+    return draw_truths(stage, kind, trials=trials, seed=seed), coefs
+
+
+def _policies(record: Record, policies: Any) -> dict[str, Policy]:
     """The experiment's own policy, then the others, by name."""
+    current = record.policy
+    check_policy(current, current.label, record)
     chosen = {current.label: current}
     for name, policy in named_policies(policies).items() if policies is not None else ():
-        refuse_staged(policy, name)
+        check_policy(policy, name, record)
         if policy != current:
             chosen[name] = policy
     return chosen

@@ -12,6 +12,7 @@ from equipoise.core.arrays import Matrix
 from equipoise.core.experiment.record import Record
 from equipoise.core.policies.base.policy import Policy
 from equipoise.core.problem.problem import Problem
+from equipoise.lab.forecast.losses import Fates
 from equipoise.lab.forecast.result import Course
 from equipoise.lab.forecast.seat import Findings, Seat, Setup, new_findings
 from equipoise.lab.forecast.start import starting_stage
@@ -28,6 +29,7 @@ class Runner:
 
     record: Record
     truths: Truths
+    fates: Fates
     contexts: Matrix
     """Rows that those to come are drawn from."""
     error_root: Matrix
@@ -35,7 +37,6 @@ class Runner:
     policies: dict[str, Policy]
     informed: dict[str, Policy]
     """The same, told the noise as estimated, where they must be told one to begin with."""
-    lag: int
     estimator: str
     ridge: float | None
     trials: int
@@ -70,12 +71,14 @@ class Runner:
         moments = sorted({int(units) for units in np.ceil(steps)})
         return Setup(
             policy=self.policies[name],
+            problem=problem,
             stage=stage,
+            seen=self.record.contexts[:step],
             truths=self.truths,
+            fates=self.fates,
             contexts=self.contexts,
             error_root=self.error_root,
             looks=(step, *moments),
-            lag=self.lag,
             coefs_now=self.coefs_now,
             estimator=self.estimator,
             ridge=self.ridge,

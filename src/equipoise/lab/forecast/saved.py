@@ -10,16 +10,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from equipoise.core.problem.problem import Problem
-from equipoise.errors import DataNotFound, EquipoiseError, InvalidData
+from equipoise.core.plain import from_plain, to_plain
 from equipoise.files import write_whole
 from equipoise.lab.forecast.result import Course, Forecast, Origin
 from equipoise.lab.forecast.target import TargetBudget
-from equipoise.unpacking import Damaged, read_npz
+from equipoise.unpacking import Damaged, load_npz
 
 _KIND = "forecast"
-# What a header that is not one of ours can raise while it is read.
-_WRONG = (ValueError, TypeError, KeyError, IndexError, AttributeError, ArithmeticError, RecursionError)
 
 
 def save_forecast(forecast: Forecast, path: str | Path) -> None:
@@ -33,20 +30,7 @@ def save_forecast(forecast: Forecast, path: str | Path) -> None:
 
 def load_forecast(path: str | Path) -> Forecast:
     """What was saved, or an error that says why not."""
-    try:
-        with Path(path).open("rb") as file:
-            return _read(read_npz(file))
-    except EquipoiseError:
-        raise
-    except FileNotFoundError:
-        raise DataNotFound(f"there is no file {path}", hint="check the path") from None
-    except OSError as error:
-        raise DataNotFound(
-            f"{path} cannot be read: {error.strerror or error}", hint="check the path"
-        ) from None
-    except _WRONG as error:
-        reason = f": {error}" if isinstance(error, Damaged) else ""
-        raise InvalidData(f"{path} is not a whole forecast{reason}", hint="run it again") from None
+    return load_npz(path, _read, "forecast")
 
 
 def _header(forecast: Forecast) -> dict[str, Any]:
@@ -60,8 +44,7 @@ def _header(forecast: Forecast) -> dict[str, Any]:
         "ridge": forecast.ridge,
         "target": forecast.target,
         "targets": [vars(found) for found in forecast.targets],
-        "problem": origin.problem.to_dict(),
-        "origin": {name: value for name, value in vars(origin).items() if name != "problem"},
+        "origin": {name: to_plain(value) for name, value in vars(origin).items()},
         "courses": [
             {"policy": course.policy, "budget": course.budget, "units": course.units}
             for course in forecast.courses
@@ -73,15 +56,12 @@ def _read(arrays: Mapping[str, npt.NDArray[Any]]) -> Forecast:
     header = json.loads(str(arrays["header"]))
     if header["kind"] != _KIND:
         raise Damaged(f"it holds a {header['kind']}")
-    problem = Problem.from_dict(header["problem"])
-    about: dict[str, Any] = {
-        name: tuple(value) if isinstance(value, list) else value for name, value in header["origin"].items()
-    }
-    origin = Origin(problem=problem, **about)
+    origin = Origin(**{name: from_plain(value) for name, value in header["origin"].items()})
+    weights = np.array(origin.weights, float)
     courses = []
     for place, course in enumerate(header["courses"]):
         errors, counts = arrays[f"{place}_errors"], arrays[f"{place}_counts"]
-        shape = (len(course["units"]), len(problem.arms))
+        shape = (len(course["units"]), len(origin.arms))
         if errors.shape[1:] != shape or counts.shape != (len(errors), shape[1]) or not len(errors):
             raise Damaged("its numbers are not one row a trial")
         courses.append(
@@ -91,8 +71,8 @@ def _read(arrays: Mapping[str, npt.NDArray[Any]]) -> Forecast:
                 units=tuple(course["units"]),
                 errors=errors,
                 counts=counts,
-                weights=problem.weights,
-                objective=problem.objective,
+                weights=weights,
+                objective=origin.objective,
             )
         )
     if not courses:

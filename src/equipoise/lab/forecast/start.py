@@ -5,12 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from equipoise.core.arms.state import copied
+import numpy as np
+
+from equipoise.core.arms.state import KNOWN, LOST, REDACTED, WITHDRAWN, copied
+from equipoise.core.experiment.experiment import Experiment
 from equipoise.core.experiment.reading import ExperimentReader
 from equipoise.core.experiment.record import Record
 from equipoise.core.experiment.roster import with_budget as record_with_budget
 from equipoise.core.policies.base.policy import Policy
 from equipoise.core.policies.base.staged import StagedPolicy
+from equipoise.core.policies.uniform import Uniform
 from equipoise.core.problem.problem import Problem
 from equipoise.core.stages.stage import Stage, taken_over
 from equipoise.core.stages.stage import with_budget as stage_with_budget
@@ -28,13 +32,20 @@ def record_of(experiment: Any) -> Record:
     return experiment._snapshot()
 
 
-def refuse_staged(policy: Policy, name: str) -> None:
-    """Refuse a policy that chooses features."""
-    if isinstance(policy, StagedPolicy):
+def check_policy(policy: Policy, name: str, record: Record) -> None:
+    """Refuse a policy that cannot go on from here."""
+    if not isinstance(policy, StagedPolicy):
+        return
+    if policy.shown(np.zeros(1, np.int64)) is not policy:
         raise InvalidArgument(
-            f"{name} chooses features, and its future cannot be forecast: truths are drawn from models of "
-            "all features, and it has none",
-            hint="simulate a scenario like it with eq.simulate(...)",
+            f"{name} would have to be told the features that matter, from the first unit on, and every trial "
+            "of a forecast has other ones",
+            hint=f"give them, e.g. {name}:support=0,3",
+        )
+    if np.any(record.state.rows["status"][: record.step] == REDACTED):
+        raise InvalidArgument(
+            f"{name} chooses features, and the contexts of redacted units are no longer there to choose from",
+            hint="forecast policies that see all features",
         )
 
 
@@ -52,7 +63,35 @@ def starting_stage(record: Record, policy: Policy, problem: Problem) -> Stage:
     """
     policy.check(problem)
     capacity = max(problem.units, record.step)
-    if policy != record.policy:
+    if policy == record.policy:
+        stage = stage_with_budget(record.stage, problem)
+    elif record.stage.whole and not isinstance(policy, StagedPolicy):
         return taken_over(record.stage, record.contexts, problem, policy, record.seed, capacity=capacity)
-    stage = stage_with_budget(record.stage, problem)
+    else:
+        stage = _led_through(record, policy, problem)
     return replace(stage, state=copied(stage.state, capacity))
+
+
+def seeing_all(record: Record) -> Stage:
+    """The stage of a record; where that does not see all features, its units in one that does."""
+    return record.stage if record.stage.whole else _led_through(record, Uniform(), record.problem)
+
+
+def _led_through(record: Record, policy: Policy, problem: Problem) -> Stage:
+    """The units of an experiment under another policy from the first one on, their arms given.
+
+    Policies that choose features then do so when they would have done, outcomes having come at once.
+    """
+    experiment = Experiment(problem, policy=policy, seed=record.seed)
+    rows, outcomes = record.state.rows, record.state.outcomes
+    for row in range(record.step):
+        unit = experiment.ask(record.contexts[row], arm=problem.arms[rows["arm"][row]])
+        if rows["status"][row] in KNOWN:
+            experiment.tell(unit.id, float(outcomes[row]))
+        elif rows["status"][row] == LOST:
+            experiment.lose(unit.id)
+        elif rows["status"][row] == WITHDRAWN:
+            experiment.withdraw(unit.id)
+    for i in np.flatnonzero(record.state.arms["open"] == 0):
+        experiment.close_arm(problem.arms[int(i)])
+    return experiment._snapshot().stage

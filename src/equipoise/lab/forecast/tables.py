@@ -12,12 +12,14 @@ from equipoise.core.estimates.estimators.estimator import estimator_words
 from equipoise.core.tables.digits import NONE
 from equipoise.core.tables.tidy import ForReaders, TidyTable
 from equipoise.lab.forecast.bands import Band
+from equipoise.lab.forecast.losses import GIVEN
 from equipoise.lab.results.estimate import finite, plain_estimate, with_error
 
 if TYPE_CHECKING:
     from equipoise.lab.forecast.result import Course, Forecast
 
 _BAND = [field.name for field in fields(Band)]
+_MOST_RATES = 8
 _BAND_WORDS = ["mean", "median", "80 % band", "95 % band"]
 
 
@@ -90,7 +92,7 @@ def _budget_cells(forecast: Forecast, budget: float, low: float, high: float) ->
         return [NONE, NONE, NONE]
     if math.isinf(budget):
         return ["not reached", NONE if math.isinf(low) else f"from {low:.10g}", NONE]
-    more = budget - forecast.origin.problem.budget
+    more = budget - forecast.origin.budget
     end = "no end" if math.isinf(high) else f"{high:.10g}"
     between = NONE if math.isnan(low) else f"{low:.10g} – {end}"
     return [f"{budget:.10g}", between, f"{more:+.10g}"]
@@ -141,16 +143,14 @@ def html_of(forecast: Forecast) -> str:
 def _parts(forecast: Forecast) -> Iterator[str | TidyTable]:
     """Sentences and tables, from the main numbers to the details."""
     origin, own = forecast.origin, forecast.courses[0]
-    awaited = ""
-    if origin.awaited:
-        awaited = f", {origin.awaited} {'outcome' if origin.awaited == 1 else 'outcomes'} awaited"
-    lag = f", outcomes after {origin.lag} further units" if origin.lag else ""
+    awaited = f", {_counted(origin.awaited, 'outcome')} awaited" if origin.awaited else ""
     yield (
         f"Forecast of an experiment at {origin.asked} of {own.units[-1]} units{awaited}: "
         f"{forecast.trials:,} trials of the rest, seed {forecast.seed}, "
-        f"estimator {estimator_words(forecast.estimator, forecast.ridge)}{lag}."
+        f"estimator {estimator_words(forecast.estimator, forecast.ridge)}."
     )
-    yield f"\n{objective_words(origin.problem.objective).capitalize()}, in squared units of the outcome:"
+    yield " ".join(assumptions(forecast))
+    yield f"\n{objective_words(origin.objective).capitalize()}, in squared units of the outcome:"
     yield _summary(forecast)
     yield f"\nErrors by arm, {own.policy} with {own.budget:.10g}:"
     yield _arms(forecast)
@@ -189,6 +189,46 @@ def _arms(forecast: Forecast) -> TidyTable:
 
 def _shown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> TidyTable:
     return TidyTable(header, rows, {}, ForReaders(header, rows, 1))
+
+
+def assumptions(forecast: Forecast) -> list[str]:
+    """What is taken for granted of outcomes to come, today's awaited ones included."""
+    origin = forecast.origin
+    rates = origin.loss_rates
+    if origin.losses == GIVEN:
+        losses = f"Losses to come, as given: {_rates(forecast)}." if any(rates) else "No outcome is lost."
+    elif not origin.lost:
+        losses = f"No outcome is lost: none of {_counted(origin.ended, 'outcome')} was so far."
+    else:
+        losses = (
+            f"Losses to come as so far, {origin.lost} of {_counted(origin.ended, 'outcome')}: "
+            f"in mean {_rates(forecast)}."
+        )
+    if origin.lag is not None:
+        waits = f"after {_counted(origin.lag, 'further unit')}" if origin.lag else "at once"
+        return [losses, f"Outcomes come {waits}, as given."]
+    if origin.median_wait == 0.0 and not origin.late:
+        return [losses, "Outcomes come at once, as so far."]
+    half = "half of them come at once"
+    if math.isinf(origin.median_wait):
+        half = "half of them for longer than any that has come"
+    elif origin.median_wait > 0.0:
+        half = f"half of them for {_counted(int(origin.median_wait), 'further unit')} at most"
+    return [losses, f"Outcomes are awaited as long as so far: {half}."]
+
+
+def _rates(forecast: Forecast) -> str:
+    """The rate of all arms, or of each where they differ."""
+    shown = [f"{100 * rate:.2g} %" for rate in forecast.origin.loss_rates]
+    if len({*shown}) == 1:
+        return shown[0]
+    named = [f"{arm} {rate}" for arm, rate in zip(forecast.arms, shown, strict=True)]
+    more = ["…"] if len(named) > _MOST_RATES else []
+    return ", ".join([*named[:_MOST_RATES], *more])
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def notes(forecast: Forecast) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numba
@@ -46,7 +46,7 @@ class GpuBench:
         self._device = open_device()
         self._scenario, self._seed = scenario, seed
         one = Draws(scenario, seed, block=1)
-        self._seats = [_Seat(scenario, policy, seed, one, self._device) for policy in policies]
+        self._seats = [Seat(scenario, policy, seed, one, self._device) for policy in policies]
         self._drawn_there = _is_drawn_there(scenario)
         self._sample = one
 
@@ -93,7 +93,9 @@ class _DeviceWorld:
     def _draw_there(self, first: int, count: int) -> float:
         groups = {"world": self.arrays}
         key = "draws", *_kinds(groups)
-        program = _program(self._device, key, lambda: draw_program(groups))
+        program = _program(
+            self._device, key, lambda: to_ptx(draw_program(groups), WORDS, self._device.target)
+        )
         rows, kept = [], []
         for _, name, array in all_arrays(groups):
             kept.append(self.buffers.get(name) or self._device.upload(array))
@@ -104,7 +106,7 @@ class _DeviceWorld:
         return program.launch(blocks, _THREADS_THAT_DRAW, 0, words) / 1e3
 
 
-class _Seat:
+class Seat:
     """One policy in a scenario on a GPU."""
 
     def __init__(self, scenario: Scenario, policy: Policy, seed: int, draws: Draws, device: Device) -> None:
@@ -113,8 +115,8 @@ class _Seat:
         state, self._policy = seat.stage.state, seat.policy
         late = bool(draws.world.setting["late"][0])
         self._at_once = not late and state.lots.ndim == 2
-        self._groups: dict[str, Any] = {
-            "state": _with_one_factor(state) if self._at_once else state,
+        self.groups: dict[str, Any] = {
+            "state": with_one_factor(state) if self._at_once else state,
             "rule": rule_of(seat.stage),
             "world": draws.world,
             "judge": seat.judge,
@@ -122,17 +124,17 @@ class _Seat:
             "order": Order(seat.ties),
         }
         if self._estimator != RIDGE:
-            self._groups["work"] = new_workspace(state, seat.ridge)
-        self._offsets, self._share = near_offsets(self._groups, PLACES)
+            self.groups["work"] = new_workspace(state, seat.ridge)
+        self._offsets, self._share = near_offsets(self.groups, PLACES)
         fitting = device.shared_bytes // self._share
-        self._groups_a_block = max(1, min(_THREADS_A_BLOCK // THREADS, fitting))
+        self._slots_a_block = max(1, min(_THREADS_A_BLOCK // THREADS, fitting))
         self._buffers: dict[tuple[str, str], Buffer] = {}
 
     def run(self, world: _DeviceWorld, first: int, count: int, ledger: Ledger, row: int) -> float:
         """Run trials that the world has drawn; fill the ledger from ``row`` on. Seconds."""
         part = new_ledger(count, ledger.errors.shape[1])
         rows, results = [], {}
-        for group, name, array in all_arrays(self._groups):
+        for group, name, array in all_arrays(self.groups):
             shape = array.shape
             if group == "world" and name in world.buffers:
                 buffer, shape = world.buffers[name], world.shapes[name]
@@ -145,7 +147,7 @@ class _Seat:
             stride = slot_bytes(array) if name in PLACES[group].own else 0
             rows.append(table_row(shape, buffer.address, stride, self._offsets.get((group, name), 0)))
         table = self._device.upload(np.array(rows))
-        shared, threads = self._share * self._groups_a_block, THREADS * self._groups_a_block
+        shared, threads = self._share * self._slots_a_block, THREADS * self._slots_a_block
         words = table.address, self._share, first, count, 0
         spent = self._program().launch(self._device.processors, threads, shared, words)
         for name, buffer in results.items():
@@ -157,26 +159,24 @@ class _Seat:
         """The memory of an array that serves all trials, or one slot's trials."""
         if (group, name) not in self._buffers:
             own, near = name in PLACES[group].own, name in PLACES[group].near
-            slots = self._device.processors * self._groups_a_block if own and not near else 1
+            slots = self._device.processors * self._slots_a_block if own and not near else 1
             stride = slot_bytes(array)
             buffer = self._buffers[group, name] = self._device.allocate(stride * slots)
             buffer.repeat(array, slots, stride)
         return self._buffers[group, name]
 
+    def ptx(self) -> str:
+        """Its program."""
+        made = trial_program(self.groups, self._policy, self._estimator, at_once=self._at_once)
+        return to_ptx(made, WORDS, self._device.target)
+
     def _program(self) -> Program:
-        policy, groups = self._policy, self._groups
-        functions: list[Any] = [type(policy).score]
-        if isinstance(policy, Design):
-            functions += [type(policy).weigh, type(policy).remember]
-        kinds = _kinds(groups)
-        key = (*map(code_fingerprint, functions), self._estimator, str(self._at_once), *kinds)
-        stored = all(map(is_stamped, functions))
-        return _program(
-            self._device,
-            key,
-            lambda: trial_program(groups, policy, self._estimator, at_once=self._at_once),
-            stored=stored,
-        )
+        kind = type(self._policy)
+        functions: list[Any] = [kind.score]
+        if issubclass(kind, Design):
+            functions += [kind.weigh, kind.remember]
+        key = *map(code_fingerprint, functions), self._estimator, str(self._at_once), *_kinds(self.groups)
+        return _program(self._device, key, self.ptx, stored=all(map(is_stamped, functions)))
 
 
 def _is_drawn_there(scenario: Scenario) -> bool:
@@ -199,7 +199,7 @@ def _is_drawn_there(scenario: Scenario) -> bool:
     )
 
 
-def _with_one_factor(state: State) -> State:
+def with_one_factor(state: State) -> State:
     """The same state: where outcomes come at once, a design needs no factor beside that of the data."""
     return state._replace(factors=np.ascontiguousarray(state.factors[:, :1]))
 
@@ -220,13 +220,15 @@ def _of_many(shape: tuple[int, ...], block: int) -> tuple[int, ...]:
 _PROGRAMS: dict[tuple[Any, ...], Program] = {}
 
 
-def _program(device: Device, key: tuple[str, ...], make: Any, *, stored: bool = True) -> Program:
+def _program(
+    device: Device, key: tuple[str, ...], make: Callable[[], str], *, stored: bool = True
+) -> Program:
     """A program for a GPU, compiled once a process, and kept on disk as PTX."""
     whole = (device.name, *key)
     if whole not in _PROGRAMS:
         name = f"ptx {device.target} {key}"
         kept = storage.read(name) if stored else None
-        ptx = to_ptx(make(), WORDS, device.target) if kept is None else kept.decode()
+        ptx = make() if kept is None else kept.decode()
         if kept is None and stored:
             storage.write(name, ptx.encode())
         _PROGRAMS[whole] = device.load(ptx)

@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 
 from equipoise.core.arithmetic.numerics import NUMERICS
-from equipoise.core.estimates.robust import CLASSICAL
+from equipoise.core.estimates.defaults import CLASSICAL
 from equipoise.core.tables.tidy import TidyTable
 from equipoise.core.theory.static import optimal_loss
-from equipoise.errors import DataNotFound, EquipoiseError, InvalidArgument, InvalidData
+from equipoise.errors import InvalidArgument
 from equipoise.files import write_whole
 from equipoise.lab.arena import Setting
 from equipoise.lab.results.estimate import Estimate, finite, mean_estimate, plain_estimate, quantile_estimate
@@ -24,10 +24,7 @@ from equipoise.lab.results.policy import PolicyResult, result_weights
 from equipoise.lab.results.words import LOSSES
 from equipoise.lab.scenario import Scenario
 from equipoise.lab.trial.ledger import Ledger
-from equipoise.unpacking import Damaged, read_npz
-
-# What a header that is not one of ours can raise while it is read.
-_WRONG = (ValueError, TypeError, KeyError, IndexError, AttributeError, ArithmeticError, RecursionError)
+from equipoise.unpacking import Damaged, load_npz
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,20 +198,7 @@ class SimulationResult:
     @classmethod
     def load(cls, path: str | Path) -> SimulationResult:
         """What :meth:`save` wrote."""
-        try:
-            with Path(path).open("rb") as file:
-                return cls._read(path, read_npz(file))
-        except EquipoiseError:
-            raise
-        except FileNotFoundError:
-            raise DataNotFound(f"there is no file {path}", hint="check the path") from None
-        except OSError as error:
-            raise DataNotFound(
-                f"{path} cannot be read: {error.strerror or error}", hint="check the path"
-            ) from None
-        except _WRONG as error:
-            reason = f": {error}" if isinstance(error, Damaged) else ""
-            raise InvalidData(f"{path} is not a whole result{reason}", hint="run it again") from None
+        return load_npz(path, lambda arrays: cls._read(path, arrays), "result")
 
     @classmethod
     def _read(cls, path: str | Path, arrays: Mapping[str, npt.NDArray[Any]]) -> SimulationResult:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,10 +13,9 @@ from equipoise.core.policies.base.policy import Policy, parse_policy
 from equipoise.core.theory.plan import Plan
 from equipoise.core.theory.planning import whole_steps
 from equipoise.errors import InvalidArgument
-from equipoise.lab.pieces import Delays
 from equipoise.lab.results.estimate import Estimate
 from equipoise.lab.results.policy import objective_estimate
-from equipoise.lab.running.planned_world import planned_world
+from equipoise.lab.running.planned_world import Simulating, planned_world
 from equipoise.lab.running.simulate import Progress, simulate
 from equipoise.lab.scenario import Scenario
 
@@ -91,20 +89,7 @@ class SimulatedBudget:
         }
 
 
-def simulated_budget(
-    closed: Plan,
-    policy: Policy | str,
-    *,
-    scenario: Scenario | None = None,
-    delay: Delays | None = None,
-    estimator: str | None = None,
-    trials: int = 2_000,
-    seed: int = 0,
-    workers: int | None = None,
-    executor: Executor | None = None,
-    device: str = "cpu",
-    progress: Progress | None = None,
-) -> SimulatedBudget:
+def simulated_budget(closed: Plan, policy: Policy | str, how: Simulating) -> SimulatedBudget:
     """The smallest budget with which ``policy`` is expected to reach the target of a plan.
 
     Budgets around those of the closed form are simulated, and a curve through log loss against log
@@ -115,18 +100,15 @@ def simulated_budget(
     ----------
     closed
         The plan by closed form, with a target.
-    scenario, delay, estimator
-        As for :func:`equipoise.plan`.
-    trials
-        Trials at every simulated budget.
-    progress
-        Called with the number of budgets done and how many are expected in all.
+    how
+        Trials are those of every simulated budget; progress is called with the number of budgets done and
+        how many are expected in all.
 
     Examples
     --------
     >>> from equipoise.core.theory.planning import static_plan
     >>> closed = static_plan(noise=[0.5, 4.0], dim=2, target=0.2)
-    >>> found = simulated_budget(closed, "trace-ucb", trials=200)
+    >>> found = simulated_budget(closed, "trace-ucb", Simulating(trials=200))
     >>> low, high = found.budget_range
     >>> low <= found.budget <= high < found.uniform_budget
     True
@@ -142,12 +124,11 @@ def simulated_budget(
             f"the uniform allocation needs {closed['uniform'].budget:.10g} units: too many to simulate",
             hint="plan by closed form, without a policy, or choose a larger target",
         )
-    settings = {"trials": trials, "seed": seed, "workers": workers, "executor": executor, "device": device}
 
     def world(budget: int) -> Scenario:
-        return planned_world(closed, budget, scenario=scenario, delay=delay, estimator=estimator)
+        return planned_world(closed, budget, how)
 
-    curve = _Curve(closed, chosen, world, settings, progress)
+    curve = _Curve(closed, chosen, world, how.settings, how.progress)
     curve.bracket()
     curve.refine()
     budget = curve.solve(0.0)
@@ -159,8 +140,8 @@ def simulated_budget(
         budget_range=(step * min(*ends, budget), step * max(*ends, budget)),
         uniform_budget=step * closed["uniform"].budget,
         curve=tuple((step * n, loss) for n, loss in sorted(curve.points.items())),
-        trials=trials,
-        seed=seed,
+        trials=how.trials,
+        seed=how.seed,
         estimator=world(budget).estimator,
     )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,12 +12,10 @@ from equipoise.core.policies.base.policy import Policy, parse_policy
 from equipoise.core.problem.objective import combine
 from equipoise.core.theory.plan import Plan
 from equipoise.errors import InvalidArgument
-from equipoise.lab.pieces import Delays
 from equipoise.lab.results.estimate import Estimate, finite, plain_estimate
 from equipoise.lab.results.policy import objective_estimate
-from equipoise.lab.running.planned_world import planned_world
-from equipoise.lab.running.simulate import Progress, simulate
-from equipoise.lab.scenario import Scenario
+from equipoise.lab.running.planned_world import Simulating, planned_world
+from equipoise.lab.running.simulate import simulate
 
 _LIKELY = (0.1, 0.9)
 
@@ -79,35 +76,13 @@ class SimulatedError:
         ]
 
 
-def simulated_error(
-    closed: Plan,
-    policy: Policy | str,
-    *,
-    scenario: Scenario | None = None,
-    delay: Delays | None = None,
-    estimator: str | None = None,
-    trials: int = 2_000,
-    seed: int = 0,
-    workers: int | None = None,
-    executor: Executor | None = None,
-    device: str = "cpu",
-    progress: Progress | None = None,
-) -> SimulatedError:
-    """The error that the budget of a plan gives ``policy``; arguments are those of :func:`equipoise.plan`."""
+def simulated_error(closed: Plan, policy: Policy | str, how: Simulating) -> SimulatedError:
+    """The error that the budget of a plan gives ``policy``."""
     if closed.budget is None:
         raise InvalidArgument("the plan has no budget", hint="eq.plan(budget=300, …)")
     chosen = parse_policy(policy)
-    world = planned_world(closed, closed.budget, scenario=scenario, delay=delay, estimator=estimator)
-    result = simulate(
-        world,
-        [chosen],
-        trials=trials,
-        seed=seed,
-        workers=workers,
-        executor=executor,
-        device=device,
-        progress=progress,
-    )
+    world = planned_world(closed, closed.budget, how)
+    result = simulate(world, [chosen], **how.settings, progress=how.progress)
     found = result[chosen.spec]
     ones = np.ones(len(closed.noise))
     single = [combine(errors, ones, closed.objective) for errors in found.errors.tolist()]
@@ -123,7 +98,7 @@ def simulated_error(
         coverage=found.coverage(),
         duration=None if accrual is None else found.duration(),
         time=None if accrual is None else accrual.time,
-        trials=trials,
-        seed=seed,
+        trials=how.trials,
+        seed=how.seed,
         estimator=world.estimator,
     )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from concurrent.futures import Executor
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ from equipoise.core.arrays import Vector
 from equipoise.core.plain import changed_fields
 from equipoise.core.theory.plan import Plan
 from equipoise.lab.pieces import Delays, SparseTruth
+from equipoise.lab.running.simulate import Progress
 from equipoise.lab.scenario import GaussianScenario, Scenario
 
 # What a closed form knows of a scenario, or what does not change errors.
@@ -32,15 +35,30 @@ _KNOWN = {
 }
 
 
-def planned_world(
-    closed: Plan,
-    budget: float,
-    *,
-    scenario: Scenario | None = None,
-    delay: Delays | None = None,
-    estimator: str | None = None,
-) -> Scenario:
+@dataclass(frozen=True, kw_only=True)
+class Simulating:
+    """How plans are simulated; fields are arguments of :func:`equipoise.plan`."""
+
+    scenario: Scenario | None = None
+    delay: Delays | None = None
+    estimator: str | None = None
+    trials: int = 2_000
+    seed: int = 0
+    workers: int | None = None
+    executor: Executor | None = None
+    device: str = "cpu"
+    progress: Progress | None = None
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Those that every simulation takes."""
+        names = ("trials", "seed", "workers", "executor", "device")
+        return {name: getattr(self, name) for name in names}
+
+
+def planned_world(closed: Plan, budget: float, how: Simulating) -> Scenario:
     """The world of a plan at some budget."""
+    scenario, estimator = how.scenario, how.estimator
     terms: dict[str, Any] = {
         "objective": closed.objective,
         "weights": closed.weights,
@@ -56,7 +74,7 @@ def planned_world(
         closed.dim,
         budget,
         arms=closed.arms,
-        delay=delay,
+        delay=how.delay,
         lost=tuple(1.0 - share for share in closed.outcomes),
         # Coefficients the size of the noise: what shrinking does, and so the answer, then do not
         # depend on the unit of the outcome. Arms have nothing in common that could be pooled.

@@ -16,7 +16,7 @@ from equipoise.core.theory.plan import Plan, PlannedBudget, Simulated
 from equipoise.core.theory.planning import Guess, static_plan
 from equipoise.errors import InvalidArgument
 from equipoise.lab.pieces import Delays
-from equipoise.lab.running.planned_world import outcome_shares, unknown_fields
+from equipoise.lab.running.planned_world import Simulating, outcome_shares, unknown_fields
 from equipoise.lab.running.simulate import Progress
 from equipoise.lab.scenario import Scenario
 
@@ -123,13 +123,14 @@ def plan(
 
 def simulated(closed: Plan, policy: Policy | str, **settings: Any) -> Simulated:
     """What a plan asks, answered for a policy by simulation; settings are those of :func:`plan`."""
+    how = Simulating(**settings)
     if closed.budget is None:
         from equipoise.lab.running.budget_curve import simulated_budget
 
-        return simulated_budget(closed, policy, **settings)
+        return simulated_budget(closed, policy, how)
     from equipoise.lab.running.planned_error import simulated_error
 
-    return simulated_error(closed, policy, **settings)
+    return simulated_error(closed, policy, how)
 
 
 def _changed(scenario: Scenario, **changes: Any) -> Scenario:

@@ -24,7 +24,7 @@ def predictability(
     >>> import equipoise as eq
     >>> scenario = eq.GaussianScenario(noise=[1.0, 1.0], dim=1, budget=40)
     >>> found = eq.predictability(scenario, ["uniform"], trials=5)["uniform"]
-    >>> found.best, found.convergence
+    >>> found.best, found.past
     (1.0, 0.75)
     """
     if not isinstance(scenario, Scenario):
@@ -32,7 +32,7 @@ def predictability(
     named = named_policies(policies)
     check_policies(scenario, named, trials, seed, None)
     bench = ScenarioBench(scenario, list(named.values()), int(seed))
-    shares = np.zeros((len(named), int(trials), 2))
+    shares = np.zeros((len(named), int(trials), 3))
     units = np.zeros(len(named))
     for first in range(0, int(trials), bench.draws.block):
         count = min(bench.draws.block, int(trials) - first)
@@ -42,18 +42,20 @@ def predictability(
                 seat.run_one(place, first + place)
                 state = seat.stage.state
                 found = predictability_of(state.rows[: int(state.trial["step"][0])], len(scenario.noise))
-                shares[k, first + place] = found.best, found.convergence
+                shares[k, first + place] = found.best, found.fewest, found.most
                 units[k] = found.units
     errors = shares.std(axis=1) / np.sqrt(max(int(trials) - 1, 1))
     return {
         name: Predictability(
             units=int(units[k]),
             best=float(shares[k, :, 0].mean()),
-            convergence=float(shares[k, :, 1].mean()),
+            fewest=float(shares[k, :, 1].mean()),
+            most=float(shares[k, :, 2].mean()),
             chance=1.0 / len(scenario.noise),
             trials=int(trials),
             best_stderr=float(errors[k, 0]),
-            convergence_stderr=float(errors[k, 1]),
+            fewest_stderr=float(errors[k, 1]),
+            most_stderr=float(errors[k, 2]),
         )
         for k, name in enumerate(named)
     }

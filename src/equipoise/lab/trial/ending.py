@@ -42,6 +42,13 @@ class Ending:
         assert isinstance(self.policy, StagedPolicy)
         return stages_of_arms(last, contexts, self.problem, self.policy, self.seed)
 
+    def estimated(self, stage: Stage, contexts: Matrix) -> Matrix:
+        """Coefficients of every arm as an experiment in that stage would give them."""
+        own = self.own_coefs(stage, contexts)
+        if own is not None:
+            return own
+        return self.coefs(self.stages(self.last_stage(stage, contexts), contexts), contexts)
+
     def coefs(self, stages: Sequence[Stage], contexts: Matrix) -> Matrix:
         """Coefficients of every arm in its stage, 0 for features that it does not have."""
         if stages[0].whole:

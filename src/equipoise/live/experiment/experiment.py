@@ -125,10 +125,10 @@ class LiveExperiment(ExperimentReader):
         """Record the outcome of a unit, by key or id. The same value twice is accepted and ignored."""
         self._do(lambda turn: turn.experiment.tell(unit, outcome))
 
-    def tell_many(self, outcomes: Mapping[Any, float] | Iterable[tuple[str | int, float]]) -> None:
-        """Record many outcomes in one commit: all of them, or none if one cannot be."""
+    def tell_many(self, outcomes: Mapping[Any, float] | Iterable[tuple[str | int, float]]) -> int:
+        """Record many outcomes in one commit: all, or none if one cannot be. How many were new."""
         pairs = list(outcomes.items() if isinstance(outcomes, Mapping) else outcomes)
-        self._do(lambda turn: turn.experiment.tell_many(pairs))
+        return int(self._do(lambda turn: turn.experiment.tell_many(pairs)).value)
 
     def correct(self, unit: str | int, outcome: float, reason: str | None = None) -> None:
         """Set the outcome of a unit whatever it was; needs a reason."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import secrets
 from collections.abc import Callable
 from datetime import timedelta
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from equipoise.core.experiment.experiment import Experiment
 from equipoise.core.policies.base.policy import Policy
@@ -30,7 +31,28 @@ from equipoise.live.stores.store import FIRST_EPOCH, Store, Writer
 LARGEST_DRAWN_SEED = 2**53
 """Seeds below it are whole numbers everywhere, in JSON of any reader, too."""
 
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
+
+def _by_name(function: Callable[_P, _R]) -> Callable[_P, _R]:
+    """Say what to write where store and name are not given by name, which Python's own error does not."""
+
+    @functools.wraps(function)
+    def checked(*given: _P.args, **named: _P.kwargs) -> _R:
+        if given or not {"store", "name"} <= named.keys():
+            own = function.__name__
+            raise InvalidArgument(
+                f"{own}() needs store= and name=, by these names",
+                hint=f'e.g. eq.{own}(store="sqlite:///trial.db", name="trial-1"'
+                + (", problem=problem)" if own.startswith("create") else ")"),
+            )
+        return function(*given, **named)
+
+    return checked
+
+
+@_by_name
 def create_experiment(
     *,
     store: str | Store,
@@ -88,6 +110,7 @@ def create_experiment(
         raise
 
 
+@_by_name
 def load_experiment(
     *, store: str | Store, name: str, actor: str | None = None, receipt: Receipt | str | None = None
 ) -> LiveExperiment:

@@ -20,6 +20,7 @@ from equipoise.live.log.receipts import Receipt
 from equipoise.live.stores.names import full_name
 from equipoise.live.stores.opening import open_store
 from equipoise.live.stores.store import Row, Store
+from equipoise.words import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +36,14 @@ class Verification:
     decided: int | None
     """Decisions made anew, all of which came out as recorded; None: not asked for."""
     undecided: int
-    """Decisions that cannot be made anew: between a unit that was redacted later and its redaction."""
+    """Decisions that cannot be made anew: of units that were redacted later, and of others until their
+    redaction. 0 where decisions were not asked for."""
     incomparable: int
     """Decisions that were made with other numerics than this library's, so that bits are not the same."""
     redacted: int
     """Rows whose payload was erased by a redaction that is in the log."""
+    redacted_units: int
+    """Units whose data were erased, however many rows told of them."""
     restored: tuple[int, ...]
     """Rows at which the log was restored from a backup."""
     began: datetime
@@ -55,18 +59,22 @@ class Verification:
     """The receipt that was found in the log, if one was to be looked for."""
 
     def __str__(self) -> str:
-        lines = [f"{self.name}: {self.rows} rows, {self.units} units, chain sound up to {self.head}"]
+        size = f"{counted(self.rows, 'row')}, {counted(self.units, 'unit')}"
+        lines = [f"{self.name}: {size}, chain sound up to {self.head}"]
         if self.decided is not None:
-            lines.append(f"{self.decided} decisions made anew: all as recorded")
+            all_so = ": all as recorded" if self.decided else ""
+            lines.append(f"{counted(self.decided, 'decision')} made anew{all_so}")
         if self.incomparable:
             written = ", ".join(str(number) for number in self.numerics if number != NUMERICS)
             lines.append(
-                f"{self.incomparable} decisions not compared: made with numerics {written}, and these are "
-                f"{NUMERICS}; a version of equipoise with those numerics can"
+                f"{counted(self.incomparable, 'decision')} not compared: made with numerics {written}, and "
+                f"these are {NUMERICS}; a version of equipoise with those numerics can"
             )
+        if self.undecided:
+            lines.append(f"{counted(self.undecided, 'decision')} not verifiable: redacted")
         if self.redacted:
-            which = f", so that {self.undecided} decisions cannot be made anew" if self.undecided else ""
-            lines.append(f"{self.redacted} rows redacted{which}")
+            units = counted(self.redacted_units, "unit")
+            lines.append(f"{units} redacted, {counted(self.redacted, 'row')} erased")
         if self.restored:
             rows = ", ".join(map(str, self.restored))
             lines.append(f"restored from a backup at row {rows}")
@@ -158,9 +166,10 @@ def verify_rows(
         rows=walk.sequence,
         units=len(course.asked),
         decided=len(course.asked) - undecided - incomparable if decisions else None,
-        undecided=undecided,
+        undecided=undecided if decisions else 0,
         incomparable=incomparable if decisions else 0,
         redacted=len(walk.erased),
+        redacted_units=len(set(course.asked) & set(walk.erased)),
         restored=tuple(epoch.sequence for epoch in walk.restored),
         began=moment(course.began),
         ended=moment(walk.time),
@@ -251,7 +260,7 @@ def _unknown(receipt: Receipt, walk: Walk) -> ReceiptUnknown:
         )
     if receipt.sequence > walk.sequence:
         return ReceiptUnknown(
-            f"the receipt is of row {receipt.sequence}, and the log has {walk.sequence} rows",
+            f"the receipt is of row {receipt.sequence}, and the log has {counted(walk.sequence, 'row')}",
             hint="its end was cut off, or this is an older copy; look for a newer one",
         )
     return ReceiptUnknown(

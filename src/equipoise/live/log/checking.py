@@ -14,6 +14,7 @@ from equipoise.live.log.encoding import decode
 from equipoise.live.log.receipts import Receipt, line_of
 from equipoise.live.stores.chain import first_link, hash_payload, link
 from equipoise.live.stores.store import FIRST_EPOCH, Row
+from equipoise.words import counted
 
 _HEADER = {"actor", "epoch", "kind", "mode", "numerics", "reason", "sequence", "time", "version"}
 
@@ -58,7 +59,8 @@ class Walk:
         """Compare the end with what the store, or the archive, says about it."""
         if self.sequence < sequence:
             raise self._broken(
-                self.sequence + 1, f"it is missing: the log ends here, and should have {sequence} rows"
+                self.sequence + 1,
+                f"it is missing: the log ends here, and should have {counted(sequence, 'row')}",
             )
         if self.sequence > sequence or self.hash != hash:
             raise self._broken(

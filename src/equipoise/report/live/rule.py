@@ -16,8 +16,8 @@ from equipoise.core.problem.problem import Problem
 from equipoise.report.document import Block, Code, Table, Text
 from equipoise.report.experiment_models import MOST_ARMS
 from equipoise.report.live.history import History, UnitPath
-from equipoise.report.numbers import counted
 from equipoise.version import __version__
+from equipoise.words import counted
 
 # Probabilities as close to 1 as this are certainty.
 _CERTAIN = 1.0 - 1e-9
@@ -196,7 +196,7 @@ def _choosing(history: History, problem: Problem) -> str:
         if entry.kind == "features_chosen" and entry.event is not None:
             names = [problem.feature_names[column] for column in entry.event["columns"]]
             on = f" on {entry.time:%Y-%m-%d}" if entry.time else ""
-            text += f" After {units} units{on} these were chosen: {', '.join(names) or 'none'}."
+            text += f" After {counted(units, 'unit')}{on} these were chosen: {', '.join(names) or 'none'}."
     return text
 
 
@@ -212,18 +212,3 @@ def _batches(history: History) -> str:
         f"{counted(together, 'unit was', 'units were')} assigned in batches, all others one by one; within a "
         "batch no outcome of the batch is known."
     )
-
-
-def most_used_share(history: History) -> float:
-    """Share of units that went to an arm with the most units so far, where arms tie by lot."""
-    counts: dict[str, int] = {}
-    right = 0.0
-    units = [unit for unit in history.units if unit.assigned is not None]
-    known = {unit.assigned for unit in units if unit.assigned is not None}
-    for unit in units:
-        assert unit.assigned is not None
-        most = max(counts.values(), default=0)
-        leading = [arm for arm in known if counts.get(arm, 0) == most]
-        right += (unit.assigned in leading) / len(leading)
-        counts[unit.assigned] = counts.get(unit.assigned, 0) + 1
-    return right / len(units) if units else math.nan

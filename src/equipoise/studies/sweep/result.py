@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -133,7 +132,6 @@ class SweepResult:
             "axes": self.metadata["axes"],
             "joined": self.joined,
             "points": [{"at": dict(at), **result.record()} for at, result in self],
-            "differences": [_finite(row) for row in self.differences()],
         }
 
     def __str__(self) -> str:
@@ -159,7 +157,3 @@ def loss_at(result: SimulationResult, policy: str, loss: str) -> Estimate:
 def _same(one: Any, other: Any) -> bool:
     # 1 and True are equal, and not the same value.
     return bool(one == other) and isinstance(one, bool) == isinstance(other, bool)
-
-
-def _finite(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: None if isinstance(v, float) and not math.isfinite(v) else v for name, v in row.items()}

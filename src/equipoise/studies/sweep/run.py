@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from equipoise.lab.running.simulate import check_counts, named_policies
 from equipoise.lab.scenario import Scenario
 from equipoise.studies.runner import Meter, Progress, Runner, simulation_work
 from equipoise.studies.store import Store, open_folder
+from equipoise.studies.sweep.axes import Axis
 from equipoise.studies.sweep.points import SweepPoint, new_axes, sweep_points
 from equipoise.studies.sweep.result import SweepResult
 from equipoise.version import __version__
@@ -70,12 +71,8 @@ def sweep(
     >>> found.at(dim=4)["uniform"].trials
     20
     """
-    if not isinstance(scenario, Scenario):
-        raise InvalidArgument(f"{scenario!r} is not a scenario", hint="e.g. eq.GaussianScenario(...)")
-    named = named_policies(policies)
     check_counts(trials=trials, seed=seed, workers=workers)
-    chosen = new_axes(axes, scenario, named, joined=joined)
-    points = sweep_points(scenario, named, chosen, joined=joined)
+    chosen, points = planned_points(scenario, policies, axes, joined=joined)
     folder = None if checkpoint is None else open_folder(Path(checkpoint), option="--checkpoint")
     shared = _by_scenario(points)
     total = sum(simulation_work(world, len(used), trials) for world, (_, used) in shared.items())
@@ -96,6 +93,17 @@ def sweep(
         seed=int(seed),
         version=__version__,
     )
+
+
+def planned_points(
+    scenario: Scenario, policies: Sequence[Policy | str], axes: Mapping[str, Iterable[Any]], *, joined: bool
+) -> tuple[tuple[Axis, ...], list[SweepPoint]]:
+    """The axes of a sweep and its points, if all of them can be run."""
+    if not isinstance(scenario, Scenario):
+        raise InvalidArgument(f"{scenario!r} is not a scenario", hint="e.g. eq.GaussianScenario(...)")
+    named = named_policies(policies)
+    chosen = new_axes(axes, scenario, named, joined=joined)
+    return chosen, sweep_points(scenario, named, chosen, joined=joined)
 
 
 def _by_scenario(points: Sequence[SweepPoint]) -> dict[Scenario, tuple[list[int], dict[str, Policy]]]:

@@ -54,9 +54,14 @@ def arm_table(arms: Sequence[ArmEstimate], notes: Sequence[str]) -> TidyTable:
         )
         for arm in arms
     ]
-    header = ["arm", "units", "outcomes", "pending", "noise variance", "interval", "s.d."]
-    header += ["expected error", "at most", "root error", "adj. R²"]
-    unit = [f"Standard deviation and root error in {arms[0].unit}."] if arms[0].unit else []
+    # Short words: eleven columns have to stand side by side in 100 letters.
+    header = ["arm", "units", "told", "pending", "noise", "interval", "s.d."]
+    header += ["error", "at most", "root", "R²"]
+    unit = [
+        "Noise: the noise variance, its interval and standard deviation.",
+        "Error: the expected squared error, its bound and its root. R² is adjusted.",
+    ]
+    unit += [f"Standard deviation and root in {arms[0].unit}."] if arms[0].unit else []
     shown = [
         [
             arm.arm,
@@ -139,7 +144,7 @@ def _digits(value: float) -> str:
 
 
 def _between(low: float, high: float) -> str:
-    return f"{low:.3g} to {high:.3g}" if math.isfinite(high) else _UNKNOWN
+    return f"{low:.3g}–{high:.3g}" if math.isfinite(high) else _UNKNOWN
 
 
 def _counted(number: int, noun: str) -> str:

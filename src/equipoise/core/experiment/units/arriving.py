@@ -27,6 +27,7 @@ from equipoise.errors import (
     NoArmLeft,
     UnitConflict,
 )
+from equipoise.words import counted
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -107,7 +108,9 @@ def _given_arm(record: Record, arm: str) -> int:
     if not line["open"]:
         raise NoArmLeft(f"arm {arm!r} is closed", hint=f"reopen_arm({arm!r}) first")
     if line["assigned"] >= line["cap"]:
-        raise NoArmLeft(f"arm {arm!r} is at its cap of {line['cap']} units", hint="give another arm")
+        raise NoArmLeft(
+            f"arm {arm!r} is at its cap of {counted(int(line['cap']), 'unit')}", hint="give another arm"
+        )
     left = problem.budget - exact_sum(problem.costs * state.arms["assigned"])
     if not covers(left, float(problem.costs[i])):
         raise NoArmLeft(f"{left:.10g} of the budget is left, and a unit of {arm!r} costs more")

@@ -10,6 +10,8 @@ classical t intervals are right. Adaptive allocation does not change it.
 ``"pooled"``: the same model, but arms may have something in common, as the pooled estimator takes them
 (hierarchy.py). Where they differ much, that is the unshrunk posterior. Where they do not, unshrunk truths lie
 further apart than the arms do: estimates that shrink would seem to do harm, and errors come out too high.
+
+``"sparse"``: few features matter, in some arms or in all (sparse.py).
 """
 
 from __future__ import annotations
@@ -20,20 +22,25 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from equipoise.core.arithmetic.linear import solve_upper
+from equipoise.core.arithmetic.linear import dot, solve_upper
+from equipoise.core.arithmetic.sums import exact_sum
 from equipoise.core.arms.coordinates import to_user_coordinates
-from equipoise.core.arms.state import State
+from equipoise.core.arms.state import KNOWN, State
 from equipoise.core.arrays import Matrix, Vector
 from equipoise.core.draws.streams import SHAPE, TRUTH, Stream, fill_normals, gamma, new_stream, start
 from equipoise.core.estimates.estimates import moment_root
 from equipoise.core.estimates.estimators.stein import prepare
 from equipoise.core.estimates.estimators.workspace import new_workspace
+from equipoise.core.experiment.record import Record
 from equipoise.core.jit.decorators import compiled
+from equipoise.core.policies.base.policy import Policy
+from equipoise.core.policies.base.staged import StagedPolicy
 from equipoise.core.stages.stage import Stage
 from equipoise.errors import InvalidArgument
-from equipoise.lab.forecast.hierarchy import draw_common
+from equipoise.lab.forecast.truths.hierarchy import draw_common
+from equipoise.lab.forecast.truths.sparse import draw_sparse
 
-POOLED, UNSHRUNK = "pooled", "unshrunk"
+POOLED, UNSHRUNK, SPARSE = "pooled", "unshrunk", "sparse"
 
 # As the pooled estimator: in fewer dimensions nothing is known to be gained.
 _LEAST_DIM = 3
@@ -50,19 +57,46 @@ class Truths:
     deviations: Matrix
     """[trials, m] √σ²"""
     kind: str
-    """``"pooled"`` or ``"unshrunk"``: what they were drawn from."""
+    """``"pooled"``, ``"unshrunk"`` or ``"sparse"``: what they were drawn from."""
     has_mean: tuple[bool, ...]
     """Of every arm: whether a mean of its σ² can be told."""
     has_error: tuple[bool, ...]
     """Whether the standard error of that can be told."""
 
 
-def check_truth(truth: Any) -> None:
-    """Refuse a word that there is not."""
-    if truth not in (POOLED, UNSHRUNK):
+def checked_truth(truth: Any, policy: Policy) -> str:
+    """What truths are drawn from: as was said, or as suits an experiment's policy."""
+    if truth is None:
+        return SPARSE if isinstance(policy, StagedPolicy) else POOLED
+    if truth not in (POOLED, UNSHRUNK, SPARSE):
         raise InvalidArgument(
-            f"truth={truth!r} is neither {POOLED!r} nor {UNSHRUNK!r}", hint="leave it out for 'pooled'"
+            f"truth={truth!r} is none of {POOLED!r}, {UNSHRUNK!r} and {SPARSE!r}",
+            hint="leave it out: then the experiment's policy decides",
         )
+    return str(truth)
+
+
+def draw_sparse_truths(record: Record, estimates: Matrix, *, trials: int, seed: int) -> Truths:
+    """Truths in which few features matter; what the ``estimates`` leave unexplained tells of the noise."""
+    step, arm_count = record.step, len(record.problem.arms)
+    rows = record.state.rows[:step]
+    known = np.isin(rows["status"], KNOWN)
+    contexts, outcomes = record.contexts[:step][known], record.state.outcomes[:step][known]
+    arms = np.ascontiguousarray(rows["arm"][known])
+    gaps = [y - dot(x, estimates[i]) for x, y, i in zip(contexts, outcomes, arms, strict=True)]
+    half = 0.5 * float(np.max(outcomes) - np.min(outcomes))
+    noise = exact_sum([gap * gap for gap in gaps]) / len(gaps) or half * half
+    coefs, variances, features = draw_sparse(
+        contexts, outcomes, arms, arm_count, noise=noise, trials=trials, seed=seed
+    )
+    free = np.bincount(arms, minlength=arm_count) - features
+    return Truths(
+        coefs=coefs,
+        deviations=np.sqrt(variances),
+        kind=SPARSE,
+        has_mean=tuple((free > _MEAN_NEEDS).tolist()),
+        has_error=tuple((free > _ERROR_NEEDS).tolist()),
+    )
 
 
 def draw_truths(stage: Stage, truth: str, *, trials: int, seed: int) -> Truths:

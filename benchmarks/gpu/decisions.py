@@ -3,7 +3,7 @@
 ``--limits`` names a folder with ``limit.cu`` and ``limit2.cu``, plain kernels of Trace-UCB, which are built
 with ``nvcc`` and run on the same GPU. Kernel time by the GPU's own clock, draws included.
 
-Usage: python benchmarks/gpu/speed.py [--limits FOLDER] [--output FILE]
+Usage: python benchmarks/gpu/decisions.py [--limits FOLDER] [--output FILE]
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def main() -> None:
         f"\nm = {ARMS}, n = {UNITS}, ridge; the best of three, by the GPU's clock, draws included. "
         f"{device.name}; equipoise {eq.__version__}, numerics {NUMERICS}, Numba {metadata.version('numba')}, "
         f"{datetime.datetime.now(datetime.UTC):%Y-%m-%d}. "
-        "Printed by `python benchmarks/gpu/speed.py --limits FOLDER`.\n"
+        "Printed by `python benchmarks/gpu/decisions.py --limits FOLDER`.\n"
     )
     print(text)
     if options.output:
