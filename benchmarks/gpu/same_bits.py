@@ -94,9 +94,7 @@ def compare(case: Case, trials: int) -> list[str]:
     """A line of the table."""
     scenario = eq.Scenario(**SCENES[case.scene](), estimator=case.estimator)
     here, there = (
-        next(
-            iter(eq.simulate(scenario, [case.policy], trials=trials, seed=3, device=device).policies.values())
-        )
+        eq.simulate(scenario, [case.policy], trials=trials, seed=3, device=device)[case.policy]
         for device in ("cpu", "cuda")
     )
     differ = np.zeros(trials, bool)

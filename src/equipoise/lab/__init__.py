@@ -7,6 +7,7 @@
 ``plain``        scenarios as dictionaries and TOML
 ``pieces``       what it is made of: contexts, noise, outcomes, delays, one a file
 ``trial``        one trial: draws, the loop over units, the judgement
+``gpu``          the same trials on a GPU, with the same bits
 ``arena``        anything that trials can be run in, a scenario or a table
 ``running``      trials by the thousand: threads, clusters, checkpoints, budgets
 ``results``      what they found: losses with their errors, and tables of them

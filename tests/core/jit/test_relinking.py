@@ -57,8 +57,15 @@ def test_functions_are_found_through_modules_of_the_package():
 def test_a_function_that_calls_itself():
     relink = Relinker()
     copy = relink(factorial)
-    assert copy(5) == 120
     assert copy.py_func.__globals__["factorial"] is copy
+
+
+def test_machine_code_of_a_copy_is_not_taken_for_the_originals():
+    from equipoise.core.choice.highest_score import choose
+    from equipoise.core.jit.sources import is_stamped
+
+    assert is_stamped(choose.py_func)
+    assert not is_stamped(Relinker()(choose).py_func)
 
 
 def test_a_family_has_one_copy_of_each():

@@ -14,7 +14,7 @@ from typing import Any
 
 from equipoise.core.jit.kernel import Kernel
 
-_PACKAGE = "equipoise."
+_PACKAGE, _COPIES = "equipoise.", "equipoise.copies"
 
 
 class Relinker:
@@ -60,7 +60,8 @@ class Relinker:
             CellType(self(cell.cell_contents)) for cell in original.__closure__
         )
         copy = FunctionType(original.__code__, space, original.__name__, original.__defaults__, cells)
-        copy.__module__, copy.__qualname__ = original.__module__, original.__qualname__
+        # Machine code on disk goes by the names of functions: a copy must not be taken for the original.
+        copy.__module__, copy.__qualname__ = _COPIES, f"{original.__module__}.{original.__qualname__}"
         return copy
 
 

@@ -192,5 +192,5 @@ def _waiting(function: Any) -> Any:
     lines = (f"def synced({arguments}):", "wait()", f"result = inner({arguments})", "wait()", "return result")
     exec("\n    ".join(lines), space)
     synced = space["synced"]
-    synced.__module__, synced.__qualname__ = function.__module__, function.__qualname__
+    synced.__module__, synced.__qualname__ = function.__module__, function.__qualname__  # of the copies
     return synced
