@@ -55,8 +55,8 @@ SCENES: dict[str, Callable[[], dict[str, Any]]] = {
         **BASE,
         **{"costs": (1.0, 2.0, 1.0, 1.5), "floors": (5, 5, 5, 10), "caps": (None, 30, None, 40)},
     },
-    "closed arms": lambda: {**BASE, "closures": (eq.Closure(arm="arm 1", after=30, until=60),)},
-    "sums": lambda: {**BASE, "objective": "sum", "weights": (1.0, 2.0, 1.0, 0.5)},
+    "closed arms": lambda: {**BASE, "closures": (eq.Closure(arm="arm-1", after=30, until=60),)},
+    "another objective": lambda: {**BASE, "objective": 2.0, "weights": (1.0, 2.0, 1.0, 0.5)},
     "yes and no": lambda: {**RATES, "outcomes": eq.YesNoOutcomes()},
     "counts": lambda: {**RATES, "noise": (1.0, 2.0, 3.0, 4.0), "outcomes": eq.CountOutcomes()},
 }
