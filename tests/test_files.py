@@ -189,7 +189,7 @@ def test_the_command_line_on_a_disk_that_is_really_full(tmp_path):
         scenario = ["--noise", "0.5,1", "--dim", "2", "--budget", "20", "--policy", "uniform"]
         command = [sys.executable, "-m", "equipoise", "simulate", *scenario, "--trials", "500", "--output"]
         run = subprocess.run([*command, str(disk), "--overwrite"], capture_output=True, text=True)
-        assert run.returncode == 2, run.stderr
+        assert run.returncode == 7, run.stderr
         assert "No space left on device" in run.stderr
         assert "free some space" in run.stderr
         assert "Traceback" not in run.stderr

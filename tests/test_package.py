@@ -51,7 +51,7 @@ def test_help_and_version_wait_for_nothing(act):
     )
     count, heavy = output_of(code).split(maxsplit=1)
     assert heavy == "set()\n"
-    assert int(count) < 250  # help imports a file a command
+    assert int(count) < 150
 
 
 def test_the_table_of_names_is_a_stub_that_exports_what_it_imports():

@@ -24,15 +24,8 @@ RUNS = 7
 NUMBERS = range(100, 100 + RUNS)
 FIELDS = """
 formula = "1 + age + sex + age:sex"
-[fields.age]
-kind = "number"
-low = 18
-high = 90
-center = 50
-scale = 10
-[fields.sex]
-kind = "category"
-levels = ["f", "m"]
+fields.age = {kind = "number", low = 18, high = 90, center = 50, scale = 10}
+fields.sex = {kind = "category", levels = ["f", "m"]}
 """
 NEW = ("new", "trial", "--arms", "placebo,low,high", "--features", "fields.toml", "--budget", "10000")
 

@@ -23,6 +23,7 @@ from equipoise.core.estimates.inference.quantities import Inference as Inference
 from equipoise.core.estimates.support import Support as Support
 from equipoise.core.experiment.assignment import Assignment as Assignment
 from equipoise.core.experiment.experiment import Experiment as Experiment
+from equipoise.core.experiment.units.allocation import Allocation as Allocation
 from equipoise.core.experiment.units.unit import Unit as Unit
 from equipoise.core.policies import BAS as BAS
 from equipoise.core.policies import CHAS as CHAS

@@ -169,6 +169,14 @@ class OutputNotWritable(EquipoiseError, OSError):
     __str__ = EquipoiseError.__str__
 
 
+class OutputFull(OutputNotWritable):
+    """No space is left for a file. What was there before is as it was."""
+
+
+class OutputReadOnly(OutputNotWritable, PermissionError):
+    """A folder or file that may not be written by who runs the program, or on a read-only disk."""
+
+
 class OutputExists(EquipoiseError, FileExistsError):
     """A file of an earlier run, which is not replaced without being asked."""
 
@@ -245,6 +253,13 @@ class NotIdentified(EquipoiseError, RuntimeError):
 
 class NotRedactable(EquipoiseError, RuntimeError):
     """A unit whose data are still needed, so that they cannot be removed yet."""
+
+
+class ErasureUnfinished(EquipoiseError, RuntimeError):
+    """A unit is redacted in the log, but files of the store may still hold bytes of what was erased."""
+
+    unit = 0
+    """Its number."""
 
 
 class ChainBroken(EquipoiseError, ValueError):

@@ -9,11 +9,12 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import BinaryIO
 
-from equipoise.errors import OutputExists, OutputNotWritable
+from equipoise.errors import OutputExists, OutputFull, OutputNotWritable, OutputReadOnly
 
 Content = str | bytes | Callable[[BinaryIO], object]
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
 def write_whole(path: str | Path, content: Content, *, hint: str = "choose another place") -> None:
@@ -88,9 +89,11 @@ def not_writable(path: Path, error: OSError, hint: str) -> OutputNotWritable:
     """What the system said about ``path``, and what to do."""
     if isinstance(error, OutputNotWritable):
         return error
+    message = f"cannot write to {path}: {error.strerror or error}"
     if error.errno in _FULL:
-        hint = f"free some space, or {hint}; what was there before is as it was"
-    return OutputNotWritable(f"cannot write to {path}: {error.strerror or error}", hint=hint)
+        return OutputFull(message, hint=f"free some space, or {hint}; what was there before is as it was")
+    kind = OutputReadOnly if error.errno in _READ_ONLY else OutputNotWritable
+    return kind(message, hint=hint)
 
 
 def _replace(path: Path, content: Content) -> None:

@@ -27,6 +27,13 @@ def test_help_lists_every_command_with_a_sentence(run):
         assert any(line.split()[:1] == [command] and line.endswith(".") for line in lines), command
 
 
+def test_the_help_says_what_commands_say_of_themselves():
+    context = click.Context(main)
+    for commands in main.sections.values():
+        for name, (_, words) in commands.items():
+            assert main.get_command(context, name).short_help == words, name
+
+
 def test_without_a_command_the_help_is_shown(run):
     assert run().exit_code == 0
     assert run().stdout == run("-h").stdout

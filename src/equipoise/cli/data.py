@@ -10,9 +10,10 @@ import click
 from equipoise.cli import completion
 from equipoise.cli.group import SuggestingGroup
 from equipoise.cli.options import json_option
-from equipoise.cli.terminal import counted, new_table, output, print_json, print_table, say
+from equipoise.cli.terminal import new_table, output, print_json, print_table, say
 from equipoise.cli.values import typed, whole_number
 from equipoise.errors import InvalidArgument, TermsNotAccepted
+from equipoise.words import counted
 
 if TYPE_CHECKING:
     from equipoise.lab.data import DenseTable, RatingsSummary

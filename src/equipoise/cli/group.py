@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
+import errno
 import importlib
+import os
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
@@ -11,7 +14,7 @@ from typing import Any, NoReturn, TextIO
 
 import click
 
-from equipoise.cli.statuses import INTERRUPTED, WRONG_INPUT, status_of
+from equipoise.cli.statuses import INTERRUPTED, NO_SPACE, WRONG_INPUT, status_of
 from equipoise.cli.terminal import say
 from equipoise.errors import EquipoiseError, PluginWarning, ScaleWarning, SupportWarning
 from equipoise.version import __version__
@@ -38,13 +41,16 @@ class _NoSuchCommand(click.UsageError):
 class CommandGroup(SuggestingGroup):
     """Commands in sections, imported when they are needed.
 
-    ``sections`` has for every heading of the help its commands, in the order of a first visit, and where they
-    are: ``plan`` is the object ``command`` of :mod:`equipoise.cli.plan`, ``live.units.leaving:lose`` the
-    object ``lose`` of :mod:`equipoise.cli.live.units.leaving`. Those files import NumPy and the library
-    inside their functions, so that help and typing errors answer at once.
+    ``sections`` has for every heading of the help its commands, in the order of a first visit, where they
+    are, and their line in the help, which is their own ``short_help``. ``plan`` is the object ``command`` of
+    :mod:`equipoise.cli.plan`, ``live.units.leaving:lose`` the object ``lose`` of
+    :mod:`equipoise.cli.live.units.leaving`. Help imports none of these files; and they import NumPy and the
+    library inside their functions, so that typing errors answer at once.
     """
 
-    def __init__(self, name: str, *, sections: Mapping[str, Mapping[str, str]], help: str) -> None:
+    def __init__(
+        self, name: str, *, sections: Mapping[str, Mapping[str, tuple[str, str]]], help: str
+    ) -> None:
         super().__init__(
             name,
             help=help,
@@ -52,8 +58,10 @@ class CommandGroup(SuggestingGroup):
             invoke_without_command=True,
             context_settings={"help_option_names": ["-h", "--help"]},
         )
-        self._sections = sections
-        self._places = {name: place for commands in sections.values() for name, place in commands.items()}
+        self.sections = sections
+        self._places = {
+            name: place for commands in sections.values() for name, (place, _) in commands.items()
+        }
         click.version_option(__version__, prog_name=name, message="%(prog)s %(version)s")(self)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -72,15 +80,10 @@ class CommandGroup(SuggestingGroup):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The commands under the headings of their sections, in columns that are alike."""
         widest = max(map(len, self._places))
-        room = formatter.width - widest - 6
-        for heading, names in self._sections.items():
-            rows = [(name.ljust(widest), self._help_of(ctx, name, room)) for name in names]
+        for heading, commands in self.sections.items():
+            rows = [(name.ljust(widest), words) for name, (_, words) in commands.items()]
             with formatter.section(heading):
                 formatter.write_dl(rows)
-
-    def _help_of(self, ctx: click.Context, name: str, room: int) -> str:
-        command = self.get_command(ctx, name)
-        return command.get_short_help_str(room) if command is not None else ""
 
     def main(self, *args: Any, **extra: Any) -> Any:
         """Run and exit: 0 if all went well, 2 for wrong input, 130 after Ctrl-C; statuses.py has the rest.
@@ -102,6 +105,15 @@ class CommandGroup(SuggestingGroup):
             _fail(error.format_message(), _usage_hint(error))
         except click.Abort:  # what click makes of Ctrl-C
             sys.exit(INTERRUPTED)
+        except OSError as error:
+            if error.errno != errno.ENOSPC:
+                raise
+            _give_up_output()
+            _fail(
+                f"the output cannot be written: {error.strerror}",
+                "free some space, then type the same line again: what was stored is not stored twice",
+                NO_SPACE,
+            )
         # Without standalone mode click returns the status that --help and --version exit with.
         sys.exit(result if isinstance(result, int) else 0)
 
@@ -117,6 +129,12 @@ def _fail(message: str, hint: str | None, status: int = WRONG_INPUT) -> NoReturn
     if hint is not None:
         say(hint, err=True, label="Hint:", bold=True)
     sys.exit(status)
+
+
+def _give_up_output() -> None:
+    """Python would try once more to write what is left, and end with a status of its own."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _show_warning(

@@ -23,9 +23,10 @@ from equipoise.cli.options import (
 )
 from equipoise.cli.overwriting import check_earlier, overwrite_option
 from equipoise.cli.progress import labelled_progress
-from equipoise.cli.terminal import counted, new_table, output, print_json, print_table, say
+from equipoise.cli.terminal import new_table, output, print_json, print_table, say
 from equipoise.cli.values import whole_number
 from equipoise.errors import InvalidArgument
+from equipoise.words import counted
 
 if TYPE_CHECKING:
     from equipoise.studies.leaderboard import Leaderboard

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from equipoise.cli.terminal import counted, new_table, output, print_table
+from equipoise.cli.terminal import new_table, output, print_table
+from equipoise.words import counted
 
 if TYPE_CHECKING:
     from equipoise.lab.results.simulation import SimulationResult

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import click
 
-from equipoise.cli.terminal import counted, progress_output, say
+from equipoise.cli.terminal import progress_output, say
+from equipoise.words import counted
 
 _COMPILING = "Compiling (on the first run only)"
 

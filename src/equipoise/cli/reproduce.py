@@ -21,9 +21,10 @@ from equipoise.cli.options import (
 )
 from equipoise.cli.overwriting import check_earlier, overwrite_option
 from equipoise.cli.progress import labelled_progress
-from equipoise.cli.terminal import counted, new_table, output, print_json, print_table
+from equipoise.cli.terminal import new_table, output, print_json, print_table
 from equipoise.cli.values import positive_number, whole_number
 from equipoise.files import check_file, write_whole
+from equipoise.words import counted
 
 if TYPE_CHECKING:
     from equipoise.studies.reproduce import Finding, Reproduction

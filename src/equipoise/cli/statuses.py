@@ -6,13 +6,17 @@ from equipoise.errors import (
     BudgetExhausted,
     ChainBroken,
     EquipoiseError,
+    ErasureUnfinished,
     ExperimentPaused,
     OutcomeConflict,
+    OutputFull,
+    OutputReadOnly,
     ReceiptUnknown,
     ReplayMismatch,
     StoreBusy,
     StoreDamaged,
     StoreFull,
+    StoreReadOnly,
     StoreUnavailable,
     UnitConflict,
 )
@@ -22,13 +26,17 @@ TRY_AGAIN = 3
 NOT_PROVEN = 4
 NO_MORE_UNITS = 5
 OTHER_VALUE = 6
+NO_SPACE = 7
+READ_ONLY = 8
 INTERRUPTED = 130  # 128 + SIGINT, as shells report it
 
 _STATUSES: dict[int, tuple[type[EquipoiseError], ...]] = {
-    TRY_AGAIN: (StoreBusy, StoreUnavailable, StoreFull),
+    TRY_AGAIN: (StoreBusy, StoreUnavailable, ErasureUnfinished),
     NOT_PROVEN: (ChainBroken, ReplayMismatch, ReceiptUnknown, StoreDamaged),
     NO_MORE_UNITS: (BudgetExhausted, ExperimentPaused),
     OTHER_VALUE: (UnitConflict, OutcomeConflict),
+    NO_SPACE: (StoreFull, OutputFull),
+    READ_ONLY: (StoreReadOnly, OutputReadOnly),
 }
 
 

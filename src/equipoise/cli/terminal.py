@@ -67,15 +67,6 @@ def _command() -> str:
     return " ".join(names)
 
 
-def counted(number: int, one: str) -> str:
-    """A number with its noun, in the plural unless it is 1.
-
-    >>> counted(1, "trial"), counted(2000, "trial"), counted(0, "row")
-    ('1 trial', '2,000 trials', '0 rows')
-    """
-    return f"{number:,} {one}{'' if number == 1 else 's'}"
-
-
 def wants_colour(stream: IO[str]) -> bool:
     """Whether the stream gets colours: NO_COLOR says no, FORCE_COLOR yes, else a terminal that shows them."""
     if os.environ.get("NO_COLOR"):

@@ -12,8 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from equipoise.core.arrays import Matrix
-from equipoise.core.estimates.estimators import DEFAULT
-from equipoise.core.estimates.robust import CLASSICAL
+from equipoise.core.estimates.defaults import CLASSICAL, DEFAULT
 from equipoise.core.policies.base.policy import Policy
 from equipoise.core.problem.objective import Objective
 from equipoise.core.problem.problem import Problem

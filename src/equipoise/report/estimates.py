@@ -7,8 +7,9 @@ from equipoise.core.estimates.estimates import Estimates
 from equipoise.report.document import Code, Report, Section
 from equipoise.report.experiment import arm_blocks, error_sentence
 from equipoise.report.experiment_models import contrast_blocks, model_blocks
-from equipoise.report.numbers import counted, plain_numbers
+from equipoise.report.numbers import plain_numbers
 from equipoise.version import __version__
+from equipoise.words import counted
 
 
 def estimates_report(estimates: Estimates, *, title: str = "Estimates", again: str | None = None) -> Report:
@@ -17,9 +18,9 @@ def estimates_report(estimates: Estimates, *, title: str = "Estimates", again: s
     said = [estimates.complaint, *(() if estimates.support is None else estimates.support.complaints)]
     return Report(
         title=title,
-        subtitle=f"{counted(len(problem.arms), 'arm', 'arms')} · "
-        f"{counted(problem.dim, 'feature', 'features')} · "
-        f"{counted(sum(arm.count for arm in estimates), 'unit', 'units')}",
+        subtitle=f"{counted(len(problem.arms), 'arm')} · "
+        f"{counted(problem.dim, 'feature')} · "
+        f"{counted(sum(arm.count for arm in estimates), 'unit')}",
         warnings=[f"{each[:1].upper()}{each[1:]}." for each in said if each],
         headline=error_sentence(estimates),
         sections=[

@@ -44,10 +44,12 @@ from equipoise.report.live.population import population_blocks
 from equipoise.report.live.proof import proof_blocks
 from equipoise.report.live.rule import chance_realised, rule_blocks
 from equipoise.report.live.statements import check_statements, checklist_blocks, further_blocks, seeing_blocks
-from equipoise.report.numbers import counted, interval, p_text, p_value, plain_numbers, shortened
+from equipoise.report.numbers import interval, p_text, p_value, plain_numbers, shortened
 from equipoise.version import __version__
+from equipoise.words import counted
 
 _DRAWS, _DRAWN_UNITS = 1000, 2_000_000
+_UNTESTED = 1.0
 _TESTS = ("p_length", "p_squares", "p_products")
 
 
@@ -138,9 +140,9 @@ def experiment_report(
         wrong.insert(0, "this is practice: units are not real")
     return Report(
         title=title,
-        subtitle=f"{name} · {counted(len(problem.arms), 'arm', 'arms')} · "
-        f"{counted(problem.dim, 'feature', 'features')} · {experiment.asked:,} of "
-        f"{counted(experiment.asked + experiment.remaining, 'unit', 'units')}",
+        subtitle=f"{name} · {counted(len(problem.arms), 'arm')} · "
+        f"{counted(problem.dim, 'feature')} · {experiment.asked:,} of "
+        f"{counted(experiment.asked + experiment.remaining, 'unit')}",
         warnings=[f"{_capital(each)}." for each in wrong if each],
         headline=error_sentence(estimates),
         summary=f"{_evenness(balance)} {_straightness(fit)}",
@@ -240,7 +242,7 @@ def arm_blocks(estimates: Estimates, *, closed: Collection[str] = (), aside: int
         f"outcome's unit{f', {estimates[0].unit}' if estimates[0].unit else ''}."
     )
     if aside > 0:
-        text += f" Not counted: {counted(aside, 'unit', 'units')} that only chose features."
+        text += f" Not counted: {counted(aside, 'unit')} that only chose features."
     return [Text(text + further(len(estimates) - len(rows), "arm")), Table(columns, rows)]
 
 
@@ -304,23 +306,31 @@ def fit_blocks(fit: LackOfFit, names: Sequence[str]) -> list[Block]:
             " Intervals of the usual kind promise nothing then: read robust ones, and where lots were drawn "
             "the models by propensities; or add the features that are missing."
         )
+    lines = fit.records()
+    if not any(_is_tested(line) for line in lines):
+        return [Text(f"{verdict} Nothing could be tested: that takes more outcomes than there are yet.")]
     text = (
         f"{verdict} Tried were r, the squares of the features and the products of two, unless these are too "
-        "many, for each arm and for what all arms share; p is 1 where outcomes do not suffice. "
+        "many, for each arm and for what all arms share; a dash stands where outcomes do not suffice. "
         "Curves without these, such as an S, can pass."
     )
-    lines = fit.records()
     shown = [*lines[:-1][:MOST_ARMS], lines[-1]]
     rows = [
         [
             line["arm"] or "all arms",
             str(line["observed"]),
-            *(p_value(line[name]) for name in (*_TESTS, "p_value")),
+            *("–" if line[name] == _UNTESTED else p_value(line[name]) for name in _TESTS),
+            p_value(line["p_value"]) if _is_tested(line) else "–",
         ]
         for line in shown
     ]
     columns = ["arm", "outcomes", "p of r", "p of squares", "p of products", "p, corrected"]
     return [Text(text + further(len(lines) - len(shown), "arm")), Table(columns, rows)]
+
+
+def _is_tested(line: Mapping[str, object]) -> bool:
+    """Whether any test could be made; those that could not have p = 1."""
+    return any(line[name] != _UNTESTED for name in _TESTS)
 
 
 def _weighted(experiment: Experiment) -> WeightedEstimates | None:
@@ -333,7 +343,7 @@ def _weighted(experiment: Experiment) -> WeightedEstimates | None:
 def weighted_blocks(fits: WeightedEstimates) -> list[Block]:
     """Best linear fits by propensities."""
     text = (
-        f"Best linear fits for the {counted(fits.units, 'unit', 'units')} at which every arm was possible, "
+        f"Best linear fits for the {counted(fits.units, 'unit')} at which every arm was possible, "
         "weighted by the probabilities of their arms: right whatever the truth, and wider. Little is "
         "promised of an arm whose outcomes weigh as much as few units."
     )

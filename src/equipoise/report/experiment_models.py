@@ -14,7 +14,8 @@ from equipoise.core.estimates.inference.arm_table import coefficient_units
 from equipoise.core.estimates.inference.places import AVERAGE
 from equipoise.extras import is_installed
 from equipoise.report.document import Block, Table, Text
-from equipoise.report.numbers import counted, shortened, with_interval
+from equipoise.report.numbers import shortened, with_interval
+from equipoise.words import counted
 
 # Longer tables are for programs, which find all numbers in the page's data.
 MOST_ARMS, MOST_FEATURES = 60, 40

@@ -35,15 +35,6 @@ def percent(estimate: Estimate) -> str:
     return with_error(Estimate(100 * estimate.value, 100 * estimate.stderr, estimate.trials)) + " %"
 
 
-def counted(number: int, one: str, many: str) -> str:
-    """A number with its noun.
-
-    >>> counted(1, "arm", "arms"), counted(3811, "row", "rows")
-    ('1 arm', '3,811 rows')
-    """
-    return f"{number:,} {one if number == 1 else many}"
-
-
 def interval(low: float, high: float) -> str:
     """Both ends.
 

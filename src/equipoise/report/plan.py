@@ -7,15 +7,16 @@ import math
 from equipoise.core.arithmetic.numerics import NUMERICS
 from equipoise.core.theory.plan import Plan
 from equipoise.report.document import Block, Code, Report, Section, Table, Text
-from equipoise.report.numbers import counted, plain_numbers
+from equipoise.report.numbers import plain_numbers
 from equipoise.version import __version__
+from equipoise.words import counted
 
 
 def plan_report(plan: Plan, *, title: str = "Plan", again: str | None = None) -> Report:
     """Tables and settings of ``plan``; ``again`` is the line it came from."""
     return Report(
         title=title,
-        subtitle=f"{counted(len(plan.noise), 'arm', 'arms')} · {counted(plan.dim, 'feature', 'features')} · "
+        subtitle=f"{counted(len(plan.noise), 'arm')} · {counted(plan.dim, 'feature')} · "
         f"objective: {_objective(plan)}",
         headline=_headline(plan),
         summary=_summary(plan),

@@ -12,7 +12,7 @@ from equipoise.lab.replay.result import NOT_ASKED
 from equipoise.lab.replay.scale import NOTABLE, ratio_words, spread_ratio
 from equipoise.lab.results.words import loss_words
 from equipoise.report.document import Block, Code, Report, Section, Table, Text
-from equipoise.report.numbers import change, counted, with_error
+from equipoise.report.numbers import change, with_error
 from equipoise.report.simulation import (
     FEW_TRIALS,
     difference_blocks,
@@ -23,6 +23,7 @@ from equipoise.report.simulation import (
     pull_blocks,
     spread_blocks,
 )
+from equipoise.words import counted
 
 _CENTER = {
     "intercept": "every arm learns an intercept of its own from the outcomes it has read",
@@ -51,9 +52,9 @@ def replay_report(
     budgets = ", ".join(f"{result.table.budget:,}" for result in results)
     return Report(
         title=title,
-        subtitle=f"{table.table} · {counted(table.rows, 'row', 'rows')} · "
-        f"{counted(len(table.targets), 'arm', 'arms')} · {counted(table.dim, 'feature', 'features')} · "
-        f"{budgets} units · {counted(first.trials, 'trial', 'trials')}",
+        subtitle=f"{table.table} · {counted(table.rows, 'row')} · "
+        f"{counted(len(table.targets), 'arm')} · {counted(table.dim, 'feature')} · "
+        f"{budgets} units · {counted(first.trials, 'trial')}",
         headline=replay_headline(results),
         summary=" ".join(
             text
@@ -161,8 +162,8 @@ def _by_target(result: ReplayResult) -> list[Block]:
 
 def _table(result: ReplayResult) -> list[Block]:
     table = result.table
-    used = counted(len(table.contexts), "context column", "context columns")
-    text = f"{counted(table.rows, 'complete row', 'complete rows')}, {used}: {', '.join(table.contexts)}. "
+    used = counted(len(table.contexts), "context column")
+    text = f"{counted(table.rows, 'complete row')}, {used}: {', '.join(table.contexts)}. "
     text += " ".join(table.notes)
     blocks: list[Block] = [Text(text)]
     if table.redundant:

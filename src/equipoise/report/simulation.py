@@ -15,7 +15,8 @@ from equipoise.lab.results.simulation import SimulationResult
 from equipoise.lab.results.words import LOSSES, explained_losses, loss_words
 from equipoise.report.course import course_table
 from equipoise.report.document import Block, Code, Report, Section, Table, Text
-from equipoise.report.numbers import change, counted, percent, with_error
+from equipoise.report.numbers import change, percent, with_error
+from equipoise.words import counted
 
 # Below it, standard errors are no measure of chance.
 FEW_TRIALS = 30
@@ -39,9 +40,9 @@ def simulation_report(
     scenario = result.scenario
     size = (
         f"{counted(len(result.policies), 'policy', 'policies')} · "
-        f"{counted(len(scenario.noise), 'arm', 'arms')} · "
-        f"{counted(scenario.dim, 'feature', 'features')} · {_budget(scenario)} · "
-        f"{counted(result.trials, 'trial', 'trials')}"
+        f"{counted(len(scenario.noise), 'arm')} · "
+        f"{counted(scenario.dim, 'feature')} · {_budget(scenario)} · "
+        f"{counted(result.trials, 'trial')}"
     )
     sections = [
         Section("Losses", loss_blocks(result)),
@@ -95,7 +96,7 @@ def objective_words(result: SimulationResult) -> str:
 
 def _budget(scenario: Setting) -> str:
     if scenario.costs is None:
-        return counted(scenario.units, "unit", "units")
+        return counted(scenario.units, "unit")
     return f"a budget of {scenario.budget:.10g}"
 
 

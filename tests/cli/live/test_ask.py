@@ -119,7 +119,7 @@ def test_a_dry_run_decides_nothing_and_shows_no_arm(live, refused, trial):
     text = "unit,age,sex\nP-1,20,f\nP-2,30,m\n"
     live("ask", trial, "P-1", "age=20", "sex=f")
     said = live("ask", trial, "--file", "-", "--dry-run", stdin=text)
-    assert said.startswith("1 unit would be assigned, and 1 have their arm already; nothing was.")
+    assert said.startswith("1 unit would be assigned, and 1 has its arm already; nothing was.")
     assert "placebo" not in said
     assert "drug" not in said
     found = live("ask", trial, "--file", "-", "--dry-run", "--json", stdin=text)

@@ -72,7 +72,7 @@ def test_a_policy_of_ones_own_must_be_at_hand_to_decide(tmp_path):
     new = "new t --arms a,b --dim 1 --budget 9 --policy mine-live --import mine.py"
     at_hand = in_one_process([new, "ask t U-1 --context 1 --import mine.py", "verify t"], tmp_path)
     assert at_hand.stdout.count("status 0") == 3
-    assert "1 decisions made anew" in at_hand.stdout
+    assert "1 decision made anew" in at_hand.stdout
     elsewhere = in_one_process(["ask t U-2 --context 1", "status t"], tmp_path)
     assert re.findall(r"status (\d)", elsewhere.stdout) == ["2", "0"]
     assert "mine-live" in elsewhere.stderr
@@ -105,6 +105,53 @@ def test_hints_are_what_can_be_typed_and_not_methods(refused, running):
     )
     assert refused(2, "lose", running, "P-11")[1].startswith("type --reason TEXT (Why, for the log")
     assert refused(2, "tell", running, "P-11")[0] == "VALUE is missing"
+
+
+def test_one_thing_is_not_several(live, trial):
+    live("ask", trial, "P-01", "age=30", "sex=f")
+    said = live("verify", trial)
+    assert "2 rows, 1 unit, chain sound" in said
+    assert "1 decision made anew" in said
+
+
+def test_refusals_name_the_key_and_the_way_out(live, refused, running):
+    message, _ = refused(2, "redact", running, "P-11", "--reason", "r", "--yes")
+    assert message == "the outcome of unit 'P-11' is awaited, and would come to nobody"
+    live("export", running, "trial.jsonl")
+    assert "--store sqlite:///other.db" in refused(2, "import", "trial.jsonl")[1]
+    new = ("--arms", "a,b", "--dim", "1", "--budget", "9")
+    assert refused(2, "new", running, *new)[1].startswith("type another name, or another place: --store")
+    assert "--import FILE.py" in refused(2, "new", "other", *new, "--policy", "trace-gian")[1]
+
+
+def test_what_stops_an_experiment_is_answered_with_a_command(live, refused, running):
+    asked = ("ask", running, "P-99", "age=50", "sex=f")
+    assert "equipoise withdraw trial UNIT" in refused(2, "lose", running, "P-01", "--reason", "r")[1]
+    other = ("--arm", next(arm for arm in ("drug", "placebo") if arm != arm_of(live, running, "P-01")))
+    given = refused(6, "ask", running, "P-01", "age=25", "sex=m", *other, "--reason", "r")[1]
+    assert "equipoise received trial UNIT ARM" in given
+    assert "type a larger one" in refused(2, "budget", running, "3")[1]
+    live("pause", running)
+    assert refused(5, *asked)[1] == "first 'equipoise resume trial'"
+    live("resume", running)
+    for arm in ("drug", "placebo"):
+        live("close-arm", running, arm, "--reason", "r")
+    assert refused(5, *asked)[1].startswith("'equipoise reopen-arm trial ARM'")
+    live("reopen-arm", running, "drug")
+    live("budget", running, "12")
+    assert refused(5, *asked)[1].startswith("'equipoise budget trial N' makes it larger")
+
+
+def arm_of(live, name, key):
+    return next(unit["arm"] for unit in live("units", name, "--json")["units"] if unit["unit"] == key)
+
+
+def test_store_and_name_are_given_by_name():
+    for function in (eq.load_experiment, eq.create_experiment):
+        with pytest.raises(InvalidArgument, match=r"needs store= and name=.*store=\"sqlite:///trial\.db\""):
+            function("trial")
+        with pytest.raises(InvalidArgument, match="needs store= and name="):
+            function(name="trial")
 
 
 def test_a_field_in_the_place_of_the_key_is_no_key(live, refused, trial):

@@ -9,6 +9,10 @@ import numpy as np
 import pytest
 
 import equipoise as eq
+from equipoise.core.policies.base.policy import known_policies, restore_policies
+from equipoise.report.document import Table
+from equipoise.report.live.flow import flow_blocks
+from equipoise.report.live.history import history_of
 
 
 @pytest.fixture
@@ -69,7 +73,50 @@ def test_status_of_an_experiment_without_units(live, trial):
     facts = live("status", trial, "--json")
     assert facts["course"] == []
     assert [arm["noise"] for arm in facts["arms"]] == [None, None]
-    assert "Errors are known once" in live("status", trial)
+    text = live("status", trial)
+    assert "outcomes missing, at least: placebo 4, drug 4." in text
+    assert "noise variances" not in text  # no columns of dashes
+
+
+def test_status_shows_no_bound_that_says_nothing(live, trial):
+    lines = [f"P-{i},{20 + 9 * i},{'fm'[i % 2]}" for i in range(8)]
+    live("ask", trial, "--file", "-", stdin="\n".join(["unit,age,sex", *lines]))
+    first = [unit["unit"] for unit in live("units", trial, "--arm", "drug", "--json")["units"]]
+    told = "\n".join(["unit,outcome", *(f"{unit},{i * i % 5}" for i, unit in enumerate(first))])
+    live("tell", trial, "--file", "-", stdin=told)
+    facts = next(arm for arm in live("status", trial, "--json")["arms"] if arm["arm"] == "drug")
+    assert facts["told"] == 4
+    assert facts["noise_interval"][1] > 100 * facts["noise"]  # --json has it
+    text = live("status", trial)
+    assert " or more" in text
+    assert "e+" not in text
+    assert "outcomes missing, at least: placebo 4." in text
+    assert "Too few outcomes for an upper end: drug." in text
+
+
+def test_every_unit_has_one_status_and_report_and_status_agree(live, running, tmp_path):
+    live("lose", running, "P-10", "--reason", "moved away")
+    for unit in ("P-03", "P-10"):
+        live("redact", running, unit, "--reason", "asked for it", "--yes")
+    facts = live("status", running, "--json")
+    units = facts["units"]
+    kinds = ("told", "pending", "lost", "withdrawn", "redacted")
+    assert [units[kind] for kind in kinds] == [9, 1, 0, 0, 2]
+    assert sum(units[kind] for kind in kinds) == units["asked"]
+    assert units["redacted_in_models"] == 1
+    assert sum(arm["told"] + arm["redacted_in_models"] for arm in facts["arms"]) == 10
+    assert ", 2 redacted (1 outcome still in the models)\n" in live("status", running)
+    with eq.load_experiment(store="sqlite:///equipoise.db", name=running) as opened:
+        history, copied = history_of(opened)
+    flow = next(block for block in flow_blocks(history, copied.problem.arms) if isinstance(block, Table))
+    shown = {row[0]: int(row[1]) for row in flow.rows}
+    assert (shown["outcome known"], shown["outcome awaited"], shown["redacted"]) == (9, 1, 2)
+    assert (shown["of these in the models"], shown["outcomes of those who got the arm"]) == (1, 10)
+    assert shown["lost"] == 0
+    assert len(live("units", running, "--status", "redacted", "--json")["units"]) == 2
+    said = live("verify", running)
+    assert "2 units redacted, 4 rows erased" in said
+    assert "decisions not verifiable: redacted" in said
 
 
 def test_units_in_every_format(live, refused, running, tmp_path):
@@ -166,3 +213,19 @@ def test_a_report_takes_statements_and_a_simulation(live, refused, running, tmp_
     assert "40 trials" in page
     message, _ = refused(2, "report", running, "--overwrite", "--statements", "result.npz")
     assert "not TOML" in message
+
+
+def test_status_says_when_the_rule_is_not_at_hand(live, tmp_path):
+    (tmp_path / "mine.py").write_text(
+        "import equipoise as eq\n\n@eq.register('test-status')\n"
+        "def test_status(arm, trial, settings):\n    return -arm.count\n"
+    )
+    known = known_policies()
+    try:
+        own = ("--policy", "test-status", "--import", "mine.py")
+        live("new", "own", "--arms", "a,b", "--dim", "1", "--budget", "9", *own)
+        assert live("status", "own", "--json")["caution"] is None
+    finally:
+        restore_policies(known)
+    assert "not corrected for adaptive" in live("status", "own", "--json")["caution"]
+    assert "Warning: the policy 'test-status' is not at hand" in live("status", "own")

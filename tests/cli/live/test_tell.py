@@ -18,7 +18,7 @@ def outcome(live, trial, unit):
 def test_an_outcome_twice_is_harmless_and_another_names_correct(live, refused, running):
     assert live("tell", running, "P-10", "-1.5") == "1 outcome stored.\n"
     rows = live("status", running, "--json")["head"]["sequence"]
-    live("tell", running, "P-10", "-1.5")
+    assert live("tell", running, "P-10", "-1.5") == "0 outcomes stored. 1 outcome was known already.\n"
     assert live("status", running, "--json")["head"]["sequence"] == rows
     _, hint = refused(6, "tell", running, "P-10", "2")
     assert "correct" in hint
@@ -58,6 +58,12 @@ def test_a_file_of_outcomes_is_told_whole_or_not_at_all(live, refused, running):
     assert said == "1 outcome stored. 1 line without an outcome left out.\n"
     assert statuses(live, running) | {"P-11": "pending"} == statuses(live, running)
     assert outcome(live, running, "P-10") == 1.5
+    more = "unit,outcome\nP-10,1.5\nP-11,2\n"
+    assert live("tell", running, "--file", "-", "--dry-run", stdin=more) == (
+        "1 outcome would be stored; nothing was. 1 outcome was known already.\n"
+    )
+    found = live("tell", running, "--file", "-", "--json", stdin=more)
+    assert (found["outcomes"], found["new"], found["known"]) == (2, 1, 1)
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ def test_a_batch_is_all_or_nothing():
     bad[7, 2] = np.nan
     for batch, error, words in [
         (bad, InvalidContext, "unit 7 of the batch: the context has no finite number at position 2"),
-        (np.ones((31, 5)), BudgetExhausted, "31 units are more than the 30 that the budget has left"),
+        (np.ones((31, 5)), BudgetExhausted, "31 units asked for, and the budget has 30 left"),
         (np.ones((2, 4)), InvalidContext, "unit 0 of the batch"),
         (np.ones(5), InvalidContext, "not a list of contexts"),
         (3.0, InvalidContext, "not a list of contexts"),

@@ -125,7 +125,7 @@ def test_asking_goes_on_while_estimates_are_made(monkeypatch):
         experiment.tell(experiment.ask([1.0, t % 3]).id, float(t % 5))
     before = experiment.estimates(estimator="ridge")
     inside, go_on = threading.Event(), threading.Event()
-    from equipoise.core.experiment import reading as module
+    from equipoise.core.experiment import summary as module
 
     original = module.estimate_record
 

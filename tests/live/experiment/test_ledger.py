@@ -6,8 +6,18 @@ from contextlib import contextmanager
 import pytest
 
 import equipoise as eq
-from equipoise.errors import CommitUnknown, ExperimentExists, ReceiptUnknown, StoreFull, StoreUnavailable
-from equipoise.live.experiment import ledger
+from equipoise.errors import (
+    CommitUnknown,
+    ExperimentExists,
+    InvalidArgument,
+    InvalidEvent,
+    ReceiptUnknown,
+    StoreFull,
+    StoreUnavailable,
+)
+from equipoise.live.experiment import asking, ledger
+from equipoise.live.experiment.combining import Request
+from equipoise.live.log.rows import Draft, make_rows
 from equipoise.live.stores.memory import MemoryStore
 
 FAULTS = {
@@ -66,6 +76,10 @@ def faulty(monkeypatch):
 @pytest.fixture
 def live(faulty, problem):
     return eq.create_experiment(store=faulty, name="trial", problem=problem, seed=3)
+
+
+def bits(experiment):
+    return {key: array.tobytes() for key, array in experiment.in_memory().snapshot().items()}
 
 
 def kinds(live):
@@ -262,14 +276,14 @@ def test_a_log_that_was_exchanged_underneath_is_noticed(live, faulty, problem):
 
 def test_creating_is_looked_for_too(faulty, problem):
     class Lost(FaultyStore):
-        def create(self, name, rows_of, *arguments, **rest):
+        @contextmanager
+        def creating(self, *arguments, **rest):
             if self.faults == ["down"]:
                 raise StoreUnavailable("no server", hint="nothing was stored")
-            rows_of(1)  # some make the rows before they look whether the name is taken
-            head = super().create(name, rows_of, *arguments, **rest)
+            with super().creating(*arguments, **rest) as writer:
+                yield writer
             if self.faults:
                 raise CommitUnknown(self.faults.pop(0))
-            return head
 
     store = Lost()
     store.faults = ["lost on the way back"]
@@ -280,3 +294,104 @@ def test_creating_is_looked_for_too(faulty, problem):
     store.faults = []
     with pytest.raises(ExperimentExists):
         eq.create_experiment(store=store, name="other", problem=problem)
+
+
+def test_known_and_new_units_are_answered_if_they_are_stored(live, faulty, monkeypatch):
+    first = live.ask([1.0, 2.0], unit="P-1")
+
+    def gone(*given):
+        raise StoreUnavailable("no server", hint="nothing was stored")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(faulty, "read", gone)  # after the commit nothing can be read any more
+        units = live.ask_many([[1.0, 2.0], [0.5, 1.0]], ["P-1", "P-2"])
+    assert units[0] == first
+    assert units[0].receipt == first.receipt
+    assert units[1].receipt.hash == next(live.log(after=2)).hash
+    assert kinds(live) == ["created", "asked", "asked_together"]
+
+
+def together(live, *acts):
+    """Carry out several requests in one commit, as combined threads do; gives their answers."""
+    requests = [Request(act, "ann", None) for act in acts]
+    with live._lock:
+        live._ledger._carry_out(requests)
+    return [request.answer for request in requests]
+
+
+def asked(unit):
+    return lambda turn: asking.noted(turn, lambda experiment: [experiment.ask([1.0, 2.0], unit)])
+
+
+def test_a_unit_that_two_ask_for_in_one_commit(live):
+    (one, _), (two, _) = together(live, asked("P-1"), asked("P-1"))
+    first, second = asking.assignments(one)[0], asking.assignments(two)[0]
+    assert first == second
+    assert first.receipt == second.receipt
+    assert first.receipt.hash == next(live.log(after=1)).hash
+
+
+def test_only_who_brings_what_cannot_be_written_gets_the_error(live, problem):
+    live.ask([1.0, 2.0], unit="P-0")
+
+    def unwritable(turn):
+        turn.experiment.tell("P-0", 9.0)
+        turn.experiment.note("a remark")
+        turn.events[-1]["text"] = 10**5000
+
+    def half_way(turn):
+        turn.experiment.tell("P-0", 8.0)
+        raise RuntimeError("stopped half-way")
+
+    answers = together(live, asked("P-1"), unwritable, half_way, asked("P-2"))
+    errors = [error for _, error in answers]
+    assert [type(error) for error in errors] == [type(None), InvalidArgument, RuntimeError, type(None)]
+    assert kinds(live) == ["created", "asked", "asked", "asked"]
+    assert live["P-0"].status == "pending"
+    again = eq.Experiment(problem, seed=3)
+    for unit in ("P-0", "P-1", "P-2"):
+        again.ask([1.0, 2.0], unit)
+    assert bits(live) == bits(again)
+    assert live.verify().decided == 3
+
+
+def test_the_row_that_cannot_be_folded_is_named(live, faulty):
+    live.ask([1.0, 2.0], unit="P-1")
+    event = {"kind": "told", "id": 7, "outcome": 1.0}
+    head = faulty.head("trial")
+    with faulty.writing("trial") as writer:
+        writer.append(
+            make_rows(
+                [Draft.of(event, "ann")],
+                previous=head.hash,
+                sequence=head.sequence,
+                time=writer.now,
+                epoch=1,
+                mode="live",
+            )
+        )
+    for act in (lambda: live.asked, lambda: eq.load_experiment(store=faulty, name="trial")):
+        with pytest.raises(InvalidEvent, match=r"row 3 \(told\) of 'trial' cannot be folded in: .*unit 7"):
+            act()
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [("x" * 10_001, "10,001 characters"), ("bell \a", "cannot be shown"), ("half \ud800", "cannot be shown")],
+)
+def test_texts_have_limits(live, text, what):
+    live.ask([1.0, 2.0], unit="P-1")
+    for act in (
+        lambda: live.note(text),
+        lambda: live.lose("P-1", reason=text),
+        lambda: live.pause(reason=text),
+        lambda: live.acting(text).__enter__(),
+    ):
+        with pytest.raises(InvalidArgument, match=what):
+            act()
+    for name in ("two\nlines", "x" * 201, "a\tb"):
+        with pytest.raises(InvalidArgument, match="the name of who acts"), live.acting(name):
+            pass
+    live.note("two\r\nlines")
+    assert [entry.event.get("text") for entry in live.log(after=2)] == ["two\nlines"]
+    live.note("x" * 10_000)

@@ -262,3 +262,10 @@ def test_a_seed_is_drawn_unless_it_is_given(memory, problem):
     assert len({*seeds}) == 3
     assert all(0 <= seed < 2**53 for seed in seeds)
     assert eq.create_experiment(store=memory, name="given", problem=problem, seed=0).seed == 0
+
+
+def test_the_deadline_is_known(memory, problem):
+    limit = timedelta(days=30)
+    for name, deadline in (("with", limit), ("without", None)):
+        eq.create_experiment(store=memory, name=name, problem=problem, deadline=deadline).close()
+        assert eq.load_experiment(store=memory, name=name).deadline == deadline

@@ -1,12 +1,15 @@
 """A person's data go for good, the log stays sound, and models stay as they are."""
 
+import threading
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+import apsw
 import numpy as np
 import pytest
 
 import equipoise as eq
-from equipoise.errors import AssignmentClosed, AssignmentNotFound, NotRedactable
+from equipoise.errors import AssignmentClosed, AssignmentNotFound, ErasureUnfinished, NotRedactable
 from equipoise.live.experiment.state import snapshots
 
 KEY = "Jane-Doe-1971"
@@ -48,8 +51,8 @@ def test_nothing_of_the_unit_is_left(store, name, problem):
     assert list(live.log())[-1].reason == "she asked us to"
     assert [entry.event for entry in live.log() if entry.sequence in gone] == [None] * 4
     found = live.verify()
-    assert (found.redacted, found.units) == (4, 9)
-    assert "4 rows redacted" in str(found)
+    assert (found.redacted, found.redacted_units, found.units) == (4, 1, 9)
+    assert "1 unit redacted, 4 rows erased" in str(found)
     for one in (live, other, eq.load_experiment(store=store, name=name)):
         assert bits(one) == bits(live)
         for arm, earlier in zip(one.estimates(), before, strict=True):
@@ -75,7 +78,7 @@ def test_decisions_before_and_after_are_made_anew(memory, problem):
     assert (first, last) == (7, 8)
     assert 1 <= found.undecided <= 3  # she, who was asked with her, and "later"
     assert found.decided == 14 - found.undecided
-    assert f"{found.undecided} decisions cannot be made anew" in str(found)
+    assert f"{found.undecided} decisions not verifiable: redacted" in str(found)
 
 
 def test_twice_is_once(memory, problem):
@@ -104,6 +107,82 @@ def test_it_goes_from_the_file(file_url, problem):
     live.close()
     for part in path.parent.glob("trial.db*"):
         assert KEY.encode() not in part.read_bytes(), part
+
+
+@contextmanager
+def reader_of(path):
+    """Somebody else who looks at the file as it is now, and goes on looking."""
+    raw = apsw.Connection(str(path))
+    raw.execute("BEGIN")
+    raw.execute("SELECT count(*) FROM equipoise_events").fetchall()
+    yield
+    raw.close(True)
+
+
+def holders(path):
+    """Files of the store that hold something of her."""
+    return {part.name for part in path.parent.glob(f"{path.name}*") if KEY.encode() in part.read_bytes()}
+
+
+def test_a_long_reader_is_told_of(tmp_path, problem):
+    path = tmp_path / "trial.db"
+    with eq.open_store(f"sqlite:///{path}", wait=0.3) as store:
+        live = begun(store, "trial", problem)
+        number = live[KEY].id
+        with reader_of(path):
+            with pytest.raises(ErasureUnfinished, match="unit 8 is redacted in the log, but") as caught:
+                live.redact(KEY, reason="she asked us to")
+            assert (caught.value.unit, caught.value.hint.count("redact(8")) == (number, 1)
+            assert live[number].status == "redacted"
+            assert live.receipt.sequence == store.head("trial").sequence
+            assert holders(path)
+            with pytest.raises(ErasureUnfinished):
+                live.redact(number, reason="again")
+            live.ask([1.0, 1.5])  # others go on
+        live.redact(number, reason="again")
+        assert holders(path) == set()
+        assert live.verify().redacted == 4
+
+
+def test_a_short_reader_is_waited_for(tmp_path, problem):
+    path = tmp_path / "trial.db"
+    with eq.open_store(f"sqlite:///{path}", wait=20) as store:
+        live = begun(store, "trial", problem)
+        with ExitStack() as reading:
+            reading.enter_context(reader_of(path))
+            timer = threading.Timer(0.4, reading.pop_all().close)
+            timer.start()
+            live.redact(KEY, reason="she asked us to")
+            timer.join()
+        assert holders(path) == set()
+
+
+def test_times_stay_after_a_fresh_load(store, name, problem):
+    live = begun(store, name, problem)
+    live.lose("later", reason="moved away")
+    times = [(unit["asked_at"], unit["closed_at"]) for unit in live.units()]
+    for key in (KEY, "later"):
+        live.redact(key, reason="asked for")
+    again = eq.load_experiment(store=store, name=name)
+    for one in (live, again):
+        assert [(unit["asked_at"], unit["closed_at"]) for unit in one.units()] == times
+    assert again[8].closed_at is not None
+
+
+def test_an_ask_that_only_the_erased_unit_explains(memory):
+    problem = eq.Problem(["a", "b", "c"], 1, budget=20, moment=np.eye(1), costs={"a": 5}, floors={"a": 2})
+    live = eq.create_experiment(store=memory, name="trial", problem=problem, policy="uniform", seed=3)
+    for number, arm in enumerate("aabbbccc"):
+        live.ask([1.0 + number], unit=f"u{number}", arm=arm, reason="history")
+        live.tell(number + 1, float(number))
+    live.withdraw("u0", reason="moved away")
+    # What is left, 4, pays for no unit of "a", so nothing is kept for its floor; without "u2" it would be 5.
+    assert live.ask([2.0], unit="last", arms=["c"]).arm == "c"
+    live.redact("u2", reason="asked for")
+    again = eq.load_experiment(store=memory, name="trial")
+    assert bits(again) == bits(live)
+    assert again["last"].arm == "c"
+    assert live.verify().undecided == 7
 
 
 def test_archives_keep_what_is_left(memory, problem, tmp_path):

@@ -2,6 +2,7 @@
 
 import gzip
 import shutil
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from equipoise.errors import (
     ReceiptUnknown,
     WrongMode,
 )
+from equipoise.live.log.rows import Draft, make_rows
 
 
 def begun(store, name, problem, **rest):
@@ -153,3 +155,75 @@ def test_names_of_archives_are_not_exchanged(memory, problem, tmp_path):
     begun(memory, "trial", problem).archive(tmp_path / "trial.jsonl")
     with pytest.raises(InvalidArgument, match="holds 'trial'"), eq.open_store("memory:") as elsewhere:
         eq.restore_experiment(store=elsewhere, name="other", backup=tmp_path / "trial.jsonl", reason="x")
+
+
+def test_a_backup_restored_twice_makes_two_lines(file_url, problem, tmp_path):
+    live = begun(file_url, "trial", problem)
+    live.store.backup(tmp_path / "backup.db")
+    live.close()
+    one, other = (
+        eq.restore_experiment(
+            store=f"sqlite:///{tmp_path / f'{number}.db'}",
+            name="trial",
+            backup=tmp_path / "backup.db",
+            reason="the disk broke",
+        )
+        for number in "12"
+    )
+    of_one = [one.ask([1.0, 2.0], unit=f"new {number}").receipt for number in range(3)]
+    of_other = other.ask([1.0, 2.0], unit="new 0").receipt
+    assert {receipt.epoch for receipt in of_one} == {of_other.epoch} == {2}
+    assert of_one[0].line == of_one[2].line != of_other.line
+    for receipt in of_one:  # of rows that the other has, and of rows that it lacks
+        assert one.verify(str(receipt)).receipt == receipt
+        with pytest.raises(
+            ReceiptUnknown, match=f"of another restoration: .*-{of_other.line}, .*-{receipt.line}"
+        ):
+            other.verify(str(receipt))
+    # The same after a load, from a snapshot too, and in a unit that is asked for again.
+    one._save_snapshot()
+    again = eq.load_experiment(store=one.store, name="trial")
+    assert again.ask([1.0, 2.0], unit="new 1").receipt == of_one[1]
+    assert again.ask([3.0, 2.0]).receipt.line == of_one[0].line
+    assert again.verify().head == again.receipt
+    with pytest.raises(ReceiptUnknown, match="of epoch 2, and the log has come to epoch 1"):
+        eq.verify_experiment(
+            store=f"sqlite:///{tmp_path / 'backup.db'}", name="trial", receipt=str(of_one[0]), decisions=False
+        )
+
+
+def long_archive(path, problem, count):
+    """An archive of so many long remarks, 10,000 characters each."""
+    with eq.open_store("memory:") as store:
+        live = eq.create_experiment(store=store, name="trial", problem=problem, seed=3)
+        head = store.head("trial")
+        drafts = [Draft.of({"kind": "note", "text": f"{i:010d}" * 1000}, "ann") for i in range(count)]
+        with store.writing("trial") as writer:
+            writer.append(
+                make_rows(
+                    drafts,
+                    previous=head.hash,
+                    sequence=1,
+                    time=writer.now,
+                    epoch=1,
+                    mode="live",
+                )
+            )
+        live.archive(path)
+
+
+def test_a_long_log_is_not_held_in_memory(problem, tmp_path):
+    path, count = tmp_path / "trial.jsonl", 2000
+    long_archive(path, problem, count)
+    acts = {
+        "imported": lambda url: eq.import_archive(path, store=url),
+        "restored": lambda url: eq.restore_experiment(store=url, name="trial", backup=path, reason="a try"),
+    }
+    for name, act in acts.items():
+        tracemalloc.start()
+        live = act(f"sqlite:///{tmp_path / name}.db")
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert live.store.head("trial").sequence >= count + 1
+        assert most < 0.7 * path.stat().st_size
+        live.close()

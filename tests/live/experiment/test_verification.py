@@ -96,7 +96,7 @@ def rewritten(rows, place, change):
         event, header = decode(row.payload), decode(row.header)
         if number == place:
             change(event)
-        drafts.append(Draft(event, header["actor"], header["reason"]))
+        drafts.append(Draft.of(event, header["actor"], header["reason"]))
     return make_rows(
         drafts, previous=first_link("trial"), sequence=0, time=rows[-1].time, epoch=1, mode="live"
     )

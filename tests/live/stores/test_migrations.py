@@ -3,71 +3,22 @@
 ``frozen`` holds a database of every layout that was ever published, as SQL.
 """
 
-import re
 import threading
 from pathlib import Path
 
-import apsw
-import psycopg
 import pytest
+from storing.databases import Postgres, Sqlite
 from storing.rows import add, begin
 
 from equipoise.errors import SchemaMismatch, StoreBusy
 from equipoise.live.stores import migrations as numbered
 from equipoise.live.stores.chain import empty_head, extended
 from equipoise.live.stores.opening import migrate, open_store
-from equipoise.live.stores.postgresql import connecting as postgres_connecting
 from equipoise.live.stores.postgresql import making as postgres_making
-from equipoise.live.stores.postgresql import store as postgres_store
-from equipoise.live.stores.sqlite import connecting, making
-from equipoise.live.stores.sqlite import store as sqlite_store
+from equipoise.live.stores.sqlite import making
 
 FROZEN = Path(__file__).parent / "frozen"
 PACKAGES = {"sqlite": making.PACKAGE, "postgresql": postgres_making.PACKAGE}
-
-
-class Sqlite:
-    def __init__(self, folder):
-        self.path = folder / "trial.db"
-        self.url = f"sqlite:///{self.path}"
-
-    def run(self, sql):
-        raw = apsw.Connection(str(self.path))
-        try:
-            return raw.execute(sql).fetchall()
-        finally:
-            raw.close()
-
-    def make(self):
-        making.make_file(self.path)
-
-    def layout(self):
-        rows = self.run("SELECT type, name, sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name")
-        return [(kind, name, re.sub(r"\s+", " ", sql)) for kind, name, sql in rows]
-
-
-class Postgres:
-    def __init__(self, url):
-        self.url = url
-
-    def run(self, sql):
-        with psycopg.connect(self.url, autocommit=True) as connection:
-            cursor = connection.execute(sql)
-            while cursor.nextset():
-                pass
-            return cursor.fetchall() if cursor.description else []
-
-    def make(self):
-        migrate(self.url)
-
-    def layout(self):
-        return self.run(
-            "SELECT table_name, column_name, data_type, is_nullable, collation_name"
-            " FROM information_schema.columns WHERE table_schema = 'public'"
-            " UNION ALL SELECT tablename, indexdef, '', '', '' FROM pg_indexes WHERE schemaname = 'public'"
-            " UNION ALL SELECT tgrelid::regclass::text, pg_get_triggerdef(oid), '', '', '' FROM pg_trigger"
-            " ORDER BY 1, 2"
-        )
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -153,41 +104,6 @@ def test_a_later_layout_that_cannot_be_read_is_named(frozen):
         frozen.run("ALTER TABLE equipoise_experiments RENAME COLUMN epoch TO era")
         with pytest.raises(SchemaMismatch, match=r"has schema 2, .*\(schema 1\) cannot read"):
             store.head("try-out")
-
-
-@pytest.fixture
-def program_2(monkeypatch):
-    """A later program, whose layout has one more column."""
-    later = "ALTER TABLE equipoise_experiments ADD COLUMN colour TEXT;"
-    for module in (making, postgres_making):
-        files = {**numbered.migrations(module.PACKAGE), 2: later}
-        monkeypatch.setattr(module, "migrations", lambda package, files=files: files)
-    for module in (connecting, making, sqlite_store, postgres_connecting, postgres_making, postgres_store):
-        monkeypatch.setattr(module, "SCHEMA", 2)
-
-
-def test_a_newer_program_asks_for_a_migration(frozen, program_2):
-    with open_store(frozen.url) as store:
-        for act in (store.names, lambda: begin(store)):
-            with pytest.raises(
-                SchemaMismatch, match=r"schema 1, .* needs schema 2 .*equipoise migrate --store"
-            ):
-                act()
-    assert migrate(frozen.url) == (1, 2)
-    assert migrate(frozen.url) == (2, 2)
-    with open_store(frozen.url) as store:
-        add(store, b"x", name="try-out")
-    assert frozen.run("SELECT colour FROM equipoise_experiments LIMIT 1") == [(None,)]
-
-
-def test_a_migration_fails_whole(frozen, program_2, monkeypatch):
-    broken = {2: "ALTER TABLE equipoise_experiments ADD COLUMN colour TEXT; SELECT nonsense;"}
-    monkeypatch.setattr(making, "migrations", lambda package: broken)
-    monkeypatch.setattr(postgres_making, "migrations", lambda package: broken)
-    before = frozen.layout()
-    with pytest.raises(Exception, match="nonsense"):
-        migrate(frozen.url)
-    assert frozen.layout() == before
 
 
 def test_a_migration_waits_for_who_writes(frozen):

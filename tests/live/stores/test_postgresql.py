@@ -1,7 +1,10 @@
 """The PostgreSQL store beyond the contract: settings, forks, Ctrl-C, servers and networks that go away."""
 
 import os
+import secrets
+import shutil
 import signal
+import subprocess
 import tempfile
 import threading
 import time
@@ -9,7 +12,7 @@ import warnings
 
 import psycopg
 import pytest
-from postgres import Server, skip_without_server
+from postgres import Server, server_user, skip_without_server
 from storing.proxy import CuttingProxy
 from storing.rows import add, begin, payloads
 
@@ -325,3 +328,49 @@ def test_a_server_that_stops_and_comes_back():
             add(store, b"it goes on")
     finally:
         server.remove()
+
+
+@pytest.fixture
+def small_disk(postgres_server):
+    """A folder on a disk of its own, in which the server may keep tables."""
+    folder = postgres_server.folder / f"disk-{secrets.token_hex(4)}"
+    folder.mkdir()
+    options = ["-t", "tmpfs", "-o", "size=14m", "tmpfs", str(folder)]
+    if os.getuid() or subprocess.run(["mount", *options], capture_output=True).returncode:
+        folder.rmdir()
+        pytest.skip("only root can make a small disk, where mounting is allowed")
+    shutil.chown(folder, server_user())
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_a_full_disk(postgres_server, small_disk):
+    name = f"full_{secrets.token_hex(4)}"
+    postgres_server.run_sql(f"CREATE TABLESPACE {name} LOCATION '{small_disk}'")
+    postgres_server.run_sql(f"CREATE DATABASE {name} TABLESPACE {name}")
+    try:
+        url = postgres_server.url(name)
+        migrate(url)
+        with open_store(url) as store:
+            begin(store)
+            stored = [b"created"]
+
+            def go_on():
+                for _ in range(100):
+                    block = os.urandom(300_000)
+                    add(store, block)
+                    stored.append(block)
+
+            with pytest.raises(StoreFull, match=r"is full: nothing was stored \(free some space"):
+                go_on()
+            assert len(stored) > 2
+            assert payloads(store) == stored
+            with pytest.raises(StoreFull):
+                store.save_snapshot("trial", 1, bytes(32), "label", os.urandom(3_000_000))
+            assert store.load_snapshot("trial") is None
+            subprocess.run(["mount", "-o", "remount,size=40m", str(small_disk)], check=True)
+            add(store, b"it goes on")
+            assert payloads(store) == [*stored, b"it goes on"]
+    finally:
+        postgres_server.run_sql(f"DROP DATABASE {name} WITH (FORCE)")
+        postgres_server.run_sql(f"DROP TABLESPACE {name}")

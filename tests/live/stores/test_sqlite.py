@@ -199,6 +199,7 @@ def test_what_is_erased_is_not_in_the_files(store, tmp_path, size):
     with store.writing("trial") as writer:
         writer.erase([3])
     store.drop_snapshots("trial")
+    store.scrub()
     for path in tmp_path.iterdir():
         assert secret[:16] not in path.read_bytes()
         assert secret[-16:] not in path.read_bytes()

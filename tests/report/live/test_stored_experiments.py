@@ -75,12 +75,12 @@ def test_a_unit_whose_data_were_erased_is_still_counted(experiment, tmp_path):
     experiment.redact("P-002", reason="asked for it")
     history, copied = history_of(experiment)
     unit = history.units[2]
-    assert (unit.key, unit.assigned, unit.status, unit.redacted) == (None, before.arm, "told", True)
+    assert (unit.key, unit.assigned, unit.status, unit.kept) == (None, before.arm, "redacted", True)
     assert len(course_of(history, copied, intervals="classical")) == MOMENTS
     page = Page(write_report(tmp_path / "trial.html", experiment).read_text())
     assert "P-002" not in page.text
     assert "asked for it" in page.cells
     assert "The data of 1 unit were erased." in page.text
     remembered = history_of_memory(copied).units[2]
-    assert (remembered.assigned, remembered.status, remembered.redacted) == (before.arm, "redacted", True)
+    assert (remembered.assigned, remembered.status, remembered.kept) == (before.arm, "redacted", False)
     assert course_of(history_of_memory(copied), copied, intervals="classical") == []

@@ -23,7 +23,7 @@ from equipoise.cli.options import (
 )
 from equipoise.cli.plan.simulated import print_simulated
 from equipoise.cli.progress import progress_bar
-from equipoise.cli.terminal import counted, new_table, output, print_json, print_table, say
+from equipoise.cli.terminal import new_table, output, print_json, print_table, say
 from equipoise.cli.values import (
     number_between,
     parse_costs,
@@ -35,6 +35,7 @@ from equipoise.cli.values import (
     whole_number,
 )
 from equipoise.errors import InvalidArgument
+from equipoise.words import counted
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor

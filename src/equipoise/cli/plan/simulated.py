@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from equipoise.cli.terminal import counted, new_table, output, print_table
+from equipoise.cli.terminal import new_table, output, print_table
+from equipoise.words import counted
 
 if TYPE_CHECKING:
     from equipoise.core.theory.plan import Plan

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from equipoise.cli.losses import MOST_ARMS, print_differences, print_end, print_units
-from equipoise.cli.terminal import counted, new_table, output, print_table, say
+from equipoise.cli.terminal import new_table, output, print_table, say
+from equipoise.words import counted
 
 if TYPE_CHECKING:
     from equipoise.lab.replay import ReplayResult, TableDescription

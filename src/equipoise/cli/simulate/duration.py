@@ -11,7 +11,8 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from equipoise.cli.terminal import counted, say
+from equipoise.cli.terminal import say
+from equipoise.words import counted
 
 if TYPE_CHECKING:
     from equipoise.lab.scenario import Scenario

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from equipoise.cli.losses import print_course, print_differences, print_end, print_units
-from equipoise.cli.terminal import counted, new_table, print_table
+from equipoise.cli.terminal import new_table, print_table
+from equipoise.words import counted
 
 if TYPE_CHECKING:
     from equipoise.lab.results.simulation import SimulationResult

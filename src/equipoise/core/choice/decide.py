@@ -26,6 +26,7 @@ def decide(state: State, score: int, settings: Vector, scores: Vector, told: int
 
     The arm is the policy's choice, or ``told`` unless that is ``CHOOSE``: a log that is replayed, a person
     who decides. Scores are written to ``scores`` either way. ``score`` is the address of a compiled score.
+    Whoever tells an arm has seen to it that it may be told, also if the rule finds none.
 
     The row keeps the probability of the choice. It is not a number where the arm told is another one than
     the rule chose: nobody knows what a person would have done otherwise. A log that is replayed tells what
@@ -35,7 +36,9 @@ def decide(state: State, score: int, settings: Vector, scores: Vector, told: int
         settle(state)
     chosen = choose(state, score, settings, scores)
     if chosen < 0:
-        return NO_ARM
+        if told < 0:
+            return NO_ARM
+        state.trial[0].chosen = NO_ARM
     arm = told if told >= 0 else chosen
     row = assign(state, arm)
     state.rows[row].propensity = state.trial[0].propensity if arm == chosen else np.nan

@@ -45,6 +45,7 @@ from equipoise.core.tables.digits import between, by_error
 from equipoise.core.text_tables import Shown
 from equipoise.errors import FitWarning, NoPropensities
 from equipoise.version import __version__
+from equipoise.words import counted
 
 # Units a parameter that an arm needs before its squares are used for augmentation.
 _ENOUGH = 3
@@ -91,7 +92,7 @@ class WeightedEstimate(Shown):
         }
 
     def __str__(self) -> str:
-        title = f"{self.arm}: {self.observed} outcomes that weigh as much as {self.effective:.0f}"
+        title = f"{self.arm}: {counted(self.observed, 'outcome')}, weighing as much as {self.effective:.0f}"
         return f"{title}\n{super().__str__()}"
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
@@ -134,7 +135,8 @@ class WeightedEstimates(ByArm[WeightedEstimate]):
             metadata={"version": __version__, "numerics": NUMERICS, "intervals": "by propensities"},
             for_readers={"contrast": [f"{arm} − {other}"] * len(dof), "feature": one.features},
             notes=[
-                f"Best linear fits by propensities, for {self.units} units at which every arm was possible."
+                f"Best linear fits by propensities, at {counted(self.units, 'unit')} for which every arm was "
+                "possible."
             ],
         )
 

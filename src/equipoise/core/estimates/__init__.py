@@ -3,6 +3,7 @@
 ================  ============================================================================================
 ``estimates``     ``Estimates``: the table of all arms
 ``arm_estimate``  ``ArmEstimate``: one arm's model
+``defaults``      what estimates are unless something else is asked for
 ``alike``         outcomes that are all alike, which say nothing about the noise
 ``by_arm``        one thing an arm, found by place or by name
 ``intervals``     intervals corrected for what adaptive allocation does to σ̂²

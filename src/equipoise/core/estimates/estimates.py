@@ -17,6 +17,7 @@ from equipoise.core.arrays import Matrix, Vector
 from equipoise.core.estimates.alike import alike_arms
 from equipoise.core.estimates.arm_estimate import ArmEstimate
 from equipoise.core.estimates.by_arm import ByArm
+from equipoise.core.estimates.defaults import CLASSICAL
 from equipoise.core.estimates.estimators import ESTIMATORS, RIDGE, check_estimator, new_workspace
 from equipoise.core.estimates.inference.arm_table import arm_table
 from equipoise.core.estimates.inference.families import (
@@ -29,7 +30,7 @@ from equipoise.core.estimates.inference.places import AVERAGE
 from equipoise.core.estimates.inference.quantities import Inference
 from equipoise.core.estimates.intervals import check_confidence
 from equipoise.core.estimates.ridge_fit import RidgeFit
-from equipoise.core.estimates.robust import CLASSICAL, ROBUST, check_intervals, sandwich_of
+from equipoise.core.estimates.robust import ROBUST, check_intervals, sandwich_of
 from equipoise.core.estimates.selection import measure_selection, moment_optimism
 from equipoise.core.problem.objective import combine
 from equipoise.core.problem.problem import Problem

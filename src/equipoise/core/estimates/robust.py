@@ -42,9 +42,10 @@ import numpy as np
 from equipoise.core.arms.baseline import kept_contexts
 from equipoise.core.arms.state import TOLD, State
 from equipoise.core.arrays import Matrix, Vector
+from equipoise.core.estimates.defaults import CLASSICAL
 from equipoise.errors import InvalidArgument
 
-CLASSICAL, ROBUST = "classical", "robust"
+ROBUST = "robust"
 KINDS = (CLASSICAL, ROBUST)
 
 # A unit that alone determines a coefficient has leverage 1 and no residual.

@@ -54,7 +54,8 @@ def admit(
         for i in range(m):
             state.arms[i].eligible = eligible[i]
     arm = NO_ARM
-    if not trial.limited or restrict(state, scores):
+    # What is recorded has happened, also where data that were erased since are missing from what is left.
+    if recorded.shape[0] > 0 or not trial.limited or restrict(state, scores):
         arm = NO_ROOM
         if row < state.rows.shape[0]:
             for c in range(context.shape[0]):

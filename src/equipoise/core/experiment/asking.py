@@ -7,7 +7,7 @@ nothing.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -26,8 +26,10 @@ from equipoise.core.experiment.roster import exhausted, remaining_units
 from equipoise.core.experiment.units.book import Details
 from equipoise.core.policies.base.absent import AbsentPolicy
 from equipoise.core.policies.base.staged import StagedPolicy
+from equipoise.core.problem.problem import Problem
 from equipoise.core.stages.stage import next_stage
 from equipoise.errors import BudgetExhausted, NoArmLeft
+from equipoise.words import counted
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,6 +43,14 @@ class Arrival:
     """The arm that a person, or a log, gives it."""
     eligible: Counts = field(default_factory=lambda: ALL_ARMS)
     recorded: Vector = field(default_factory=lambda: NOT_RECORDED)
+
+
+def eligible_arms(problem: Problem, names: Iterable[str]) -> Counts:
+    """1 for every arm that is named."""
+    flags = np.zeros(len(problem.arms), np.int64)
+    for name in names:
+        flags[problem.index(name)] = 1
+    return flags
 
 
 def ask_one(record: Record, arrival: Arrival) -> tuple[Record, Assignment]:
@@ -67,6 +77,11 @@ def ask_one(record: Record, arrival: Arrival) -> tuple[Record, Assignment]:
         return ask_one(draft(record, 1), arrival)
     if i < 0:
         raise _no_arm(record, listed)
+    # Of a log that lacks data the rule may make nothing.
+    rule = None if chosen < 0 or isinstance(record.policy, AbsentPolicy) else problem.arms[chosen]
+    details = record.book.details[row]
+    if rule != problem.arms[i] and details is not None:
+        record.book.details[row] = details._replace(chosen=rule)
     return record, Assignment(
         id=row + 1,
         unit=arrival.key,
@@ -76,7 +91,7 @@ def ask_one(record: Record, arrival: Arrival) -> tuple[Record, Assignment]:
         top=problem.arms[top],
         chance=chance,
         weighed=drawn,
-        chosen=None if isinstance(record.policy, AbsentPolicy) else problem.arms[chosen],
+        chosen=rule,
         eligible=listed,
     )
 
@@ -91,7 +106,7 @@ def ask_together(record: Record, batch: Sequence[Arrival]) -> tuple[Record, list
         raise exhausted(record.problem, record.state.arms)
     if left < len(batch):
         raise BudgetExhausted(
-            f"{len(batch)} units are more than the {left} that the budget has left", hint="ask for fewer"
+            f"{counted(len(batch), 'unit')} asked for, and the budget has {left:,} left", hint="ask for fewer"
         )
     record, begun = draft(record, len(batch), share_rows=True), None
     units: list[Assignment] = []

@@ -27,7 +27,7 @@ from equipoise.core.experiment.treated import as_treated
 from equipoise.core.experiment.units.arriving import Newcomer, arrival_at, check_again, newcomers
 from equipoise.core.experiment.units.unit import assignment_again
 from equipoise.core.policies.base.policy import Policy, parse_policy
-from equipoise.core.problem.inputs import checked_outcome, checked_seed
+from equipoise.core.problem.inputs import checked_outcome, checked_seed, checked_text
 from equipoise.core.problem.problem import Problem
 from equipoise.errors import AssignmentClosed, AssignmentNotFound, InvalidArgument, OutcomeConflict
 
@@ -171,8 +171,8 @@ class Experiment(RecordHolder):
             if status in (PENDING, LOST):
                 self._entered("told", row, outcome=value)
 
-    def tell_many(self, outcomes: Mapping[Any, float] | Iterable[tuple[str | int, float]]) -> None:
-        """Record many outcomes: all of them, or none if one cannot be."""
+    def tell_many(self, outcomes: Mapping[Any, float] | Iterable[tuple[str | int, float]]) -> int:
+        """Record many outcomes: all of them, or none if one cannot be. How many were new."""
         pairs = list(outcomes.items() if isinstance(outcomes, Mapping) else outcomes)
         with self._lock, self._change():
             new: dict[int, float] = {}
@@ -190,6 +190,7 @@ class Experiment(RecordHolder):
             entries.tell_all(self._state, rows, np.array(list(new.values()), dtype=float))
             for row, value in new.items():
                 self._entered("told", row, outcome=value)
+        return len(new)
 
     def correct(self, unit: str | int, outcome: float, reason: str | None = None) -> None:
         """Set the outcome of a unit whatever it was: told, pending or lost; the arm is computed anew.
@@ -320,8 +321,7 @@ class Experiment(RecordHolder):
 
     def note(self, text: str, unit: str | int | None = None) -> None:
         """A remark for the log, about a unit or about all; experiments in memory do not keep it."""
-        if not isinstance(text, str) or not text.strip():
-            raise InvalidArgument(f"{text!r} is not a remark", hint="write a sentence")
+        text = checked_text(text, "a remark")
         with self._lock, self._change():
             if unit is None:
                 self._note("note", text=text)

@@ -1,4 +1,7 @@
-"""What can be read of an experiment, in memory or stored; reading changes nothing."""
+"""What can be read of an experiment, in memory or stored; reading changes nothing.
+
+Estimates and diagnoses are imported when they are asked for: a process that only asks or tells needs none.
+"""
 
 from __future__ import annotations
 
@@ -12,27 +15,10 @@ import numpy.typing as npt
 from equipoise.core.arithmetic.sums import exact_sum
 from equipoise.core.arms.state import KNOWN, PENDING
 from equipoise.core.arrays import Vector
-from equipoise.core.diagnosis.balance import Balance
-from equipoise.core.diagnosis.guessing import Predictability, predictability_of
-from equipoise.core.diagnosis.lack_of_fit import LackOfFit
-from equipoise.core.diagnosis.periods import Period
-from equipoise.core.diagnosis.randomisation import RandomisationTest, Statistic, randomisation_test
-from equipoise.core.diagnosis.time_trend import TimeTrends
-from equipoise.core.diagnosis.weighted import WeightedEstimates
-from equipoise.core.estimates.estimates import Estimates
-from equipoise.core.estimates.estimators import DEFAULT
-from equipoise.core.estimates.intervals import check_confidence
-from equipoise.core.estimates.robust import CLASSICAL
+from equipoise.core.estimates.defaults import CLASSICAL, DEFAULT
 from equipoise.core.experiment.record import Record, known_data, rows_and_outcomes, snapshot
 from equipoise.core.experiment.roster import remaining_units, spent
-from equipoise.core.experiment.summary import (
-    balance_record,
-    estimate_record,
-    fit_record,
-    period_record,
-    trend_record,
-    weighted_record,
-)
+from equipoise.core.experiment.units.allocation import Allocation, allocation_of
 from equipoise.core.experiment.units.keys import as_key
 from equipoise.core.experiment.units.table import unit_table
 from equipoise.core.experiment.units.unit import Unit, unit_of
@@ -41,6 +27,14 @@ from equipoise.core.problem.problem import Problem
 from equipoise.errors import AssignmentNotFound
 
 if TYPE_CHECKING:
+    from equipoise.core.diagnosis.balance import Balance
+    from equipoise.core.diagnosis.guessing import Predictability
+    from equipoise.core.diagnosis.lack_of_fit import LackOfFit
+    from equipoise.core.diagnosis.periods import Period
+    from equipoise.core.diagnosis.randomisation import RandomisationTest, Statistic
+    from equipoise.core.diagnosis.time_trend import TimeTrends
+    from equipoise.core.diagnosis.weighted import WeightedEstimates
+    from equipoise.core.estimates.estimates import Estimates
     from equipoise.core.experiment.experiment import Experiment
     from equipoise.core.tables.tidy import TidyTable
 
@@ -113,29 +107,42 @@ class ExperimentReader:
             ``"classical"``, or ``"robust"`` where the noise may depend on the context, as it does with yes/no
             outcomes and counts; these are wider.
         """
+        from equipoise.core.experiment.summary import estimate_record
+
         return estimate_record(
             self._snapshot(), estimator=estimator, ridge=ridge, confidence=confidence, intervals=intervals
         )
 
     def balance(self) -> Balance:
         """The contexts that every arm got, against those of all units."""
+        from equipoise.core.experiment.summary import balance_record
+
         return balance_record(self._snapshot())
 
     def lack_of_fit(self) -> LackOfFit:
         """Whether outcomes are linear in the features, by a test that adaptive allocation leaves valid."""
+        from equipoise.core.experiment.summary import fit_record
+
         return fit_record(self._snapshot())
 
     def time_trends(self, *, confidence: float = 0.95) -> TimeTrends:
         """Whether outcomes drift while units come in, in every arm and in all of them."""
+        from equipoise.core.estimates.intervals import check_confidence
+        from equipoise.core.experiment.summary import trend_record
+
         check_confidence(confidence)
         return trend_record(self._snapshot(), confidence)
 
     def balance_by_period(self, periods: int = 4) -> list[Period]:
         """Balance over time: contexts of every period against all, and of every arm within its period."""
+        from equipoise.core.experiment.summary import period_record
+
         return period_record(self._snapshot(), periods)
 
     def weighted_estimates(self, *, confidence: float = 0.95) -> WeightedEstimates:
         """Best linear fits by logged propensities, right whatever the truth; for policies that draw lots."""
+        from equipoise.core.experiment.summary import weighted_record
+
         return weighted_record(self._snapshot(), confidence)
 
     def randomisation_test(
@@ -147,10 +154,14 @@ class ExperimentReader:
         in the problem. Unless given, the largest standardised difference of two arms' mean residuals from
         one common line.
         """
+        from equipoise.core.diagnosis.randomisation import randomisation_test
+
         return randomisation_test(self._snapshot().stage, draws=draws, seed=seed, statistic=statistic)
 
     def predictability(self) -> Predictability:
         """How well the next arm could be guessed, by who knows the rule and by who knows past arms."""
+        from equipoise.core.diagnosis.guessing import predictability_of
+
         record = self._snapshot()
         rows = record.state.rows
         known = rows["arm"] >= 0
@@ -211,6 +222,11 @@ class ExperimentReader:
         """Contexts and outcomes known of one arm, in the order of assignment."""
         with self._lock:
             return known_data(self._current(), arm)
+
+    def allocation(self) -> Allocation:
+        """Contexts as they were encoded, arms, and which units count, in the order of ids."""
+        with self._lock:
+            return allocation_of(self._current())
 
     def __repr__(self) -> str:
         record = self._snapshot()

@@ -16,6 +16,7 @@ from equipoise.core.problem.problem import Problem
 from equipoise.core.stages.stage import with_arm
 from equipoise.core.stages.stage import with_budget as stage_with_budget
 from equipoise.errors import BudgetExhausted, BudgetTooSmall, NoArmLeft
+from equipoise.words import counted
 
 Arms = npt.NDArray[Any]
 
@@ -73,7 +74,7 @@ def exhausted(problem: Problem, arms: Arms) -> BudgetExhausted:
     """Why no arm may be chosen."""
     hint = "read estimates(), or plan a larger experiment"
     if np.all(problem.costs == 1.0) and arms["assigned"].sum() == problem.units:
-        return BudgetExhausted(f"all {problem.units} units of the budget are assigned", hint=hint)
+        return BudgetExhausted(f"all {problem.units:,} units of the budget are assigned", hint=hint)
     left = max(problem.budget - _paid(problem, arms), 0.0)
     free = (arms["open"] != 0) & (arms["assigned"] < problem.caps)
     if free.any():
@@ -107,7 +108,8 @@ def with_budget(record: Record, budget: float) -> Record:
     paid = spent(record)
     if not covers(problem.budget, paid) or problem.units < record.step:
         raise BudgetTooSmall(
-            f"{record.step} units are assigned and have cost {paid:.10g}: a budget of {budget:.10g} is less",
+            f"{counted(record.step, 'unit')} assigned have cost {paid:.10g}: "
+            f"a budget of {budget:.10g} is less",
             hint=f"give {paid:.10g} or more; pause() or close_arm() stop an experiment early",
         )
     stage = stage_with_budget(record.stage, problem)

@@ -29,6 +29,7 @@ from equipoise.core.estimates.estimates import Estimates, estimate_arms, sample_
 from equipoise.core.estimates.selection import measure_selection
 from equipoise.core.estimates.support import examine_support
 from equipoise.core.experiment.record import Record, known_data
+from equipoise.core.policies.base.absent import AbsentPolicy
 from equipoise.core.policies.base.staged import Columns, StagedPolicy
 from equipoise.core.problem.problem import Problem
 from equipoise.core.stages.own import soft_fit_of, stages_of_arms
@@ -53,7 +54,10 @@ def estimate_record(
     made = partial(Estimates, problem, average=_average(record), redacted=redacted)
     if stage.whole:
         arms = fitted(stage)
-        return made(arms, None, *_diagnosed(stage, arms))
+        complaint, imbalanced = _diagnosed(stage, arms)
+        if isinstance(policy, AbsentPolicy):
+            complaint = ". ".join(each for each in (policy.caution, complaint) if each is not None)
+        return made(arms, None, complaint, imbalanced)
     assert isinstance(policy, StagedPolicy)
     own = own_coefs(stage, contexts, policy)
     if own is not None:

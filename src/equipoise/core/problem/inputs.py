@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +18,13 @@ if TYPE_CHECKING:
     from equipoise.core.problem.features.number import Number
 
 _FLOAT = np.dtype(np.float64)
+
+LONGEST_TEXT = 10_000
+"""Characters of a remark or a reason."""
+HALVES = "\ud800-\udfff"
+"""Halves of signs, which no file can hold."""
+NOT_IN_TEXT = re.compile(f"[\x00-\x08\x0b-\x1f\x7f-\x9f{HALVES}]")
+_NOT_IN_A_LINE = re.compile(f"[\x00-\x1f\x7f-\x9f\u2028\u2029{HALVES}]")
 
 LARGEST = 1e140
 """Contexts and residuals are squared and summed; beyond this they would overflow."""
@@ -68,6 +76,26 @@ def checked_outcome(outcome: float, field: Number | None = None) -> float:
     if field is not None:
         field.check_outcome(value)
     return value
+
+
+def checked_text(text: str, what: str, *, longest: int = LONGEST_TEXT, one_line: bool = False) -> str:
+    """What a person has written, or InvalidArgument; ``what`` is it called. Lines end as on this system."""
+    if not isinstance(text, str) or not text.strip():
+        raise InvalidArgument(f"{text!r} is not {what}", hint="write some words")
+    if len(text) > longest:
+        raise InvalidArgument(
+            f"{what} has {len(text):,} characters, and may have {longest:,}",
+            hint="shorten it, and keep the whole of it elsewhere",
+        )
+    text = text.replace("\r\n", "\n")
+    found = (_NOT_IN_A_LINE if one_line else NOT_IN_TEXT).search(text)
+    if found is not None:
+        kept = "" if one_line else "; line breaks and tabs may stay"
+        raise InvalidArgument(
+            f"{what} holds a sign that cannot be shown, {found[0]!r} at place {found.start() + 1}",
+            hint=f"remove it{kept}",
+        )
+    return text
 
 
 def checked_seed(seed: int) -> int:

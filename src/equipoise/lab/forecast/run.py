@@ -9,7 +9,8 @@ import numpy as np
 
 from equipoise.core.arms.state import PENDING
 from equipoise.core.arrays import Matrix
-from equipoise.core.estimates.estimators import DEFAULT, check_estimator
+from equipoise.core.estimates.defaults import DEFAULT
+from equipoise.core.estimates.estimators import check_estimator
 from equipoise.core.experiment.record import Record
 from equipoise.core.policies.base.policy import Policy
 from equipoise.core.problem.real import real_number

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from equipoise.core.arrays import Vector
-from equipoise.core.estimates.estimators import DEFAULT, check_estimator
+from equipoise.core.estimates.defaults import DEFAULT
+from equipoise.core.estimates.estimators import check_estimator
 from equipoise.core.policies.base.policy import Policy
 from equipoise.core.problem.objective import Objective
 from equipoise.core.problem.problem import Problem

@@ -8,7 +8,7 @@ from concurrent.futures import Executor
 from pathlib import Path
 from typing import Any, Unpack, overload
 
-from equipoise.core.estimates.estimators import DEFAULT
+from equipoise.core.estimates.defaults import DEFAULT
 from equipoise.core.policies import Uniform
 from equipoise.core.policies.base.policy import Policy
 from equipoise.core.problem.objective import Objective

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from equipoise.core.estimates.estimators import DEFAULT
+from equipoise.core.estimates.defaults import DEFAULT
 from equipoise.core.problem.objective import Objective
 from equipoise.core.problem.problem import Problem
 from equipoise.errors import InvalidScenario

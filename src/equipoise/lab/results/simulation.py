@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from equipoise.core.arithmetic.numerics import NUMERICS
-from equipoise.core.estimates.robust import CLASSICAL
+from equipoise.core.estimates.defaults import CLASSICAL
 from equipoise.core.tables.tidy import TidyTable
 from equipoise.core.theory.static import optimal_loss
 from equipoise.errors import InvalidArgument

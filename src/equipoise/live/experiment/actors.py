@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+from equipoise.core.problem.inputs import checked_text
 from equipoise.errors import InvalidArgument, ReasonMissing
 
-LONGEST = 10_000
-"""Characters of a reason."""
+LONGEST = 200
+"""Characters of a name."""
 
 _none: Mapping[int, str] = {}
 _acting: ContextVar[Mapping[int, str]] = ContextVar("equipoise_acting", default=_none)
@@ -39,9 +40,9 @@ class Actor:
 
 def checked_actor(name: str) -> str:
     """The name, if it is one."""
-    if not isinstance(name, str) or not name.strip() or len(name) > 200:
+    if not isinstance(name, str) or not name.strip():
         raise InvalidArgument(f"{name!r} does not name who acts", hint='for example actor="dr-who"')
-    return name
+    return checked_text(name, "the name of who acts", longest=LONGEST, one_line=True)
 
 
 def login_name() -> str:
@@ -62,8 +63,6 @@ def demanded(reason: str | None, what: str) -> str:
 
 def optional(reason: str | None) -> str | None:
     """The reason, if one was given."""
-    if reason is None:
+    if reason is None or (isinstance(reason, str) and not reason.strip()):
         return None
-    if not isinstance(reason, str) or len(reason) > LONGEST:
-        raise InvalidArgument(f"a reason is text of at most {LONGEST} characters")
-    return reason.strip() or None
+    return checked_text(reason, "a reason").strip()

@@ -1,67 +1,74 @@
-"""Assignments of a live experiment: new ones get a receipt, repeated ones come from the log."""
+"""Assignments of a live experiment: new ones get a receipt, repeated ones come from the log.
+
+Whatever is needed of the log is read before the commit, by the writer. After it nothing can fail any more:
+what is stored is answered.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from equipoise.core.experiment.assignment import Assignment
 from equipoise.core.experiment.experiment import Experiment
 from equipoise.core.experiment.history.events import ASKED, assignment_of
-from equipoise.errors import AssignmentNotFound
 from equipoise.live.experiment.ledger import Answer
 from equipoise.live.experiment.turn import Turn
+from equipoise.live.log.checking import broken
 from equipoise.live.log.encoding import decode
 from equipoise.live.log.receipts import Receipt
-from equipoise.live.stores.store import Store
 
 
 class Asked(NamedTuple):
-    """A unit that was asked for, and the row that tells of it; 0: one that this request writes."""
+    """A unit that was asked for, and the row of this commit that tells of it; 0: it is in the log already."""
 
     assignment: Assignment
     row: int
 
 
 def noted(turn: Turn, ask: Callable[[Experiment], Sequence[Assignment]]) -> list[Asked]:
-    """Ask, and note for units that were known already where the log tells of them."""
-    begin = len(turn.events)
+    """Ask; units that were known already are as the log has them."""
+    begin, before = len(turn.events), turn.fold.sequence
     given = ask(turn.experiment)
-    new = {event["id"] for event in turn.events[begin:] if event["kind"] in ASKED}
-    return [Asked(unit, 0 if unit.id in new else _row_of(turn, unit.id)) for unit in given]
+    new = {
+        event["id"]: before + 1 + i
+        for i, event in enumerate(turn.events[begin:], begin)
+        if event["kind"] in ASKED
+    }
+    return [Asked(unit, new[unit.id]) if unit.id in new else _again(turn, unit) for unit in given]
 
 
-def _row_of(turn: Turn, id: int) -> int:
-    """The row of a unit that was known, perhaps only since an earlier request of the same commit."""
-    moments = turn.fold.moments
-    if id <= len(moments):
-        return int(moments.rows[id - 1])
-    places = (i for i, event in enumerate(turn.events) if event["kind"] in ASKED and event["id"] == id)
-    return turn.fold.sequence + 1 + next(places)
-
-
-def assignments(store: Store, answer: Answer) -> list[Assignment]:
+def assignments(answer: Answer) -> list[Assignment]:
     """What is given to the caller, after the commit."""
     own = answer.receipt
-    written = {event["id"]: row for event, row in answer.stored if event["kind"] in ASKED}
-    given = []
-    for unit, row in answer.value:
-        if row:
-            unit = _recorded(store, own, unit, row)
-        else:
-            receipt = Receipt(own.name, own.epoch, written[unit.id].sequence, written[unit.id].hash)
-            # Nobody has seen it yet.
-            object.__setattr__(unit, "receipt", receipt)
-        given.append(unit)
-    return given
+    for unit, number in answer.value:
+        if number:
+            row = answer.rows[number - answer.rows[0].sequence]
+            _with_receipt(unit, replace(own, sequence=row.sequence, hash=row.hash))
+    return [unit for unit, _ in answer.value]
 
 
-def _recorded(store: Store, own: Receipt, unit: Assignment, sequence: int) -> Assignment:
+def _again(turn: Turn, unit: Assignment) -> Asked:
+    """A unit that was known, perhaps only since an earlier request of the same commit."""
+    if unit.id <= len(turn.fold.moments):
+        return Asked(_recorded(turn, unit), 0)
+    place, event = next(
+        (i, event) for i, event in enumerate(turn.events) if event["kind"] in ASKED and event["id"] == unit.id
+    )
+    return Asked(assignment_of(event, unit.arms), turn.fold.sequence + 1 + place)
+
+
+def _recorded(turn: Turn, unit: Assignment) -> Assignment:
     """The assignment as the log has it, scores and all."""
-    row = next(store.read(own.name, sequence - 1, sequence))
+    number = int(turn.fold.moments.rows[unit.id - 1])
+    (row,) = turn.newer(number - 1, number)
     if row.payload is None:
-        raise AssignmentNotFound(f"unit {unit.id} was redacted", hint="nothing is known of it any more")
+        raise broken(turn.fold.name, number, "its payload is gone, and no redaction names it")
     again = assignment_of(decode(row.payload), unit.arms)
-    epoch = decode(row.header)["epoch"]
-    object.__setattr__(again, "receipt", Receipt(own.name, epoch, row.sequence, row.hash))
-    return again
+    return _with_receipt(again, turn.fold.receipt(row, decode(row.header)["epoch"]))
+
+
+def _with_receipt(unit: Assignment, receipt: Receipt) -> Assignment:
+    object.__setattr__(unit, "receipt", receipt)  # nobody has seen it yet
+    return unit

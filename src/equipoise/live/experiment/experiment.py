@@ -25,7 +25,7 @@ from equipoise.live.experiment.describing import described, with_details
 from equipoise.live.experiment.ledger import Answer, Ledger
 from equipoise.live.experiment.redacting import Redaction
 from equipoise.live.experiment.state.fold import Fold
-from equipoise.live.experiment.state.snapshots import Snapshots, copied, load_fold
+from equipoise.live.experiment.state.snapshots import Snapshots, copied, drop_outdated, load_fold
 from equipoise.live.experiment.turn import Turn
 from equipoise.live.experiment.verification import Verification, verify_experiment
 from equipoise.live.log.archive import ArchiveHead, write_archive
@@ -39,9 +39,9 @@ class LiveExperiment(ExperimentReader):
     """An experiment in a store: :func:`create_experiment` and :func:`load_experiment` make them.
 
     It has the methods of :class:`~equipoise.Experiment`. A call that returns has been stored; one that raises
-    has stored nothing, unless the error is CommitUnknown. Threads may share it, and any number of processes
-    and machines may work on one experiment at a time: each call is decided on the state after all calls
-    before. Whatever is read is of the moment of the call.
+    has stored nothing, unless the error is CommitUnknown, or ErasureUnfinished after a redaction. Threads may
+    share it, and any number of processes and machines may work on one experiment at a time: each call is
+    decided on the state after all calls before. Whatever is read is of the moment of the call.
     """
 
     def __init__(self, store: Store, name: str, actor: str | None, *, owns_store: bool) -> None:
@@ -69,6 +69,11 @@ class LiveExperiment(ExperimentReader):
     def store(self) -> Store:
         """Where its log is."""
         return self._ledger.store
+
+    @property
+    def deadline(self) -> timedelta | None:
+        """How long outcomes may take, as it was given at creation; None: there is no deadline."""
+        return self._ledger.state.deadline
 
     @property
     def receipt(self) -> Receipt | None:
@@ -101,7 +106,7 @@ class LiveExperiment(ExperimentReader):
         def act(turn: Turn) -> list[asking.Asked]:
             return asking.noted(turn, lambda experiment: [experiment.ask(x, unit, arm=arm, arms=arms)])
 
-        return asking.assignments(self.store, self._do(act, why))[0]
+        return asking.assignments(self._do(act, why))[0]
 
     def ask_many(
         self, contexts: Any, units: Sequence[str | None] | None = None, *, arms: Sequence[str] | None = None
@@ -114,16 +119,16 @@ class LiveExperiment(ExperimentReader):
         def act(turn: Turn) -> list[asking.Asked]:
             return asking.noted(turn, lambda experiment: experiment.ask_many(contexts, units, arms=arms))
 
-        return asking.assignments(self.store, self._do(act))
+        return asking.assignments(self._do(act))
 
     def tell(self, unit: str | int, outcome: float) -> None:
         """Record the outcome of a unit, by key or id. The same value twice is accepted and ignored."""
         self._do(lambda turn: turn.experiment.tell(unit, outcome))
 
-    def tell_many(self, outcomes: Mapping[Any, float] | Iterable[tuple[str | int, float]]) -> None:
-        """Record many outcomes in one commit: all of them, or none if one cannot be."""
+    def tell_many(self, outcomes: Mapping[Any, float] | Iterable[tuple[str | int, float]]) -> int:
+        """Record many outcomes in one commit: all, or none if one cannot be. How many were new."""
         pairs = list(outcomes.items() if isinstance(outcomes, Mapping) else outcomes)
-        self._do(lambda turn: turn.experiment.tell_many(pairs))
+        return int(self._do(lambda turn: turn.experiment.tell_many(pairs)).value)
 
     def correct(self, unit: str | int, outcome: float, reason: str | None = None) -> None:
         """Set the outcome of a unit whatever it was; needs a reason."""
@@ -150,6 +155,9 @@ class LiveExperiment(ExperimentReader):
 
         Its key, context, scores and outcome are erased from every row, and snapshots are dropped. What stays:
         the rows' headers, with their times, actors and reasons; and the sums that estimates rest on.
+
+        If ErasureUnfinished is raised, the unit is redacted in the log, but files still hold bytes of it:
+        somebody was reading them all the time. A repeat, by the unit's id, clears them.
         """
         why = demanded(reason, "redact a unit")
         with self._lock:
@@ -157,7 +165,7 @@ class LiveExperiment(ExperimentReader):
         redaction.scan(self.store)
         self.store.drop_snapshots(self.name)
         self._do(redaction.act, why)
-        self.store.drop_snapshots(self.name)
+        redaction.clear(self.store)
 
     # The arms and the budget
 
@@ -315,7 +323,7 @@ class LiveExperiment(ExperimentReader):
             if any(
                 b'"kind":"redacted"' in row.header for row in self.store.read(self.name, meta["sequence"])
             ):
-                self.store.drop_snapshots(self.name)  # it may hold what was erased meanwhile
+                drop_outdated(self.store, self.name)  # it may hold what was erased meanwhile
         except (EquipoiseError, MemoryError):
             return  # opening takes longer without
 

@@ -3,6 +3,9 @@
 Under the store's lock the state catches up with rows that others have written. Then requests are carried out
 in their order, and what they did is appended and committed. Answers, errors too, are given after the commit.
 
+A request that fails half-way, or whose events cannot be written down, spoils the state: it gets its error,
+and the others are carried out again without it.
+
 A commit that fails may have happened all the same: the connection was lost on the way back. Its rows are
 known by their hashes, so the next attempt, which has the store's lock, looks for them: if they are there,
 the answers that were ready are given; if not, the requests are carried out again, on the state as it then is.
@@ -35,6 +38,8 @@ class Answer(NamedTuple):
     """The events that it has written, with their rows."""
     receipt: Receipt
     """The last row that it has written; the last row that there was, if it has written none."""
+    rows: Sequence[Row]
+    """All rows of the commit that it was part of."""
 
 
 _Answers = list[tuple[Request, tuple[Answer, Exception | None]]]
@@ -45,6 +50,14 @@ class _Unsettled(NamedTuple):
 
     rows: list[Row]
     answers: _Answers
+
+
+class _Spoiled(Exception):
+    """A request has changed the state and cannot be stored."""
+
+    def __init__(self, request: Request, error: Exception) -> None:
+        super().__init__(str(error))
+        self.request, self.error = request, error
 
 
 class Ledger:
@@ -97,34 +110,41 @@ class Ledger:
                 time.sleep(PAUSE * attempt)
 
     def _commit(self, batch: Sequence[Request]) -> None:
-        with self.store.writing(self.name) as writer:
-            self._catch_up(writer.head, writer.newer)
-            self._settle(writer)
-            self._fold.sound = False
-            rows, answers = self._perform([request for request in batch if request.answer is None], writer)
-            self._unsettled = _Unsettled(rows, answers) if rows else None
-        self._give(answers)
+        while True:
+            try:
+                with self.store.writing(self.name) as writer:
+                    self._catch_up(writer.head, writer.newer)
+                    self._settle(writer)
+                    self._fold.sound = False
+                    waiting = [request for request in batch if request.answer is None]
+                    rows, answers = self._perform(waiting, writer)
+                    self._unsettled = _Unsettled(rows, answers) if rows else None
+                self._give(answers)
+                return
+            except _Spoiled as spoiled:
+                spoiled.request.answer = None, spoiled.error
 
     def _perform(self, requests: Sequence[Request], writer: Writer) -> tuple[list[Row], _Answers]:
         """Carry out requests, and append what they did."""
         fold, done = self._fold, []
+        drafts: list[Draft] = []
         erased: list[int] = []
         with fold.experiment.recording() as events:
-            turn = Turn(fold, writer.now, writer.newer, events, erased)
+            turn = Turn(fold, writer, events, erased)
             for request in requests:
                 begin, value, error = len(events), None, None
                 try:
                     value = request.act(turn)
+                    drafts += [Draft.of(event, request.actor, request.reason) for event in events[begin:]]
+                except StoreUnavailable:
+                    raise  # which is tried again
                 except Exception as problem:
+                    if problem in turn.failures:
+                        raise  # of the database, for the store to say what it means
                     if len(events) > begin:
-                        raise
+                        raise _Spoiled(request, problem) from problem
                     error = problem
                 done.append((request, value, error, begin, len(events)))
-        drafts = [
-            Draft(event, request.actor, request.reason)
-            for request, _, _, begin, end in done
-            for event in events[begin:end]
-        ]
         rows = make_rows(
             drafts,
             previous=fold.hash,
@@ -142,9 +162,8 @@ class Ledger:
         answers = []
         for request, value, error, begin, end in done:
             stored = tuple(zip(events[begin:end], rows[begin:end], strict=True))
-            last = stored[-1][1] if stored else fold
-            receipt = Receipt(self.name, fold.epoch, last.sequence, last.hash)
-            answers.append((request, (Answer(value, stored, receipt), error)))
+            receipt = fold.receipt(stored[-1][1] if stored else fold)
+            answers.append((request, (Answer(value, stored, receipt, rows), error)))
         return rows, answers
 
     def _give(self, answers: _Answers) -> None:

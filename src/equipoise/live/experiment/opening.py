@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import secrets
+from collections.abc import Callable
 from datetime import timedelta
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from equipoise.core.experiment.experiment import Experiment
 from equipoise.core.policies.base.policy import Policy
@@ -24,12 +26,33 @@ from equipoise.live.log.rows import Draft, make_rows
 from equipoise.live.stores.chain import first_link
 from equipoise.live.stores.names import full_name
 from equipoise.live.stores.opening import open_store
-from equipoise.live.stores.store import FIRST_EPOCH, Row, Store
+from equipoise.live.stores.store import FIRST_EPOCH, Store, Writer
 
 LARGEST_DRAWN_SEED = 2**53
 """Seeds below it are whole numbers everywhere, in JSON of any reader, too."""
 
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
+
+def _by_name(function: Callable[_P, _R]) -> Callable[_P, _R]:
+    """Say what to write where store and name are not given by name, which Python's own error does not."""
+
+    @functools.wraps(function)
+    def checked(*given: _P.args, **named: _P.kwargs) -> _R:
+        if given or not {"store", "name"} <= named.keys():
+            own = function.__name__
+            raise InvalidArgument(
+                f"{own}() needs store= and name=, by these names",
+                hint=f'e.g. eq.{own}(store="sqlite:///trial.db", name="trial-1"'
+                + (", problem=problem)" if own.startswith("create") else ")"),
+            )
+        return function(*given, **named)
+
+    return checked
+
+
+@_by_name
 def create_experiment(
     *,
     store: str | Store,
@@ -68,16 +91,18 @@ def create_experiment(
     event: dict[str, Any] = dict(Experiment(problem, policy, chosen).created_event())
     if deadline is not None:
         event["live"] = {"deadline": checked_duration(deadline).total_seconds()}
-    draft = Draft(event, Actor(actor).name)
+    draft = Draft.of(event, Actor(actor).name)
 
-    def rows_of(now: int) -> list[Row]:
-        return make_rows(
-            [draft], previous=first_link(name), sequence=0, time=now, epoch=FIRST_EPOCH, mode=mode
+    def fill(writer: Writer) -> None:
+        writer.append(
+            make_rows(
+                [draft], previous=first_link(name), sequence=0, time=writer.now, epoch=FIRST_EPOCH, mode=mode
+            )
         )
 
     target, owns = opened(store)
     try:
-        begin(target, name, rows_of, mode)
+        begin(target, name, fill, mode)
         return LiveExperiment(target, name, actor, owns_store=owns)
     except BaseException:
         if owns:
@@ -85,6 +110,7 @@ def create_experiment(
         raise
 
 
+@_by_name
 def load_experiment(
     *, store: str | Store, name: str, actor: str | None = None, receipt: Receipt | str | None = None
 ) -> LiveExperiment:
@@ -121,21 +147,23 @@ def check_receipt(experiment: LiveExperiment, receipt: Receipt) -> None:
         raise ReceiptUnknown(f"{receipt} is not in the log")
 
 
-def begin(store: Store, name: str, rows_of: Any, mode: str, epoch: int = FIRST_EPOCH) -> None:
-    """Create an experiment; a commit that was lost on its way is looked for."""
+def begin(
+    store: Store, name: str, fill: Callable[[Writer], None], mode: str, epoch: int = FIRST_EPOCH
+) -> None:
+    """Create an experiment of the rows that ``fill`` appends; a commit that was lost is looked for."""
     made: dict[bytes, int] = {}
     """The last row of every attempt, by its hash."""
 
-    def kept(now: int) -> list[Row]:
-        rows: list[Row] = rows_of(now)
-        made.update({row.hash: row.sequence for row in rows[-1:]})
-        return rows
+    def attempt() -> None:
+        with store.creating(name, mode, epoch=epoch) as writer:
+            fill(writer)
+            made[writer.head.hash] = writer.head.sequence
 
     try:
-        store.create(name, kept, mode, epoch=epoch)
+        attempt()
     except CommitUnknown as lost:
         try:
-            store.create(name, kept, mode, epoch=epoch)
+            attempt()
         except ExperimentExists:
             # Somebody may have gone on with it already.
             last = min(made.values())

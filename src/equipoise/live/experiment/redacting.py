@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from equipoise.core.experiment.reading import not_found
+from equipoise.errors import EquipoiseError, ErasureUnfinished
 from equipoise.live.experiment.state.fold import Fold
 from equipoise.live.experiment.turn import Turn
 from equipoise.live.log.encoding import decode
@@ -48,6 +49,19 @@ class Redaction:
             return  # somebody was quicker
         turn.events[-1]["live"] = {"rows": rows}
         turn.erased.extend(rows)
+
+    def clear(self, store: Store) -> None:
+        """Remove snapshots that hold the unit, and what files still have of it; or ErasureUnfinished."""
+        try:
+            store.drop_snapshots(self._name)
+            store.scrub()
+        except EquipoiseError as error:
+            unfinished = ErasureUnfinished(
+                f"unit {self._id} is redacted in the log, but not yet cleared from files: {error.message}",
+                hint=f"when nobody else reads the store, repeat redact({self._id}, reason=…)",
+            )
+            unfinished.unit = self._id
+            raise unfinished from error
 
     def _about(self, rows: Iterable[Row]) -> list[int]:
         sign = b'"id":%d' % self._id

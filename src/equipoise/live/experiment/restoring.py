@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
 
-from equipoise.errors import ExperimentExists, InvalidArgument, WrongMode
+from equipoise.errors import ExperimentExists, InvalidArgument, InvalidData, WrongMode
 from equipoise.live.experiment.actors import Actor, demanded
 from equipoise.live.experiment.experiment import LiveExperiment
 from equipoise.live.experiment.opening import begin, opened
@@ -19,7 +20,8 @@ from equipoise.live.log.checking import Walk
 from equipoise.live.log.rows import Draft, make_rows
 from equipoise.live.stores.names import full_name
 from equipoise.live.stores.opening import open_store
-from equipoise.live.stores.store import Row, Store
+from equipoise.live.stores.sql import PAGE_ROWS
+from equipoise.live.stores.store import Row, Store, Writer
 
 _SQLITE = b"SQLite format 3\x00"
 
@@ -41,14 +43,25 @@ def import_archive(
         Who acts from now on.
     """
     with reading_archive(path) as (head, rows):
-        walk = Walk(head.name)
-        kept = _walked(walk, rows, (head.sequence, head.hash))
+        walk = _walked(head.name, rows, (head.sequence, head.hash))
     if mode not in (None, walk.mode) or walk.mode != head.mode:
         raise WrongMode(
             f"{path} holds {walk.mode} data, not {mode or head.mode}",
             hint="practice data never become live data; begin a new experiment",
         )
-    return _begun(store, walk, kept, actor)
+
+    def fill(writer: Writer) -> None:
+        with reading_archive(path) as (_, rows):
+            _copy(rows, writer, walk)
+
+    target, owns = opened(store)
+    try:
+        begin(target, walk.name, fill, walk.mode, walk.epoch)
+        return LiveExperiment(target, walk.name, actor, owns_store=owns)
+    except BaseException:
+        if owns:
+            target.close()
+        raise
 
 
 def restore_experiment(
@@ -79,13 +92,14 @@ def restore_experiment(
             _mark(target, name, who, why)
         else:
             with _source(backup, name) as (rows, end):
-                walk = Walk(name)
-                kept = _walked(walk, rows, end)
+                walk = _walked(name, rows, end)
 
-            def rows_of(now: int) -> list[Row]:
-                return [*kept, _restored(walk, max(now, walk.time), who, why)]
+            def fill(writer: Writer) -> None:
+                with _source(backup, name) as (rows, _):
+                    _copy(rows, writer, walk)
+                writer.append([_restored(walk, max(writer.now, walk.time), who, why)])
 
-            begin(target, name, rows_of, walk.mode, walk.epoch + 1)
+            begin(target, name, fill, walk.mode, walk.epoch + 1)
         return LiveExperiment(target, name, actor, owns_store=owns)
     except BaseException:
         if owns:
@@ -93,29 +107,32 @@ def restore_experiment(
         raise
 
 
-def _begun(store: str | Store, walk: Walk, kept: list[Row], actor: str | None) -> LiveExperiment:
-    target, owns = opened(store)
-    try:
-        begin(target, walk.name, lambda now: kept, walk.mode, walk.epoch)
-        return LiveExperiment(target, walk.name, actor, owns_store=owns)
-    except BaseException:
-        if owns:
-            target.close()
-        raise
-
-
-def _walked(walk: Walk, rows: Iterable[Row], end: tuple[int, bytes]) -> list[Row]:
-    """Rows whose chain is sound; or ChainBroken."""
-    kept = [row for row, _, _ in walk.over(rows)]
+def _walked(name: str, rows: Iterable[Row], end: tuple[int, bytes]) -> Walk:
+    """A walk along rows whose chain is sound; or ChainBroken."""
+    walk = Walk(name)
+    for _ in walk.over(rows):
+        pass
     walk.finish(*end)
-    return kept
+    return walk
+
+
+def _copy(rows: Iterable[Row], writer: Writer, walk: Walk) -> None:
+    """Append the rows of a walk, a few at a time: they are read once more, so that few are in memory."""
+    every = islice(rows, walk.sequence)
+    while some := list(islice(every, PAGE_ROWS)):
+        writer.append(some)
+    if writer.head.hash != walk.hash:
+        raise InvalidData(
+            f"what was to be read of {walk.name!r} has changed meanwhile",
+            hint="try again, when nobody writes",
+        )
 
 
 def _restored(walk: Walk, time: int, actor: str, reason: str) -> Row:
     """The row that begins an epoch."""
     of = {"epoch": walk.epoch, "sequence": walk.sequence, "hash": walk.hash.hex()}
     (row,) = make_rows(
-        [Draft({"kind": "restored", "of": of}, actor, reason)],
+        [Draft.of({"kind": "restored", "of": of}, actor, reason)],
         previous=walk.hash,
         sequence=walk.sequence,
         time=time,
@@ -127,9 +144,8 @@ def _restored(walk: Walk, time: int, actor: str, reason: str) -> Row:
 
 def _mark(store: Store, name: str, actor: str, reason: str) -> None:
     """Begin an epoch in a log that is in its place already."""
-    walk = Walk(name)
     head = store.head(name)
-    _ = _walked(walk, store.read(name, upto=head.sequence), (head.sequence, head.hash))
+    walk = _walked(name, store.read(name, upto=head.sequence), (head.sequence, head.hash))
     with store.writing(name) as writer:
         if writer.head.hash != walk.hash:
             raise ExperimentExists(

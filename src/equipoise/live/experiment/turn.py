@@ -2,28 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 from equipoise.core.experiment.experiment import Experiment
+from equipoise.errors import EquipoiseError
 from equipoise.live.experiment.state.fold import Fold
-from equipoise.live.stores.store import Row
+from equipoise.live.stores.store import Row, Writer
 
 
-class Turn(NamedTuple):
+class Turn:
     """The state, and what is to be stored of it."""
 
-    fold: Fold
-    now: int
-    """Microseconds, by the store's clock."""
-    newer: Callable[[int], Iterable[Row]]
-    """The rows after a number."""
-    events: list[dict[str, Any]]
-    """What has happened in this commit so far; calls of the experiment append to it."""
-    erased: list[int]
-    """Rows whose payloads are erased in the same commit."""
+    def __init__(self, fold: Fold, writer: Writer, events: list[dict[str, Any]], erased: list[int]) -> None:
+        self.fold = fold
+        self.now = writer.now
+        """Microseconds, by the store's clock."""
+        self.events = events
+        """What has happened in this commit so far; calls of the experiment append to it."""
+        self.erased = erased
+        """Rows whose payloads are erased in the same commit."""
+        self.failures: list[Exception] = []
+        """What the database itself has raised, whichever request it was that read."""
+        self._writer = writer
 
     @property
     def experiment(self) -> Experiment:
         """The state."""
         return self.fold.experiment
+
+    def newer(self, after: int, upto: int | None = None) -> Sequence[Row]:
+        """The rows after a number, up to another if one is given."""
+        try:
+            return self._writer.newer(after, upto)
+        except EquipoiseError:
+            raise
+        except Exception as error:
+            self.failures.append(error)
+            raise

@@ -20,6 +20,7 @@ from equipoise.live.log.receipts import Receipt
 from equipoise.live.stores.names import full_name
 from equipoise.live.stores.opening import open_store
 from equipoise.live.stores.store import Row, Store
+from equipoise.words import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +36,14 @@ class Verification:
     decided: int | None
     """Decisions made anew, all of which came out as recorded; None: not asked for."""
     undecided: int
-    """Decisions that cannot be made anew: between a unit that was redacted later and its redaction."""
+    """Decisions that cannot be made anew: of units that were redacted later, and of others until their
+    redaction. 0 where decisions were not asked for."""
     incomparable: int
     """Decisions that were made with other numerics than this library's, so that bits are not the same."""
     redacted: int
     """Rows whose payload was erased by a redaction that is in the log."""
+    redacted_units: int
+    """Units whose data were erased, however many rows told of them."""
     restored: tuple[int, ...]
     """Rows at which the log was restored from a backup."""
     began: datetime
@@ -55,18 +59,22 @@ class Verification:
     """The receipt that was found in the log, if one was to be looked for."""
 
     def __str__(self) -> str:
-        lines = [f"{self.name}: {self.rows} rows, {self.units} units, chain sound up to {self.head}"]
+        size = f"{counted(self.rows, 'row')}, {counted(self.units, 'unit')}"
+        lines = [f"{self.name}: {size}, chain sound up to {self.head}"]
         if self.decided is not None:
-            lines.append(f"{self.decided} decisions made anew: all as recorded")
+            all_so = ": all as recorded" if self.decided else ""
+            lines.append(f"{counted(self.decided, 'decision')} made anew{all_so}")
         if self.incomparable:
             written = ", ".join(str(number) for number in self.numerics if number != NUMERICS)
             lines.append(
-                f"{self.incomparable} decisions not compared: made with numerics {written}, and these are "
-                f"{NUMERICS}; a version of equipoise with those numerics can"
+                f"{counted(self.incomparable, 'decision')} not compared: made with numerics {written}, and "
+                f"these are {NUMERICS}; a version of equipoise with those numerics can"
             )
+        if self.undecided:
+            lines.append(f"{counted(self.undecided, 'decision')} not verifiable: redacted")
         if self.redacted:
-            which = f", so that {self.undecided} decisions cannot be made anew" if self.undecided else ""
-            lines.append(f"{self.redacted} rows redacted{which}")
+            units = counted(self.redacted_units, "unit")
+            lines.append(f"{units} redacted, {counted(self.redacted, 'row')} erased")
         if self.restored:
             rows = ", ".join(map(str, self.restored))
             lines.append(f"restored from a backup at row {rows}")
@@ -158,15 +166,16 @@ def verify_rows(
         rows=walk.sequence,
         units=len(course.asked),
         decided=len(course.asked) - undecided - incomparable if decisions else None,
-        undecided=undecided,
+        undecided=undecided if decisions else 0,
         incomparable=incomparable if decisions else 0,
         redacted=len(walk.erased),
-        restored=tuple(row for _, row in walk.restored),
+        redacted_units=len(set(course.asked) & set(walk.erased)),
+        restored=tuple(epoch.sequence for epoch in walk.restored),
         began=moment(course.began),
         ended=moment(walk.time),
         versions=tuple(dict.fromkeys(version for version, _ in walk.writers)),
         numerics=tuple(dict.fromkeys(numerics for _, numerics in walk.writers)),
-        head=Receipt(name, walk.epoch, walk.sequence, walk.hash),
+        head=walk.end,
         receipt=wanted,
     )
 
@@ -229,16 +238,29 @@ def _without_live(event: dict[str, Any]) -> dict[str, Any]:
 
 def _unknown(receipt: Receipt, walk: Walk) -> ReceiptUnknown:
     """Why a receipt is not in a log."""
-    for epoch, row in walk.restored:
-        if epoch >= receipt.epoch and receipt.sequence >= row:
+    for epoch in walk.restored:
+        if epoch.epoch > receipt.epoch and receipt.sequence >= epoch.sequence:
             return ReceiptUnknown(
                 f"this receipt is newer than the restored log: row {receipt.sequence} of epoch "
-                f"{receipt.epoch} was written after the backup from which the log was restored, at row {row}",
+                f"{receipt.epoch} was written after the backup from which the log was restored, at row "
+                f"{epoch.sequence}",
                 hint="the call is no longer in the log, and must be made again",
             )
+        if epoch.epoch == receipt.epoch and epoch.line != receipt.line:
+            return ReceiptUnknown(
+                f"this receipt is of another restoration: epoch {receipt.epoch} of this log is "
+                f"{epoch.epoch}-{epoch.line}, begun at row {epoch.sequence}, and the receipt is of "
+                f"{receipt.epoch}-{receipt.line}",
+                hint="a backup was restored twice; look in the other log, and let only one of them go on",
+            )
+    if receipt.epoch > walk.epoch:
+        return ReceiptUnknown(
+            f"the receipt is of epoch {receipt.epoch}, and the log has come to epoch {walk.epoch}",
+            hint="this is a copy from before the last restoration; look for a newer one",
+        )
     if receipt.sequence > walk.sequence:
         return ReceiptUnknown(
-            f"the receipt is of row {receipt.sequence}, and the log has {walk.sequence} rows",
+            f"the receipt is of row {receipt.sequence}, and the log has {counted(walk.sequence, 'row')}",
             hint="its end was cut off, or this is an older copy; look for a newer one",
         )
     return ReceiptUnknown(

@@ -19,6 +19,7 @@ from equipoise.errors import DataNotFound, InvalidData
 from equipoise.files import write_whole
 from equipoise.live.log.encoding import decode, encode
 from equipoise.live.stores.store import Row
+from equipoise.words import counted
 
 FORMAT = "equipoise archive 1"
 
@@ -122,7 +123,9 @@ def _rows(path: str | Path, lines: Iterator[tuple[int, dict[str, Any]]]) -> Iter
     for number, line in lines:
         if "end" in line:
             if line["end"] != count:
-                raise InvalidData(f"{path} has {count} rows, and should have {line['end']}", hint=_ANOTHER)
+                raise InvalidData(
+                    f"{path} has {counted(count, 'row')}, and should have {line['end']}", hint=_ANOTHER
+                )
             return
         try:
             row = _row(line)
@@ -130,7 +133,7 @@ def _rows(path: str | Path, lines: Iterator[tuple[int, dict[str, Any]]]) -> Iter
             raise InvalidData(f"line {number} of {path} cannot be read: {error!r}", hint=_ANOTHER) from None
         count += 1
         yield row
-    raise InvalidData(f"{path} is cut off after {count} rows", hint=_ANOTHER)
+    raise InvalidData(f"{path} is cut off after {counted(count, 'row')}", hint=_ANOTHER)
 
 
 def _row(line: dict[str, Any]) -> Row:

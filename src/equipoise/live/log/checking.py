@@ -11,8 +11,10 @@ from typing import Any
 
 from equipoise.errors import ChainBroken
 from equipoise.live.log.encoding import decode
+from equipoise.live.log.receipts import Receipt, line_of
 from equipoise.live.stores.chain import first_link, hash_payload, link
 from equipoise.live.stores.store import FIRST_EPOCH, Row
+from equipoise.words import counted
 
 _HEADER = {"actor", "epoch", "kind", "mode", "numerics", "reason", "sequence", "time", "version"}
 
@@ -29,12 +31,18 @@ class Walk:
         self.mode = ""
         self.writers: dict[tuple[str, int], int] = {}
         """(version, numerics) of the libraries that wrote rows, and the first row of each."""
-        self.restored: list[tuple[int, int]] = []
-        """(epoch, row) of every restoration."""
+        self.restored: list[Receipt] = []
+        """Of the rows that began an epoch."""
         self.erased: list[int] = []
         """Rows without payload."""
         self.redacted: dict[int, int] = {}
         """Rows that a redaction names, and the row of the first one that does."""
+
+    @property
+    def end(self) -> Receipt:
+        """Of the row that it has come to."""
+        line = self.restored[-1].line if self.restored else ""
+        return Receipt(self.name, self.epoch, self.sequence, self.hash, line)
 
     def over(self, rows: Iterable[Row]) -> Iterator[tuple[Row, dict[str, Any], dict[str, Any] | None]]:
         """Check rows one by one, and give each with its header and its event; or ChainBroken."""
@@ -51,7 +59,8 @@ class Walk:
         """Compare the end with what the store, or the archive, says about it."""
         if self.sequence < sequence:
             raise self._broken(
-                self.sequence + 1, f"it is missing: the log ends here, and should have {sequence} rows"
+                self.sequence + 1,
+                f"it is missing: the log ends here, and should have {counted(sequence, 'row')}",
             )
         if self.sequence > sequence or self.hash != hash:
             raise self._broken(
@@ -97,7 +106,7 @@ class Walk:
             raise self._broken(row.sequence, f"it is of epoch {header['epoch']}, and should be of {follows}")
         if header["kind"] == "restored":
             self.epoch = follows
-            self.restored.append((follows, row.sequence))
+            self.restored.append(Receipt(self.name, follows, row.sequence, row.hash, line_of(row.hash)))
 
     def _broken(self, sequence: int, what: str) -> ChainBroken:
         return broken(self.name, sequence, what)

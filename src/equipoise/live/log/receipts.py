@@ -7,7 +7,18 @@ from dataclasses import dataclass
 
 from equipoise.errors import InvalidArgument
 
-_TEXT = re.compile(r"(?P<name>.+)@(?P<epoch>\d+):(?P<sequence>\d+):(?P<hash>[0-9a-f]{64})", re.ASCII)
+_TEXT = re.compile(
+    r"(?P<name>.+)@(?P<epoch>\d+)(?:-(?P<line>[0-9a-f]{8}))?:(?P<sequence>\d+):(?P<hash>[0-9a-f]{64})",
+    re.ASCII,
+)
+
+
+def line_of(hash: bytes) -> str:
+    """What tells an epoch from others of its number, by the hash of the row that began it.
+
+    A backup may be restored twice, and both restorations begin the same epoch.
+    """
+    return hash[:4].hex()
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +42,12 @@ class Receipt:
     hash: bytes
     """Of that row; it covers all rows before."""
 
+    line: str = ""
+    """Tells the epoch from that of another restoration; nothing in the first epoch."""
+
     def __str__(self) -> str:
-        return f"{self.name}@{self.epoch}:{self.sequence}:{self.hash.hex()}"
+        epoch = f"{self.epoch}-{self.line}" if self.line else f"{self.epoch}"
+        return f"{self.name}@{epoch}:{self.sequence}:{self.hash.hex()}"
 
     @classmethod
     def parse(cls, text: str) -> Receipt:
@@ -42,4 +57,10 @@ class Receipt:
             raise InvalidArgument(
                 f"{text!r} is not a receipt", hint="a receipt is NAME@EPOCH:SEQUENCE:HASH, as it was printed"
             )
-        return cls(found["name"], int(found["epoch"]), int(found["sequence"]), bytes.fromhex(found["hash"]))
+        return cls(
+            name=found["name"],
+            epoch=int(found["epoch"]),
+            sequence=int(found["sequence"]),
+            hash=bytes.fromhex(found["hash"]),
+            line=found["line"] or "",
+        )

@@ -20,11 +20,17 @@ from equipoise.version import __version__
 
 
 class Draft(NamedTuple):
-    """An event that is to be stored, and who is behind it."""
+    """An event that is to be stored, encoded, and who is behind it."""
 
-    event: Mapping[str, Any]
+    kind: str
+    payload: bytes
     actor: str
-    reason: str | None = None
+    reason: str | None
+
+    @classmethod
+    def of(cls, event: Mapping[str, Any], actor: str, reason: str | None = None) -> Draft:
+        """The draft of an event; or InvalidArgument, if it cannot be written down."""
+        return cls(event["kind"], encode(event), actor, reason)
 
 
 def make_rows(
@@ -33,10 +39,10 @@ def make_rows(
     """Rows that follow on row ``sequence``, whose hash is ``previous``."""
     salts = os.urandom(SALT_BYTES * len(drafts))
     rows = []
-    for i, (event, actor, reason) in enumerate(drafts):
+    for i, (kind, payload, actor, reason) in enumerate(drafts):
         sequence += 1
-        salt, payload = salts[i * SALT_BYTES : (i + 1) * SALT_BYTES], encode(event)
-        header = make_header(event["kind"], actor, reason, sequence, time, epoch, mode)
+        salt = salts[i * SALT_BYTES : (i + 1) * SALT_BYTES]
+        header = make_header(kind, actor, reason, sequence, time, epoch, mode)
         covered = hash_payload(salt, payload)
         previous = link(previous, covered, header)
         rows.append(Row(sequence, time, header, salt, payload, covered, previous))

@@ -44,6 +44,12 @@ def empty_head(name: str, mode: str, epoch: int = FIRST_EPOCH) -> Head:
     return Head(name, mode, 0, first_link(name), epoch, 0, 0)
 
 
+def check_begun(head: Head) -> None:
+    """Refuse an experiment without a row."""
+    if not head.sequence:
+        raise InvalidArgument(f"{head.name!r} would begin without a row")
+
+
 def extended(head: Head, rows: Sequence[Row], epoch: int | None = None) -> Head:
     """The head after more rows; refuses rows that do not continue it."""
     if epoch is not None and not head.epoch < epoch <= _MOST:

@@ -92,6 +92,20 @@ def failed_creation_leaves_nothing(store: Store) -> None:
     store.create(name, _one_row(name), "live")
 
 
+def created_in_parts(store: Store) -> None:
+    """Rows of a new experiment may come a few at a time, many in all; others see it when it is whole."""
+    name, parts = _new_name(), 5
+    with store.creating(name, "live", epoch=3) as writer:
+        for part in range(parts):
+            payloads = [b"%d %d" % (part, number) for number in range(300)]
+            writer.append(rows_after(writer.head, payloads, writer.now))
+        _hold(len(writer.newer(0)) == writer.head.sequence, "the writer does not read what it appended")
+    rows = list(store.read(name))
+    _hold(store.head(name) == writer.head, "head() gives another head than the writer's")
+    _hold((len(rows), store.head(name).epoch) == (300 * parts, 3), "rows or epoch are others")
+    _hold([rows[0].payload, rows[-1].payload] == [b"0 0", b"4 299"], "the rows are other ones")
+
+
 def appended_is_there(store: Store) -> None:
     """Rows are kept bit for bit, in order, with what they continue."""
     name = _begin(store)
@@ -296,6 +310,7 @@ CHECKS: tuple[Callable[[Store], None], ...] = (
     created_is_there,
     names_are_unique,
     failed_creation_leaves_nothing,
+    created_in_parts,
     appended_is_there,
     many_rows_come_in_order,
     failed_block_leaves_nothing,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +16,7 @@ from equipoise.errors import (
     StoreBusy,
     StoreUnavailable,
 )
-from equipoise.live.stores.chain import empty_head, extended
+from equipoise.live.stores.chain import check_begun, empty_head, extended
 from equipoise.live.stores.names import full_name, no_experiment, parse_name
 from equipoise.live.stores.store import FIRST_EPOCH, Head, Row, Snapshot, Store, Writer
 
@@ -24,8 +24,9 @@ from equipoise.live.stores.store import FIRST_EPOCH, Head, Row, Snapshot, Store,
 class _Log:
     """One experiment."""
 
-    def __init__(self, head: Head, rows: Sequence[Row]) -> None:
-        self.head, self.rows = head, list(rows)
+    def __init__(self, head: Head) -> None:
+        self.head = head
+        self.rows: list[Row] = []
         self.snapshot: Snapshot | None = None
         self.turn = Lock()
 
@@ -38,8 +39,9 @@ class _MemoryWriter(Writer):
         self.now = max(time.time_ns() // 1000, log.head.updated)
         self.erased: set[int] = set()
 
-    def newer(self, after: int) -> list[Row]:
-        return [_erased(row) if row.sequence in self.erased else row for row in self.rows[max(after, 0) :]]
+    def newer(self, after: int, upto: int | None = None) -> list[Row]:
+        found = self.rows[max(after, 0) : upto]
+        return [_erased(row) if row.sequence in self.erased else row for row in found]
 
     def append(self, rows: Sequence[Row], *, epoch: int | None = None) -> None:
         self.head = extended(self.head, rows, epoch)
@@ -79,21 +81,20 @@ class MemoryStore(Store):
         finally:
             log.turn.release()
 
-    def create(
-        self, name: str, rows_of: Callable[[int], Sequence[Row]], mode: str, *, epoch: int = FIRST_EPOCH
-    ) -> Head:
+    @contextmanager
+    def creating(self, name: str, mode: str, *, epoch: int = FIRST_EPOCH) -> Iterator[Writer]:
         """Begin an experiment."""
-        start = empty_head(name, mode, epoch)
+        log = _Log(empty_head(name, mode, epoch))
+        name = log.head.name
         self._open()
         with self._lock:
-            if start.name in self._logs:
-                raise ExperimentExists(f"there is an experiment {start.name!r} already")
-            rows = rows_of(time.time_ns() // 1000)
-            head = extended(start, rows)
-            if not rows:
-                raise InvalidArgument(f"{start.name!r} would begin without a row")
-            self._logs[start.name] = _Log(head, rows)
-        return head
+            if name in self._logs:
+                raise ExperimentExists(f"there is an experiment {name!r} already")
+            writer = _MemoryWriter(log)
+            yield writer
+            check_begun(writer.head)
+            log.head = writer.head
+            self._logs[name] = log
 
     def head(self, name: str) -> Head:
         """Where an experiment's rows end."""
@@ -125,6 +126,9 @@ class MemoryStore(Store):
     def drop_snapshots(self, name: str) -> None:
         """Forget it."""
         self._log(name).snapshot = None
+
+    def scrub(self, *, wait: float | None = None) -> None:
+        """Nothing is left: there is no file."""
 
     def backup(self, path: str | Path) -> None:
         """Not offered: there is no file."""

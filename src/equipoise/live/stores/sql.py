@@ -34,7 +34,6 @@ EVENTS = (
     f"SELECT {_ROW} FROM equipoise_events"
     " WHERE experiment = $1 AND sequence > $2 AND sequence <= $3 ORDER BY sequence"
 )
-_NEWER = f"SELECT {_ROW} FROM equipoise_events WHERE experiment = $1 AND sequence > $2 ORDER BY sequence"
 _ERASE = (
     "UPDATE equipoise_events SET payload = NULL, salt = NULL"
     " WHERE experiment = $1 AND sequence = $2 RETURNING sequence"
@@ -59,26 +58,31 @@ _REMOVE_SNAPSHOT = "DELETE FROM equipoise_snapshots WHERE number = $1"
 
 
 class SqlWriter(Writer):
-    """A transaction that holds an experiment's head. Rows are sent at its end, or when they are needed."""
+    """A transaction that holds an experiment's head, or begins one, whose number is 0 before the first row.
+
+    Rows are sent at its end, or when they are needed, or are many.
+    """
 
     def __init__(self, number: int, head: Head, now: int, run: Run) -> None:
         self.head = head
         self.now = max(now, head.updated)
         self.number = number
-        self.has_erased = False
         self._run = run
         self._pending: list[Row] = []
         self._stored = head
 
-    def newer(self, after: int) -> list[Row]:
+    def newer(self, after: int, upto: int | None = None) -> list[Row]:
         """The rows after a sequence number."""
         self.flush()
-        return as_rows(self._run(_NEWER, (self.number, after)), self.head.name, max(after, 0))
+        last = self.head.sequence if upto is None else upto
+        return as_rows(self._run(EVENTS, (self.number, after, last)), self.head.name, max(after, 0))
 
     def append(self, rows: Sequence[Row], *, epoch: int | None = None) -> None:
         """Add rows that continue the head."""
         self.head = extended(self.head, rows, epoch)
         self._pending.extend(rows)
+        if len(self._pending) >= PAGE_ROWS:
+            self.flush()
 
     def erase(self, sequences: Sequence[int]) -> None:
         """Remove payloads and salts."""
@@ -86,7 +90,6 @@ class SqlWriter(Writer):
         for sequence in sequences:
             if not 1 <= sequence <= self.head.sequence:
                 raise InvalidArgument(f"{self.head.name!r} has no row {sequence}")
-        self.has_erased = True
         for sequence in sequences:
             if not self._run(_ERASE, (self.number, sequence)):
                 raise _row_missing(self.head.name, sequence)

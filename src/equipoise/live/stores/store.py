@@ -89,8 +89,8 @@ class Writer(ABC):
     """The store's clock when the head was taken, in microseconds; never before the last row."""
 
     @abstractmethod
-    def newer(self, after: int) -> Sequence[Row]:
-        """The rows after a sequence number, those appended here included."""
+    def newer(self, after: int, upto: int | None = None) -> Sequence[Row]:
+        """The rows after a sequence number, up to another if one is given; those appended here included."""
 
     @abstractmethod
     def append(self, rows: Sequence[Row], *, epoch: int | None = None) -> None:
@@ -101,7 +101,7 @@ class Writer(ABC):
 
     @abstractmethod
     def erase(self, sequences: Sequence[int]) -> None:
-        """Remove the payloads and salts of rows for good; headers and hashes stay."""
+        """Remove the payloads and salts of rows; headers and hashes stay. Then :meth:`Store.scrub`."""
 
 
 class Store(ABC):
@@ -120,10 +120,20 @@ class Store(ABC):
         """
 
     @abstractmethod
+    def creating(self, name: str, mode: str, *, epoch: int = FIRST_EPOCH) -> AbstractContextManager[Writer]:
+        """Begin an experiment: ``with store.creating(name, mode) as writer``, who appends at least one row.
+
+        As with :meth:`writing` all is committed at the end of the block, or nothing. Rows may be appended a
+        few at a time, so that a long log need not be in memory.
+        """
+
     def create(
         self, name: str, rows_of: Callable[[int], Sequence[Row]], mode: str, *, epoch: int = FIRST_EPOCH
     ) -> Head:
         """Begin an experiment with the rows that a function makes of the store's time, at least one."""
+        with self.creating(name, mode, epoch=epoch) as writer:
+            writer.append(rows_of(writer.now))
+        return writer.head
 
     @abstractmethod
     def head(self, name: str) -> Head:
@@ -147,7 +157,14 @@ class Store(ABC):
 
     @abstractmethod
     def drop_snapshots(self, name: str) -> None:
-        """Remove all snapshots of an experiment for good."""
+        """Remove all snapshots of an experiment. Then :meth:`scrub`, where nothing may be left of them."""
+
+    @abstractmethod
+    def scrub(self, *, wait: float | None = None) -> None:
+        """Leave no byte of what was erased or dropped in files that this program can see to.
+
+        Waits for whoever still reads it, ``wait`` seconds or as long as for a writer, then raises StoreBusy.
+        """
 
     @abstractmethod
     def backup(self, path: str | Path) -> None:

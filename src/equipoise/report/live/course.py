@@ -122,7 +122,7 @@ def course_blocks(history: History, course: Sequence[Moment], arms: Sequence[str
         return [Text("No unit has been assigned yet.")]
     blocks: list[Block] = [Text(_dates(history))]
     drawn = is_installed("matplotlib")
-    if drawn:
+    if drawn and len(history.units) > 1:
         from equipoise.report.live.course_figures import allocation_figure
 
         blocks.append(allocation_figure(history, arms))
@@ -133,6 +133,9 @@ def course_blocks(history: History, course: Sequence[Moment], arms: Sequence[str
                 "whose data were erased, were not kept; or nothing has happened yet."
             )
         )
+        return blocks
+    if not any(math.isfinite(arm.expected_error) for moment in course for arm in moment.estimates):
+        blocks.append(Text("Noise and errors are not known yet: there are too few outcomes."))
         return blocks
     if drawn:
         from equipoise.report.live.course_figures import error_figure, noise_figure

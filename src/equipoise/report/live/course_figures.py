@@ -20,13 +20,15 @@ from equipoise.studies.drawing import plain_log_ticks
 _ROOM = 3.0
 # More steps than these cannot be told apart.
 _MOST_STEPS = 400
+# Ticks of a time axis: eight, or ten where that leaves one alone, as with 8 seconds, between 1 and 5 a tick.
+_MOST_TICKS = (8, 10)
 
 
 def allocation_figure(history: History, arms: Sequence[str]) -> Figure:
     """How many units every arm had, after every unit."""
     few, units = arms[: len(SERIES)], len(history.units)
     places = np.unique(np.linspace(0, units - 1, min(units, _MOST_STEPS)).astype(int))
-    timed = history.timed
+    timed = history.timed and history.units[0].time != history.units[-1].time
     across = _times([history.units[place].time for place in places]) if timed else places + 1
 
     def draw(axes: Any) -> None:
@@ -74,7 +76,7 @@ def _over_time(
     called: str,
     caption: str,
 ) -> Figure:
-    timed = all(moment.time is not None for moment in course)
+    timed = all(moment.time is not None for moment in course) and course[0].time != course[-1].time
     across = (
         _times([moment.time for moment in course]) if timed else np.array([each.units for each in course])
     )
@@ -130,7 +132,11 @@ def _name_axis(axes: Any, *, timed: bool) -> None:
     from matplotlib import dates
 
     drawing: Any = dates  # without types
-    locator = drawing.AutoDateLocator(minticks=3, maxticks=6)
-    axes.xaxis.set_major_locator(locator)
+    low, high = axes.get_xlim()
+    for most in _MOST_TICKS:
+        locator = drawing.AutoDateLocator(minticks=3, maxticks=most)
+        axes.xaxis.set_major_locator(locator)
+        if sum(low <= place <= high for place in axes.get_xticks()) > 1:
+            break
     axes.xaxis.set_major_formatter(drawing.ConciseDateFormatter(locator))
     axes.set_xlabel("date (UTC)", loc="left")  # at the right the formatter may write the day

@@ -10,7 +10,7 @@ from typing import Any
 from equipoise.core.experiment.history.events import ASKED
 from equipoise.report.document import Block, Table, Text
 from equipoise.report.live.history import Entry, History
-from equipoise.report.numbers import counted
+from equipoise.words import counted
 
 _MOST = 400
 DECISIONS = ("arm_closed", "arm_reopened", "arm_added", "budget_changed", "paused", "resumed", "restored")

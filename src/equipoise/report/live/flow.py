@@ -8,8 +8,9 @@ from html import escape
 from equipoise.report.document import Block, Figure, Table, Text
 from equipoise.report.experiment_models import MOST_ARMS, further
 from equipoise.report.live.history import LOST, PENDING, TOLD, WITHDRAWN, History, UnitPath
-from equipoise.report.numbers import counted, shortened
+from equipoise.report.numbers import shortened
 from equipoise.studies.colours import INK, PAPER, QUIET, STRIPE
+from equipoise.words import counted
 
 _MOST_DRAWN, _MOST_COLUMNS = 6, 5
 
@@ -28,8 +29,13 @@ def flow_blocks(history: History, arms: Sequence[str]) -> list[Block]:
     )
     if history.overdue is not None:
         text += f" Overdue is an outcome that has not come within {_days(history)}."
+    if any(unit.redacted for unit in units):
+        text += (
+            " A redacted unit is counted as redacted and as nothing else; its outcome, if it had one, stays "
+            "in the models by frozen sums."
+        )
     if erased:
-        text += f" Of {counted(erased, 'unit', 'units')} whose data were erased the arm is not known here."
+        text += f" Of {counted(erased, 'unit')} whose data were erased the arm is not known here."
     blocks: list[Block] = [Text(text + further(len(arms) - MOST_ARMS, "arm"))]
     if len(arms) <= _MOST_DRAWN:
         blocks.append(_figure(history, arms, assigned, got))
@@ -56,7 +62,8 @@ def _lines(history: History) -> list[tuple[str, Callable[[UnitPath], bool]]]:
         ("of these overdue", lambda unit: unit.status == PENDING and unit.id in late, False),
         ("lost", lambda unit: unit.status == LOST, True),
         ("withdrawn", lambda unit: unit.status == WITHDRAWN, True),
-        ("data erased", lambda unit: unit.redacted, False),
+        ("redacted", lambda unit: unit.redacted, False),
+        ("of these in the models", lambda unit: unit.kept, False),
     ]
     persons = any(unit.rule is not None for unit in history.units)
     return [
@@ -80,7 +87,7 @@ def _table(
     groups = [list(history.units), *(assigned[arm] for arm in shown)]
     cells = [[str(sum(map(holds, group))) for _, holds in lines] for group in groups]
     treated = [list(history.units), *(got[arm] for arm in shown)]
-    known = [str(sum(unit.status == TOLD for unit in group)) for group in treated]
+    known = [str(sum(unit.counts for unit in group)) for group in treated]
     cells = [[*row, last] for row, last in zip(cells, known, strict=True)]
     words = [*(words for words, _ in lines), "outcomes of those who got the arm"]
     names = ["all arms", *shown]
@@ -105,7 +112,7 @@ def _figure(
     width = max(len(arms) * (_WIDTH + _GAP) - _GAP, 1.6 * _WIDTH)
     left = 0.5 * (width - len(arms) * (_WIDTH + _GAP) + _GAP)
     units, persons = len(history.units), sum(unit.rule is not None for unit in history.units)
-    first = [f"{counted(units, 'unit', 'units')} assigned"]
+    first = [f"{counted(units, 'unit')} assigned"]
     first += [f"{persons} of them by a person"] if persons else []
     drawn, top = [_box(0.5 * (width - 1.2 * _WIDTH), 0.5, 1.2 * _WIDTH, first)], _height(first)
     rail = top + 14.0
@@ -153,14 +160,16 @@ def _column(
         f"{sum(unit.status == LOST for unit in assigned)} lost",
         f"{sum(unit.status == WITHDRAWN for unit in assigned)} withdrawn",
     ]
-    left = sum(unit.received is not None and unit.status == TOLD for unit in assigned)
-    joined = sum(unit.received is not None and unit.status == TOLD for unit in got)
+    gone = sum(unit.redacted and not unit.kept for unit in assigned)
+    out += [f"{gone} redacted"] if gone else []
+    left = sum(unit.received is not None and unit.counts for unit in assigned)
+    joined = sum(unit.received is not None and unit.counts for unit in got)
     out += [f"{left} got another arm"] if left else []
-    known = sum(unit.status == TOLD for unit in got)
-    last = [counted(known, "outcome", "outcomes"), "in the model"]
+    known = sum(unit.counts for unit in got)
+    last = [counted(known, "outcome"), "in the model"]
     last += [f"{joined} assigned elsewhere"] if joined else []
-    erased = sum(unit.redacted for unit in got)
-    last += [f"{erased} with data erased"] if erased else []
+    kept = sum(unit.kept for unit in got)
+    last += [f"{kept} redacted since"] if kept else []
     persons = sum(unit.rule is not None for unit in assigned)
     first = [shortened(arm, 20), f"{len(assigned)} assigned"] + (
         [f"{persons} by a person"] if persons else []

@@ -12,14 +12,13 @@ from equipoise.core.experiment.experiment import Experiment
 from equipoise.core.experiment.history.events import ASKED
 from equipoise.core.experiment.reading import ExperimentReader
 from equipoise.core.experiment.units.unit import STATUS
+from equipoise.live.log.receipts import Receipt, line_of
 
 PENDING, TOLD, LOST, WITHDRAWN = "pending", "told", "lost", "withdrawn"
 PRACTICE = "practice"
 """The mode of experiments whose units are not real."""
 REDACTED = "redacted"
-"""Of a unit in memory whose data were erased: what had become of it before is not known."""
-# Words of a redaction for what had become of a unit.
-_WAS = {"told": TOLD, "set aside": TOLD, "lost": LOST, "withdrawn": WITHDRAWN}
+"""Of a unit whose data were erased, whatever had become of it before; no unit has two statuses."""
 # How often a log is read again while others write to it.
 _TRIES = 5
 
@@ -58,7 +57,8 @@ class UnitPath:
     closed: datetime | None = None
     """When its outcome came, or it was given up."""
     corrections: int = 0
-    redacted: bool = False
+    kept: bool = False
+    """Whether it is redacted and its outcome still counts, by frozen sums; a log tells, memory does not."""
     forced: bool | None = None
     """Whether its arm had to go first, to be fitted at all; None if scores were not kept."""
     restricted: bool = False
@@ -76,6 +76,16 @@ class UnitPath:
     def arm(self) -> str | None:
         """The arm it is analysed in: what it received."""
         return self.assigned if self.received is None else self.received
+
+    @property
+    def redacted(self) -> bool:
+        """Whether its data were erased."""
+        return self.status == REDACTED
+
+    @property
+    def counts(self) -> bool:
+        """Whether its outcome is in the models."""
+        return self.status == TOLD or self.kept
 
     @property
     def name(self) -> str:
@@ -164,7 +174,9 @@ def history_of_log(
     last = entries[-1] if entries else None
     head = None
     if name is not None and last is not None and last.hash is not None:
-        head = f"{name}@{last.epoch}:{last.sequence}:{last.hash.hex()}"
+        began = [entry.hash for entry in entries if entry.kind == "restored" and entry.hash is not None]
+        line = line_of(began[-1]) if began else ""
+        head = str(Receipt(name, last.epoch, last.sequence, last.hash, line))
     seconds = (created.get("live") or {}).get("deadline")
     deadline = None if seconds is None else timedelta(seconds=float(seconds))
     return History(
@@ -197,7 +209,6 @@ def history_of_memory(experiment: Experiment) -> History:
                 received=None if received == assigned else arms[received],
                 rule=arms[int(row["top"])] if overruled else None,
                 status=STATUS[int(row["status"])],
-                redacted=STATUS[int(row["status"])] == REDACTED,
                 forced=bool(details.scores[assigned] == math.inf) if known and details is not None else None,
                 restricted=details is not None and details.eligible is not None,
                 propensity=float(row["propensity"]),
@@ -230,7 +241,7 @@ def _units(entries: Sequence[Entry]) -> list[UnitPath]:
             units.append(unit)
         elif entry.kind == "redacted":
             for number in event.get("ids", ()):
-                units[number - 1].redacted = True
+                units[number - 1].status = REDACTED
             for row in event.get("rows", ()):
                 _told_again(units[row["id"] - 1], row, arms)
         elif "id" in event and int(event["id"]) <= len(units):
@@ -278,7 +289,8 @@ def _told_again(unit: UnitPath, row: Mapping[str, Any], arms: Sequence[str]) -> 
     """Take in what a redaction still tells of a unit whose entries are gone."""
     unit.assigned = arms[row["meant"]]
     unit.received = None if row["arm"] == unit.assigned else row["arm"]
-    unit.status = _WAS.get(str(row.get("was")), unit.status)
+    unit.status = REDACTED
+    unit.kept = unit.kept or row.get("was") == TOLD
     unit.propensity, unit.likeliest = _number(row["propensity"]), _number(row["likeliest"])
     unit.possible = int(row["possible"])
 

@@ -16,7 +16,8 @@ from equipoise.core.policies.base.policy import Policy
 from equipoise.report.document import Block, Points, Text
 from equipoise.report.live.history import LOST, PENDING, PRACTICE, TOLD, WITHDRAWN, History
 from equipoise.report.live.statements import SEEING
-from equipoise.report.numbers import counted, p_text
+from equipoise.report.numbers import p_text
+from equipoise.words import counted
 
 # Degrees of freedom below which intervals rest mostly on their correction.
 _FEW = 10
@@ -54,7 +55,7 @@ def _design(found: Findings) -> Iterator[str]:
         yield "This was practice: units were not real."
     if found.remaining:
         yield (
-            f"The experiment is not over: {counted(found.remaining, 'unit', 'units')} can still be assigned. "
+            f"The experiment is not over: {counted(found.remaining, 'unit')} can still be assigned. "
             "Intervals are for whoever looks once; who looks often and stops when pleased has wider ones."
         )
     if problem.moment is None:
@@ -111,7 +112,7 @@ def _conduct(found: Findings) -> Iterator[str]:
     moved = sum(unit.received is not None for unit in units)
     if moved:
         yield (
-            f"{counted(moved, 'unit', 'units')} received another arm than assigned. Estimates are as "
+            f"{counted(moved, 'unit')} received another arm than assigned. Estimates are as "
             "treated: "
             "right if the reason for it has nothing to do with the outcome, given the context."
         )
@@ -125,9 +126,9 @@ def _conduct(found: Findings) -> Iterator[str]:
     erased = sum(unit.redacted for unit in units)
     if erased:
         yield (
-            f"The data of {counted(erased, 'unit', 'units')} were erased. They still count in the "
-            "models, by frozen "
-            "sums, and cannot be looked at again: tests of fit, balance and drift go without them."
+            f"The data of {counted(erased, 'unit')} were erased. Outcomes that were known still count in the "
+            "models, by frozen sums, and cannot be looked at again: tests of fit, balance and drift go "
+            "without them."
         )
     if found.closed:
         yield (

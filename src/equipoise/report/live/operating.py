@@ -12,9 +12,9 @@ from equipoise.errors import EquipoiseError, InvalidArgument
 from equipoise.lab.results.simulation import SimulationResult
 from equipoise.report.document import Block, Code, Table, Text
 from equipoise.report.live.history import History
-from equipoise.report.numbers import counted
 from equipoise.report.plan import plan_report
 from equipoise.report.simulation import headline, loss_blocks, pull_blocks, spread_blocks, summary
+from equipoise.words import counted
 
 
 def check_simulation(simulation: object) -> SimulationResult | Plan | None:
@@ -38,10 +38,10 @@ def operating_blocks(
     if isinstance(simulation, SimulationResult):
         scenario = simulation.scenario
         assumed = (
-            f"Simulated: {counted(simulation.trials, 'trial', 'trials')} with seed {simulation.seed}, "
-            f"{counted(len(scenario.noise), 'arm', 'arms')} with noise variances "
+            f"Simulated: {counted(simulation.trials, 'trial')} with seed {simulation.seed}, "
+            f"{counted(len(scenario.noise), 'arm')} with noise variances "
             f"{', '.join(f'{value:.3g}' for value in scenario.noise)}, "
-            f"{counted(scenario.dim, 'feature', 'features')}, {scenario.units:,} units. "
+            f"{counted(scenario.dim, 'feature')}, {scenario.units:,} units. "
             f"{headline(simulation)} {summary(simulation)}"
         )
         return [

@@ -17,7 +17,8 @@ from equipoise.core.problem.problem import Problem
 from equipoise.report.document import Block, Table, Text
 from equipoise.report.experiment_models import MOST_FEATURES, further
 from equipoise.report.live.history import WITHDRAWN, History, UnitPath
-from equipoise.report.numbers import counted, shortened
+from equipoise.report.numbers import shortened
+from equipoise.words import counted
 
 _MOST_ARMS = 6
 

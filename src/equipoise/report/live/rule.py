@@ -16,8 +16,8 @@ from equipoise.core.problem.problem import Problem
 from equipoise.report.document import Block, Code, Table, Text
 from equipoise.report.experiment_models import MOST_ARMS
 from equipoise.report.live.history import History, UnitPath
-from equipoise.report.numbers import counted
 from equipoise.version import __version__
+from equipoise.words import counted
 
 # Probabilities as close to 1 as this are certainty.
 _CERTAIN = 1.0 - 1e-9
@@ -196,7 +196,7 @@ def _choosing(history: History, problem: Problem) -> str:
         if entry.kind == "features_chosen" and entry.event is not None:
             names = [problem.feature_names[column] for column in entry.event["columns"]]
             on = f" on {entry.time:%Y-%m-%d}" if entry.time else ""
-            text += f" After {units} units{on} these were chosen: {', '.join(names) or 'none'}."
+            text += f" After {counted(units, 'unit')}{on} these were chosen: {', '.join(names) or 'none'}."
     return text
 
 

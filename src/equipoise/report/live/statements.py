@@ -45,7 +45,9 @@ def seeing_blocks(statements: Mapping[str, str]) -> list[Block]:
     """Who could see what, as stated."""
     text = (
         "In the words of whoever wrote this report; no program has checked them. "
-        'write_report(…, statements={"blinding": "…"}) states them, under the words in the first column.'
+        "They are stated under the words in the first column: in a file of lines such as "
+        "blinding = \"…\", given to 'equipoise report NAME --statements FILE.toml', or in Python by "
+        'write_report(…, statements={"blinding": "…"}).'
     )
     return [Text(text), _table(SEEING, statements)]
 

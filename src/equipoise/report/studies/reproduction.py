@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from equipoise.report.document import Block, Code, Report, Section, Table, Text
 from equipoise.report.figures import figure_of_file
-from equipoise.report.numbers import counted
 from equipoise.studies.reproduce import Finding, Reproduction, SparseResult
 from equipoise.studies.verdicts import Verdict
+from equipoise.words import counted
 
 _CAPTIONS = {
     "figure1": "Figure 1 of the paper, redrawn. Bands are two standard errors.",

@@ -8,8 +8,9 @@ from typing import Any
 from equipoise.extras import is_installed
 from equipoise.lab.results.words import LOSSES, explained_losses, loss_words
 from equipoise.report.document import Block, Code, Figure, Report, Section, Table, Text
-from equipoise.report.numbers import change, counted, with_error
+from equipoise.report.numbers import change, with_error
 from equipoise.studies.sweep import SweepResult
+from equipoise.words import counted
 
 # Longer tables are for the files beside the report.
 _MOST_ROWS = 400
@@ -27,9 +28,9 @@ def sweep_report(
     axes = {f"values of {name}": ", ".join(map(str, values)) for name, values in result.axes.items()}
     return Report(
         title=title,
-        subtitle=f"{' against '.join(result.axes)} · {counted(len(result), 'point', 'points')} · "
+        subtitle=f"{' against '.join(result.axes)} · {counted(len(result), 'point')} · "
         f"{counted(len(result.policies), 'policy', 'policies')} · "
-        f"{counted(result.trials, 'trial', 'trials')} each",
+        f"{counted(result.trials, 'trial')} each",
         summary=_summary(result, first),
         sections=sections,
         settings={

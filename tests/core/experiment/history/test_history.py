@@ -199,6 +199,13 @@ def test_a_policy_that_is_not_at_hand(tmp_path):
     assert absent.counts == experiment.counts
     for one, other in zip(absent.estimates(), experiment.estimates(), strict=True):
         assert one.coef.tobytes() == other.coef.tobytes()
+    complaint = absent.estimates().complaint
+    assert (
+        "'test-absent' is not at hand, so intervals, bounds and expected errors are not corrected"
+        in complaint
+    )
+    assert "Warning: the policy 'test-absent' is not at hand" in str(absent.estimates())
+    assert "at hand" not in (experiment.estimates().complaint or "")
     with pytest.raises(PolicyNotAtHand, match="no policy 'test-absent'"):
         absent.ask(CONTEXTS[56])
     absent.tell("P-0", 1.0)

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
 from inner_state import fingerprint
 
 import equipoise as eq
-from equipoise.errors import AssignmentClosed, AssignmentNotFound, InvalidArgument, NoArmLeft, UnitConflict
+from equipoise.core.experiment.units.keys import plain_record
+from equipoise.errors import (
+    AssignmentClosed,
+    AssignmentNotFound,
+    InvalidArgument,
+    InvalidRecord,
+    NoArmLeft,
+    UnitConflict,
+)
 
 FEATURES = eq.Features("1 + age", age=eq.Number(18, 90, center=50, scale=10), site=eq.Category("x", "y"))
 
@@ -43,6 +53,49 @@ def test_another_context_or_arm_under_the_same_key_is_refused():
         experiment.ask_many([{"age": 40}, {"age": 41}], units=["P-2", "P-2"])
     assert fingerprint(experiment) == before
     assert experiment.ask({"age": 30}, "P-1", arm=arm).arm == arm
+
+
+@pytest.mark.parametrize("spec", ["uniform", "trace-ucb", "complete"])
+def test_what_the_rule_chose_is_told_again(spec):
+    experiment = fresh(spec)
+    for arm in "abcabcabc":
+        first = experiment.ask({"age": 30}, f"P-{experiment.asked}", arm=arm)
+        assert (first.arm, first.chosen in "abc") == (arm, True)
+        experiment.tell(first.id, 1.0 + first.id % 2)
+    given = {unit: experiment.ask({"age": 30}, unit).chosen for unit in ("P-0", "P-1", "P-2")}
+    with experiment.recording() as events:
+        chosen = {f"Q-{j}": experiment.ask({"age": 40}, f"Q-{j}", arm="abc"[j % 3]).chosen for j in range(6)}
+    assert any(chosen[f"Q-{j}"] != "abc"[j % 3] for j in range(6))
+    experiment.received("Q-0", "b")  # is another matter
+    replayed = pickle.loads(pickle.dumps(experiment))
+    for one in (experiment, replayed):
+        assert {unit: one.ask({"age": 40}, unit).chosen for unit in chosen} == chosen
+        assert {unit: one.ask({"age": 30}, unit).chosen for unit in given} == given
+    assert [event["chosen"] for event in events] == list(chosen.values())
+
+
+def test_records_that_no_file_could_hold():
+    assert plain_record({"age": 2**1000, "site": "größer"}) == {"age": 2**1000, "site": "größer"}
+    with pytest.raises(InvalidRecord, match=r"field 'age' is a whole number of .* bits"):
+        plain_record({"age": 10**5000})
+    for wrong in ({"site": "half \ud800"}, {"\udfff": 1}):
+        with pytest.raises(InvalidRecord, match="half of a sign"):
+            plain_record(wrong)
+
+
+def test_who_went_where():
+    experiment = fresh()
+    for j in range(8):
+        experiment.ask({"age": 20 + 5 * j}, f"P-{j}")
+    experiment.tell("P-0", 1.0)
+    experiment.withdraw("P-1")
+    experiment.lose("P-2")
+    contexts, arms, counts = experiment.allocation()
+    assert contexts[:, 1].tolist() == [(20 + 5 * j - 50) / 10 for j in range(8)]
+    assert [experiment.problem.arms[arm] for arm in arms] == [experiment[f"P-{j}"].arm for j in range(8)]
+    assert counts.tolist() == [True, False, False, *[True] * 5]
+    contexts[:] = 0.0
+    assert experiment.allocation().contexts.any()
 
 
 def test_a_batch_may_have_units_that_are_known():

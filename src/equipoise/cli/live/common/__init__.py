@@ -8,6 +8,7 @@
 ``times``       durations that are typed, moments that are shown
 ``toml_files``  TOML files that are typed
 ``answers``     what is printed after a change
+``changing``    commands that make one change
 ``hints``       what to do about an error, in the words of a shell
 ==============  ==========================================================
 """

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 from equipoise.errors import InvalidArgument
+from equipoise.words import counted
 
 _UNITS = {"s": "seconds", "min": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(s|min|h|d|w)")
@@ -48,7 +49,7 @@ def in_words(duration: timedelta) -> str:
     ):
         if duration >= unit:
             number = duration / unit
-            return f"{number:.3g} {word}{'' if number == 1 else 's'}"
+            return counted(int(number), word) if number == int(number) else f"{number:.3g} {word}s"
     return f"{duration.total_seconds():.3g} seconds"
 
 

@@ -8,7 +8,8 @@ import click
 
 from equipoise.cli.live.common.arguments import argument, reading_options
 from equipoise.cli.live.common.opening import opened_store
-from equipoise.cli.terminal import counted, print_json, say
+from equipoise.cli.terminal import print_json, say
+from equipoise.words import counted
 
 
 @click.command("backup", short_help="Copy the whole store into a file.")

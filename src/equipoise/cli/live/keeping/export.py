@@ -8,9 +8,10 @@ import click
 
 from equipoise.cli.live.common.arguments import argument, experiment_argument, reading_options
 from equipoise.cli.live.common.opening import opened
-from equipoise.cli.terminal import counted, print_json, say
+from equipoise.cli.terminal import print_json, say
 from equipoise.errors import InvalidArgument
 from equipoise.files import check_file, check_new
+from equipoise.words import counted
 
 _SUFFIXES = {".csv": "csv", ".parquet": "parquet", ".jsonl": "archive", ".gz": "archive"}
 

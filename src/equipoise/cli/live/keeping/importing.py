@@ -9,8 +9,9 @@ import click
 from equipoise.cli import completion
 from equipoise.cli.live.common.answers import answer
 from equipoise.cli.live.common.arguments import argument, writing_options
+from equipoise.cli.live.common.hints import taken_names
 from equipoise.cli.live.common.opening import made_store
-from equipoise.cli.terminal import counted
+from equipoise.words import counted
 
 
 @click.command("import", short_help="Make the experiment of an archive.")
@@ -35,6 +36,7 @@ def command(archive: Path, mode: str | None, store: str, actor: str | None, as_j
     from equipoise.live.experiment.restoring import import_archive
 
     with (
+        taken_names("archives keep their name; import it into another store: --store sqlite:///other.db"),
         made_store(store) as at,
         import_archive(archive, store=at, mode=mode, actor=actor) as experiment,
     ):

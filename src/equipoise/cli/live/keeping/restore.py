@@ -10,8 +10,9 @@ import click
 from equipoise.cli import completion
 from equipoise.cli.live.common.arguments import argument, reason_option, writing_options
 from equipoise.cli.live.common.opening import existing_store, made_store, opened_store
-from equipoise.cli.terminal import counted, print_json, say
+from equipoise.cli.terminal import print_json, say
 from equipoise.errors import DataNotFound, ExperimentExists, InvalidArgument
+from equipoise.words import counted
 
 if TYPE_CHECKING:
     from equipoise.live.stores.store import Head

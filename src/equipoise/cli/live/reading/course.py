@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from equipoise.core.arms.state import KNOWN, PENDING
 from equipoise.core.problem.objective import combine
 from equipoise.core.theory.static import ideal_allocation, static_loss
 
@@ -45,19 +44,17 @@ class Point:
 def course_of(experiment: Experiment, estimates: Estimates) -> list[Point]:
     """A few points up to now; none where the noise is not known yet, or features are still being chosen."""
     noise = np.array([arm.noise_variance for arm in estimates])
-    record = experiment._snapshot()
-    if not np.all(np.isfinite(noise)) or not record.stage.whole or not record.step:
+    problem, (contexts, arms, counts) = experiment.problem, experiment.allocation()
+    step = len(arms)
+    if not np.all(np.isfinite(noise)) or type(experiment.policy).staged or not step:
         return []
-    rows, contexts, problem = record.state.rows, record.contexts, record.problem
-    counts = np.isin(rows["status"], (PENDING, *KNOWN))
     moment = problem.moment
     if moment is None:
         seen = contexts[counts]
         moment = seen.T @ seen / max(len(seen), 1)
     points = []
-    for units in sorted({max(1, round(record.step * share / _POINTS)) for share in range(1, _POINTS + 1)}):
-        first = counts & (np.arange(len(rows)) < units)
-        arms = rows["arm"]
+    for units in sorted({max(1, round(step * share / _POINTS)) for share in range(1, _POINTS + 1)}):
+        first = counts & (np.arange(step) < units)
         errors = [noise[i] * _trace(contexts[first & (arms == i)], moment) for i in range(len(problem.arms))]
         taken = np.array([np.count_nonzero(first & (arms == i)) for i in range(len(problem.arms))])
         error = combine(errors, problem.weights, problem.objective)

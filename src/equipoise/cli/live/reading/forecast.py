@@ -17,8 +17,9 @@ from equipoise.cli.options import (
     workers_option,
 )
 from equipoise.cli.progress import progress_bar
-from equipoise.cli.terminal import counted, new_table, output, print_json, print_table
+from equipoise.cli.terminal import new_table, output, print_json, print_table
 from equipoise.cli.values import number_between, positive_number, whole_number
+from equipoise.words import counted
 
 if TYPE_CHECKING:
     from equipoise.lab.forecast.result import Forecast

@@ -9,7 +9,8 @@ import click
 from equipoise.cli.live.common.arguments import argument, reading_options
 from equipoise.cli.live.common.opening import opened_store
 from equipoise.cli.live.common.times import shown
-from equipoise.cli.terminal import counted, new_table, print_json, print_table, say
+from equipoise.cli.terminal import new_table, print_json, print_table, say
+from equipoise.words import counted
 
 
 @click.command("list", short_help="The experiments in a store.")

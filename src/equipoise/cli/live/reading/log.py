@@ -12,8 +12,9 @@ from equipoise.cli.live.common.arguments import experiment_argument, reading_opt
 from equipoise.cli.live.common.opening import opened
 from equipoise.cli.live.common.times import shown
 from equipoise.cli.options import value_option
-from equipoise.cli.terminal import counted, new_table, print_json, print_table, say
+from equipoise.cli.terminal import new_table, print_json, print_table, say
 from equipoise.cli.values import whole_number
+from equipoise.words import counted
 
 if TYPE_CHECKING:
     from equipoise.live.log.entries import LogEntry

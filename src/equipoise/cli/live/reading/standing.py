@@ -8,9 +8,11 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from equipoise.cli.live.reading.course import course_of
+from equipoise.core.policies.base.absent import AbsentPolicy
 from equipoise.errors import FitWarning, InvalidArgument, SupportWarning
 
 if TYPE_CHECKING:
+    from equipoise.core.estimates.arm_estimate import ArmEstimate
     from equipoise.live.experiment.experiment import LiveExperiment
 
 
@@ -32,6 +34,8 @@ def standing_of(experiment: LiveExperiment) -> dict[str, Any]:
         "store": experiment.store.url,
         "mode": head.mode,
         "policy": copy.policy.label,
+        "chooses_features": type(copy.policy).staged,
+        "caution": copy.policy.caution if isinstance(copy.policy, AbsentPolicy) else None,
         "seed": copy.seed,
         "objective": problem.objective,
         "outcome_unit": None if problem.outcome is None else problem.outcome.unit,
@@ -45,6 +49,7 @@ def standing_of(experiment: LiveExperiment) -> dict[str, Any]:
             **{word: _count(statuses, word) for word in ("told", "pending")},
             "overdue": len(overdue),
             **{word: _count(statuses, word) for word in ("lost", "withdrawn", "redacted")},
+            "redacted_in_models": sum(_kept(arm, statuses) for arm in estimates),
         },
         "arms": [
             {
@@ -54,6 +59,10 @@ def standing_of(experiment: LiveExperiment) -> dict[str, Any]:
                 "told": statuses[arm.arm, "told"],
                 "pending": statuses[arm.arm, "pending"],
                 "overdue": late[arm.arm],
+                "redacted": statuses[arm.arm, "redacted"],
+                "redacted_in_models": _kept(arm, statuses),
+                "outcomes_missing": _missing(arm),
+                "outcomes_alike": arm.alike,
                 "noise": finite(arm.noise_variance),
                 "noise_interval": [finite(end) for end in arm.noise_interval] if arm.noise_known else None,
                 "expected_error": finite(arm.expected_error),
@@ -90,6 +99,17 @@ def _late(experiment: LiveExperiment) -> tuple[float | None, list[str]]:
     except InvalidArgument:
         return None, []
     return table.metadata["deadline_seconds"], table.column("arm")
+
+
+def _kept(arm: ArmEstimate, statuses: Counter[tuple[str, str]]) -> int:
+    """Outcomes of redacted units that are still in the arm's model."""
+    return max(arm.observed - statuses[arm.arm, "told"], 0)
+
+
+def _missing(arm: ArmEstimate) -> int:
+    """Outcomes that an arm lacks until anything can be said of its noise."""
+    features = len(arm.coef) if arm.columns is None else len(arm.columns)
+    return max(features + 1 - arm.observed, 0)
 
 
 def finite(number: float) -> float | None:

@@ -11,14 +11,15 @@ import click
 from equipoise.cli.live.common.arguments import experiment_argument, reading_options
 from equipoise.cli.live.common.opening import opened
 from equipoise.cli.options import path_option
-from equipoise.cli.terminal import counted, new_table, print_json, print_table, say
+from equipoise.cli.terminal import new_table, print_json, print_table, say
 from equipoise.errors import InvalidArgument
+from equipoise.words import counted
 
 if TYPE_CHECKING:
     from equipoise.core.tables.tidy import TidyTable
     from equipoise.live.experiment.experiment import LiveExperiment
 
-_STATUSES = ("pending", "overdue", "told", "lost", "withdrawn")
+_STATUSES = ("pending", "overdue", "told", "lost", "withdrawn", "redacted")
 # More would only scroll by; files and --json have them all.
 _MOST_ROWS = 50
 # What the screen has no room for.

@@ -11,12 +11,14 @@ from equipoise.cli import completion
 from equipoise.cli.live.common.answers import answer
 from equipoise.cli.live.common.arguments import argument, writing_options
 from equipoise.cli.live.common.contexts import example
+from equipoise.cli.live.common.hints import taken_names
 from equipoise.cli.live.common.opening import made_store
 from equipoise.cli.live.common.times import duration_of, in_words
 from equipoise.cli.live.setup.problem import problem_options, typed_problem
 from equipoise.cli.options import LARGEST_SEED, import_option, value_option
 from equipoise.cli.terminal import say
 from equipoise.cli.values import whole_number
+from equipoise.words import counted
 
 POLICY = "trace-gain"
 
@@ -57,7 +59,8 @@ def command(
     from equipoise.live.experiment.opening import create_experiment
 
     problem = typed_problem(typed)
-    with made_store(store) as at, create_experiment(
+    taken = taken_names("type another name, or another place: --store sqlite:///other.db")
+    with taken, made_store(store) as at, create_experiment(
         store=at, name=name, problem=problem, policy=policy, seed=seed, mode=mode,
         actor=actor, deadline=deadline,
     ) as experiment:  # fmt: skip
@@ -68,8 +71,9 @@ def command(
         }  # fmt: skip
         late = "" if deadline is None else f", outcomes overdue after {in_words(deadline)}"
         sentence = (
-            f"{experiment.name} is set up in {store}: {len(problem.arms)} arms, {problem.dim} features, "
-            f"{problem.units} units, {experiment.policy.label}, seed {experiment.seed}{late}."
+            f"{experiment.name} is set up in {store}: {counted(len(problem.arms), 'arm')}, "
+            f"{counted(problem.dim, 'feature')}, {counted(problem.units, 'unit')}, "
+            f"{experiment.policy.label}, seed {experiment.seed}{late}."
             + (" It is a practice experiment." if mode == "practice" else "")
         )
         answer(experiment, sentence, facts, as_json=as_json)

@@ -74,9 +74,10 @@ def command(
             if dry_run:
                 say_checked(experiment, keys, contexts, arms, as_json=as_json)
                 return
+            before = experiment.store.head(experiment.name).sequence
             units = experiment.ask_many(contexts, units=keys, arms=arms)
             say_assigned_together(
-                experiment, units, scores=scores, as_json=as_json, with_receipt=with_receipt
+                experiment, units, before, scores=scores, as_json=as_json, with_receipt=with_receipt
             )
             return
         assert unit is not None

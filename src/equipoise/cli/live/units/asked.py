@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from equipoise.cli.live.common.answers import answer
-from equipoise.cli.terminal import counted, new_table, output, print_json, print_table, say
+from equipoise.cli.terminal import new_table, output, print_json, print_table, say
+from equipoise.words import counted
 
 if TYPE_CHECKING:
     from equipoise.core.experiment.assignment import Assignment
@@ -28,13 +29,17 @@ def say_assigned(
 def say_assigned_together(
     experiment: LiveExperiment,
     units: Sequence[Assignment],
+    before: int,
     *,
     scores: bool,
     as_json: bool,
     with_receipt: bool,
 ) -> None:
-    """The arms of many units, in the order of the file."""
-    facts = {"units": [_facts(unit, scores=scores) for unit in units]}
+    """The arms of many units, in the order of the file; ``before`` is the last row before they were asked."""
+    new = sum(unit.receipt is not None and unit.receipt.sequence > before for unit in units)
+    known = len(units) - new
+    facts = {"new": new, "known": known, "units": [_facts(unit, scores=scores) for unit in units]}
+    had = f" {counted(known, 'unit')} had {'its' if known == 1 else 'their'} arm already." if known else ""
     if not as_json:
         table = new_table("unit", "arm", text_columns=2)
         for unit in units:
@@ -42,7 +47,7 @@ def say_assigned_together(
         print_table(table, title=counted(len(units), "unit"))
     answer(
         experiment,
-        f"All stored; {counted(experiment.remaining, 'unit')} left.",
+        f"{counted(new, 'unit')} assigned and stored.{had} {counted(experiment.remaining, 'unit')} left.",
         facts,
         as_json=as_json,
         with_receipt=with_receipt,
@@ -75,7 +80,8 @@ def say_checked(
         facts = {"dry_run": True, "new": new, "known": len(keys) - new, "remaining": left}
         print_json({"experiment": experiment.name, **facts})
         return
-    known = f", and {len(keys) - new} have their arm already" if new < len(keys) else ""
+    others = len(keys) - new
+    known = f", and {others:,} {'has its' if others == 1 else 'have their'} arm already" if others else ""
     say(f"{counted(new, 'unit')} would be assigned{known}; nothing was. {counted(left, 'unit')} left.")
 
 

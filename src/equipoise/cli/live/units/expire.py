@@ -11,7 +11,8 @@ from equipoise.cli.live.common.arguments import experiment_argument, reason_opti
 from equipoise.cli.live.common.opening import opened
 from equipoise.cli.live.common.times import duration_of, in_words
 from equipoise.cli.options import value_option
-from equipoise.cli.terminal import counted, print_json, say
+from equipoise.cli.terminal import print_json, say
+from equipoise.words import counted
 
 
 @click.command("expire", short_help="Declare outcomes lost that are long overdue.")

@@ -2,81 +2,51 @@
 
 from __future__ import annotations
 
-import click
+from typing import TYPE_CHECKING
 
-from equipoise.cli.live.common.answers import answer, receipt_option
-from equipoise.cli.live.common.arguments import (
-    argument,
-    experiment_argument,
-    id_option,
-    named_unit,
-    reason_option,
-    unit_argument,
-    writing_options,
-)
-from equipoise.cli.live.common.opening import opened
+from equipoise.cli.live.common.arguments import argument, id_option, named_unit, reason_option, unit_argument
+from equipoise.cli.live.common.changing import Said, changing
+
+if TYPE_CHECKING:
+    from equipoise.live.experiment.experiment import LiveExperiment
 
 
-@click.command("lose", short_help="Say that an outcome will never come.")
-@experiment_argument
+@changing("lose", "Say that an outcome will never come.")
 @unit_argument()
 @reason_option(needed=True)
 @id_option
-@receipt_option
-@writing_options
-def lose(
-    name: str, unit: str, reason: str, by_id: bool, with_receipt: bool, store: str, actor: str | None,
-    as_json: bool,
-) -> None:  # fmt: skip
+def lose(experiment: LiveExperiment, unit: str, reason: str, by_id: bool) -> Said:
     """Say that the outcome of UNIT in the experiment NAME will never come.
 
     Its context no longer counts; its place in the budget stays used. An outcome that comes after all brings
     it back.
     """
-    with opened(name, store, actor) as experiment:
-        experiment.lose(named_unit(unit, by_id=by_id), reason=reason)
-        facts = {"unit": unit, "status": "lost", "reason": reason}
-        answer(experiment, f"{unit} is lost.", facts, as_json=as_json, with_receipt=with_receipt)
+    experiment.lose(named_unit(unit, by_id=by_id), reason=reason)
+    return f"{unit} is lost.", {"unit": unit, "status": "lost", "reason": reason}
 
 
-@click.command("withdraw", short_help="Take a unit out for good.")
-@experiment_argument
+@changing("withdraw", "Take a unit out for good.")
 @unit_argument()
 @reason_option(needed=True)
 @id_option
-@receipt_option
-@writing_options
-def withdraw(
-    name: str, unit: str, reason: str, by_id: bool, with_receipt: bool, store: str, actor: str | None,
-    as_json: bool,
-) -> None:  # fmt: skip
+def withdraw(experiment: LiveExperiment, unit: str, reason: str, by_id: bool) -> Said:
     """Take UNIT out of the experiment NAME, outcome and context, as if it had never been assigned.
 
     Its place in the budget stays used, and its data stay in the log; 'equipoise redact' erases them.
     """
-    with opened(name, store, actor) as experiment:
-        experiment.withdraw(named_unit(unit, by_id=by_id), reason=reason)
-        facts = {"unit": unit, "status": "withdrawn", "reason": reason}
-        answer(experiment, f"{unit} is withdrawn.", facts, as_json=as_json, with_receipt=with_receipt)
+    experiment.withdraw(named_unit(unit, by_id=by_id), reason=reason)
+    return f"{unit} is withdrawn.", {"unit": unit, "status": "withdrawn", "reason": reason}
 
 
-@click.command("received", short_help="Say that a unit got another arm than assigned.")
-@experiment_argument
+@changing("received", "Say that a unit got another arm than assigned.")
 @unit_argument()
 @argument("arm", "ARM", "The arm that it got in fact.")
 @reason_option(needed=True)
 @id_option
-@receipt_option
-@writing_options
-def received(
-    name: str, unit: str, arm: str, reason: str, by_id: bool, with_receipt: bool, store: str,
-    actor: str | None, as_json: bool,
-) -> None:  # fmt: skip
+def received(experiment: LiveExperiment, unit: str, arm: str, reason: str, by_id: bool) -> Said:
     """Say that UNIT of the experiment NAME got ARM, whatever it was assigned to.
 
     Estimates are as treated; units, exports and reports show both.
     """
-    with opened(name, store, actor) as experiment:
-        experiment.received(named_unit(unit, by_id=by_id), arm, reason=reason)
-        facts = {"unit": unit, "arm": arm, "reason": reason}
-        answer(experiment, f"{unit} received {arm}.", facts, as_json=as_json, with_receipt=with_receipt)
+    experiment.received(named_unit(unit, by_id=by_id), arm, reason=reason)
+    return f"{unit} received {arm}.", {"unit": unit, "arm": arm, "reason": reason}

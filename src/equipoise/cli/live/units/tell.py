@@ -18,10 +18,12 @@ from equipoise.cli.live.common.arguments import (
     writing_options,
 )
 from equipoise.cli.live.common.bulk import at_line, file_option, keyed, read_lines
+from equipoise.cli.live.common.changing import Said, changing
 from equipoise.cli.live.common.opening import opened
-from equipoise.cli.terminal import counted, print_json, say
+from equipoise.cli.terminal import print_json, say
 from equipoise.cli.values import typed
 from equipoise.errors import EquipoiseError, InvalidArgument, InvalidOutcome, InvalidTable
+from equipoise.words import counted
 
 if TYPE_CHECKING:
     from equipoise.live.experiment.experiment import LiveExperiment
@@ -93,39 +95,37 @@ def tell(
             raise InvalidArgument("--file and UNIT do not go together", hint="leave one out")
         outcomes, blank = _outcomes(source, unit_column, outcome_column, by_id=by_id)
     with opened(name, store, actor) as experiment:
+        target = experiment.in_memory() if dry_run else experiment  # a copy finds whatever is wrong
+        new = target.tell_many(outcomes)
+        known = len(outcomes) - new
         facts: dict[str, Any] = {"outcomes": len(outcomes), "without_outcome": blank}
         if source is None:
             facts = {"unit": unit, "outcome": value}
+        facts |= {"new": new, "known": known}
         if dry_run:
-            experiment.in_memory().tell_many(outcomes)  # on a copy, which finds whatever is wrong
-            _say_checked(experiment, facts, len(outcomes), blank, as_json=as_json)
+            sentence = f"{counted(new, 'outcome')} would be stored; nothing was." + _others(known, blank)
+            if as_json:
+                print_json({"experiment": experiment.name, "dry_run": True, **facts})
+            else:
+                say(sentence)
             return
-        experiment.tell_many(outcomes)
-        sentence = f"{counted(len(outcomes), 'outcome')} stored." + _left_out(blank)
+        sentence = f"{counted(new, 'outcome')} stored." + _others(known, blank)
         answer(experiment, sentence, facts, as_json=as_json, with_receipt=with_receipt)
 
 
-@click.command("correct", cls=_WithNumber, short_help="Replace the outcome of a unit.")
-@experiment_argument
+@changing("correct", "Replace the outcome of a unit.", kind=_WithNumber)
 @unit_argument()
 @argument("value", "VALUE", "Its outcome.", callback=typed(_outcome))
 @reason_option(needed=True)
 @id_option
-@receipt_option
-@writing_options
-def correct(
-    name: str, unit: str, value: float, reason: str, by_id: bool, with_receipt: bool, store: str,
-    actor: str | None, as_json: bool,
-) -> None:  # fmt: skip
+def correct(experiment: LiveExperiment, unit: str, value: float, reason: str, by_id: bool) -> Said:
     """Make VALUE the outcome of UNIT in the experiment NAME, whatever it was: told, pending or lost.
 
     The old value stays in the log. Decisions that were made with it stay as they are.
     """
-    with opened(name, store, actor) as experiment:
-        experiment.correct(named_unit(unit, by_id=by_id), value, reason=reason)
-        facts = {"unit": unit, "outcome": value, "reason": reason}
-        sentence = f"{unit} has the outcome {value:.10g} now."
-        answer(experiment, sentence, facts, as_json=as_json, with_receipt=with_receipt)
+    experiment.correct(named_unit(unit, by_id=by_id), value, reason=reason)
+    facts = {"unit": unit, "outcome": value, "reason": reason}
+    return f"{unit} has the outcome {value:.10g} now.", facts
 
 
 def _outcomes(
@@ -150,14 +150,7 @@ def _outcomes(
     return found, len(lines) - len(found)
 
 
-def _say_checked(
-    experiment: LiveExperiment, facts: dict[str, Any], count: int, blank: int, *, as_json: bool
-) -> None:
-    if as_json:
-        print_json({"experiment": experiment.name, "dry_run": True, **facts})
-        return
-    say(f"{counted(count, 'outcome')} would be stored; nothing was." + _left_out(blank))
-
-
-def _left_out(blank: int) -> str:
-    return f" {counted(blank, 'line')} without an outcome left out." if blank else ""
+def _others(known: int, blank: int) -> str:
+    """What became of the rest of a file."""
+    words = f" {counted(known, 'outcome was', 'outcomes were')} known already." if known else ""
+    return words + (f" {counted(blank, 'line')} without an outcome left out." if blank else "")

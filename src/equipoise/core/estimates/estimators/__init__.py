@@ -14,7 +14,6 @@
 
 from equipoise.core.estimates.estimators import empirical_bayes, leave_one_out, pooled, ridge
 from equipoise.core.estimates.estimators.estimator import (
-    DEFAULT,
     ESTIMATORS,
     RIDGE,
     Estimator,
@@ -24,7 +23,6 @@ from equipoise.core.estimates.estimators.estimator import (
 from equipoise.core.estimates.estimators.workspace import Workspace, new_workspace
 
 __all__ = [
-    "DEFAULT",
     "ESTIMATORS",
     "RIDGE",
     "Estimator",

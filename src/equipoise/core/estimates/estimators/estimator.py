@@ -20,7 +20,6 @@ from equipoise.core.estimates.estimators.workspace import Workspace
 from equipoise.core.problem.real import real_number
 from equipoise.errors import InvalidArgument
 
-DEFAULT = "pooled"
 RIDGE = "ridge"
 
 

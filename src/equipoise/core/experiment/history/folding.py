@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from equipoise.core.arms.state import PENDING
-from equipoise.core.arrays import Counts, Vector
+from equipoise.core.arrays import Vector
 from equipoise.core.choice.decide import CHOOSE
 from equipoise.core.experiment import entries
 from equipoise.core.experiment.admission import ALL_ARMS, NOT_RECORDED
-from equipoise.core.experiment.asking import Arrival, ask_one
+from equipoise.core.experiment.asking import Arrival, ask_one, eligible_arms
 from equipoise.core.experiment.assignment import Assignment
 from equipoise.core.experiment.history.events import (
     ASKED,
@@ -28,6 +28,7 @@ from equipoise.core.experiment.history.redacting import admit_blanks, fold_redac
 from equipoise.core.experiment.record import Record, first_record
 from equipoise.core.experiment.roster import with_another, with_budget, with_open
 from equipoise.core.experiment.treated import as_treated
+from equipoise.core.experiment.units.book import AS_ASSIGNED
 from equipoise.core.policies.base.absent import recorded_policy
 from equipoise.core.policies.base.staged import StagedPolicy
 from equipoise.core.problem.inputs import checked_outcome, checked_seed
@@ -88,14 +89,6 @@ def arrival_of(
     )
 
 
-def eligible_arms(problem: Problem, names: Any) -> Counts:
-    """1 for every arm that is named."""
-    flags = np.zeros(len(problem.arms), np.int64)
-    for name in names:
-        flags[problem.index(name)] = 1
-    return flags
-
-
 def fold_asked(record: Record, event: Mapping[str, Any]) -> tuple[Record, Assignment]:
     """The record with a unit as it was assigned, and what the rule says of it now."""
     if event["id"] != record.step + 1:
@@ -110,7 +103,10 @@ def fold_asked(record: Record, event: Mapping[str, Any]) -> tuple[Record, Assign
     if details is not None:
         as_it_was = assignment_of(event, problem.arms)
         record.book.details[unit.id - 1] = details._replace(
-            scores=as_it_was.score_values, chance=as_it_was.chance, weighed=as_it_was.weighed
+            scores=as_it_was.score_values,
+            chance=as_it_was.chance,
+            weighed=as_it_was.weighed,
+            chosen=AS_ASSIGNED if as_it_was.chosen == as_it_was.arm else as_it_was.chosen,
         )
     return record, unit
 

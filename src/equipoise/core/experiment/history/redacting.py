@@ -158,16 +158,17 @@ def _check(record: Record, row: int) -> None:
     status, state = int(record.state.rows["status"][row]), record.state
     if row >= record.step or status == REDACTED:
         raise ValueError(f"row {row} has nothing to redact")
+    unit = record.book.keys[row] or row + 1
     if status == PENDING:
         raise NotRedactable(
-            f"the outcome of unit {row + 1} is awaited, and would come to nobody",
-            hint=f"withdraw({row + 1}) or lose({row + 1}) first, then redact it",
+            f"the outcome of unit {unit!r} is awaited, and would come to nobody",
+            hint=f"withdraw({unit!r}) or lose({unit!r}) first, then redact it",
         )
     leaves_nothing = status == WITHDRAWN or (status == LOST and not state.trial["learns_moment"][0])
     if not record.stage.whole and not leaves_nothing:
         raise NotRedactable(
-            f"unit {row + 1} still counts, and a policy that chooses features needs every unit's own data",
-            hint=f"withdraw({row + 1}) first, then redact it",
+            f"unit {unit!r} still counts, and a policy that chooses features needs every unit's own data",
+            hint=f"withdraw({unit!r}) first, then redact it",
         )
 
 

@@ -6,5 +6,6 @@
 ``arriving``  contexts, keys and arms of units that arrive, checked
 ``unit``    ``Unit``: all that is known of one
 ``table``   all of them as a tidy table
+``allocation``  encoded contexts and arms, for whoever computes with them
 ==========  =======================================================================================
 """

@@ -13,7 +13,7 @@ from equipoise.core.arms.state import WITHDRAWN
 from equipoise.core.arrays import Vector
 from equipoise.core.choice.decide import CHOOSE
 from equipoise.core.experiment.admission import ALL_ARMS, NOT_RECORDED
-from equipoise.core.experiment.asking import Arrival
+from equipoise.core.experiment.asking import Arrival, eligible_arms
 from equipoise.core.experiment.record import Record
 from equipoise.core.experiment.units.keys import checked_key, plain_record
 from equipoise.core.policies.base.absent import AbsentPolicy
@@ -27,6 +27,7 @@ from equipoise.errors import (
     NoArmLeft,
     UnitConflict,
 )
+from equipoise.words import counted
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,9 +89,7 @@ def arrival_at(record: Record, newcomer: Newcomer, arm: str | None, arms: Sequen
     elif arms is not None:
         if isinstance(arms, str) or not len(arms):
             raise InvalidArgument(f"arms={arms!r} is not a list of arms", hint="e.g. arms=['a', 'b']")
-        eligible = np.zeros(len(problem.arms), np.int64)
-        for name in arms:
-            eligible[problem.index(name)] = 1
+        eligible = eligible_arms(problem, arms)
     return Arrival(
         newcomer.context,
         key=newcomer.key,
@@ -109,7 +108,9 @@ def _given_arm(record: Record, arm: str) -> int:
     if not line["open"]:
         raise NoArmLeft(f"arm {arm!r} is closed", hint=f"reopen_arm({arm!r}) first")
     if line["assigned"] >= line["cap"]:
-        raise NoArmLeft(f"arm {arm!r} is at its cap of {line['cap']} units", hint="give another arm")
+        raise NoArmLeft(
+            f"arm {arm!r} is at its cap of {counted(int(line['cap']), 'unit')}", hint="give another arm"
+        )
     left = problem.budget - exact_sum(problem.costs * state.arms["assigned"])
     if not covers(left, float(problem.costs[i])):
         raise NoArmLeft(f"{left:.10g} of the budget is left, and a unit of {arm!r} costs more")

@@ -16,6 +16,9 @@ import numpy as np
 
 from equipoise.core.arrays import Vector
 
+AS_ASSIGNED = ""
+"""The rule chose the arm that the unit was assigned to."""
+
 
 class Details(NamedTuple):
     """What is known of a choice besides the row of the unit."""
@@ -28,6 +31,8 @@ class Details(NamedTuple):
     weighed: bool
     eligible: tuple[str, ...] | None
     """Arms that it might go to; None: all."""
+    chosen: str | None = AS_ASSIGNED
+    """What the rule chose where a person gave the arm; None: the rule was not at hand."""
 
 
 class UnitBook:
@@ -73,6 +78,7 @@ class UnitBook:
             **plain,
             "given": json.dumps([line.given for line in lines]),
             "eligible": json.dumps([line.eligible for line in lines]),
+            "chosen": json.dumps([line.chosen for line in lines]),
             "scores": np.concatenate([*scores, np.zeros(0)]),
             "lengths": np.array([len(line) for line in scores], np.int64),
             "chances": np.array([line.chance for line in lines], float),
@@ -98,10 +104,11 @@ class UnitBook:
         if ends and ends[-1] != len(plain["scores"]):
             raise ValueError("scores that are not as many as they should be")
         scores = np.split(plain["scores"].copy(), ends[:-1]) if ends else []
-        columns = (given, scores, plain["chances"].tolist(), plain["weighed"].tolist(), eligible)
+        chosen = json.loads(plain["chosen"])
+        columns = (given, scores, plain["chances"].tolist(), plain["weighed"].tolist(), eligible, chosen)
         book.details = [
-            Details(one, scored, chance, weighed, None if listed is None else tuple(listed))
-            for one, scored, chance, weighed, listed in zip(*columns, strict=True)
+            Details(one, scored, chance, weighed, None if listed is None else tuple(listed), ruled)
+            for one, scored, chance, weighed, listed, ruled in zip(*columns, strict=True)
         ]
         if len(book.details) != step:
             raise ValueError(f"details of {len(book.details)} units, not {step}")

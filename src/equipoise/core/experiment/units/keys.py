@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import math
+import re
 import unicodedata
 from collections.abc import Mapping
 from typing import Any
@@ -11,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from equipoise.core.problem.features.records import as_record
-from equipoise.errors import InvalidArgument
+from equipoise.core.problem.inputs import HALVES
+from equipoise.errors import InvalidArgument, InvalidRecord
 
 LONGEST = 200
 
@@ -43,16 +45,38 @@ def plain_record(x: Any) -> dict[str, Any] | None:
         return None
     if not isinstance(x, Mapping) and not (hasattr(x, "to_dict") and hasattr(x, "index")):
         return None
-    return {str(name): _plain(value) for name, value in as_record(x).items()}
+    return {_text(str(name)): _plain(value, name) for name, value in as_record(x).items()}
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Any, name: Any) -> Any:
     if isinstance(value, np.generic):
         value = value.item()
-    if value is None or isinstance(value, bool | int | str):
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, int) and value.bit_length() > _MOST_BITS:
+        raise InvalidRecord(
+            f"field {str(name)!r} is a whole number of {value.bit_length():,} bits, more than {_MOST_BITS:,}",
+            hint="give it as text, or leave it out",
+        )
+    if value is None or isinstance(value, bool | int):
         return value
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, datetime.date | datetime.datetime):
         return value.isoformat()
-    return str(value)
+    return _text(str(value))
+
+
+def _text(text: str) -> str:
+    """Text of a record, if a file can hold it."""
+    found = _HALF.search(text)
+    if found is not None:
+        raise InvalidRecord(
+            f"a record holds half of a sign, {found[0]!r}, in {text[:LONGEST]!r}",
+            hint="it was read with a wrong encoding: read it anew as UTF-8",
+        )
+    return text
+
+
+_MOST_BITS = 1024  # what a float can hold, and more than any number in use
+_HALF = re.compile(f"[{HALVES}]")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 from equipoise.core.arms.state import KNOWN, LOST, NO_ARM_YET, PENDING, REDACTED, SET_ASIDE, TOLD, WITHDRAWN
 from equipoise.core.experiment.assignment import Assignment
 from equipoise.core.experiment.record import Record
-from equipoise.core.experiment.units.book import Details
+from equipoise.core.experiment.units.book import AS_ASSIGNED, Details
 
 STATUS = {
     **{PENDING: "pending", TOLD: "told", LOST: "lost", WITHDRAWN: "withdrawn", SET_ASIDE: "told"},
@@ -70,7 +69,6 @@ def assignment_again(record: Record, row: int) -> Assignment:
     line, arms, details = record.state.rows[row], record.problem.arms, record.book.details[row]
     assert details is not None
     arm = arms[int(line["meant"])]
-    overruled = math.isnan(line["propensity"]) and line["arm"] == line["meant"]
     return Assignment(
         id=row + 1,
         unit=record.book.keys[row],
@@ -80,7 +78,7 @@ def assignment_again(record: Record, row: int) -> Assignment:
         top=arms[int(line["top"])],
         chance=details.chance,
         weighed=details.weighed,
-        chosen=None if overruled else arm,
+        chosen=arm if details.chosen == AS_ASSIGNED else details.chosen,
         eligible=details.eligible,
     )
 

@@ -76,6 +76,15 @@ class AbsentPolicy(Policy):
             hint="redact where it is imported, with equipoise.import_policies(…) or --import",
         )
 
+    @property
+    def caution(self) -> str:
+        """What must be said of estimates: how it reacted to them is not known."""
+        return (
+            f"the policy {self.plain['name']!r} is not at hand, so intervals, bounds and expected errors are "
+            "not corrected for adaptive allocation, and may promise too much: import it as it was, with "
+            "equipoise.import_policies(…) or --import"
+        )
+
     def check(self, problem: Problem) -> None:
         """Any problem will do."""
 

@@ -56,9 +56,8 @@ def meant_policy(name: str, known: Mapping[str, type]) -> str:
         if name.lower() in (kind.__name__.lower(), own.replace("-", "")):
             return f"did you mean {own!r}?"
     hint = suggest(name, known)
-    if hint.startswith("known"):  # nothing is spelled like it
-        hint += "; one of your own: --import FILE.py, or eq.import_policies"
-    return hint
+    joint = " One" if hint.endswith("?") else "; one"
+    return f"{hint}{joint} of your own: --import FILE.py, or eq.import_policies"
 
 
 def _format_item(value: Any, depth: int) -> str:

@@ -12,9 +12,11 @@ import numpy as np
 from equipoise.core.experiment.assignment import Assignment
 from equipoise.core.experiment.experiment import Experiment
 from equipoise.core.experiment.units.arriving import Newcomer, check_again
+from equipoise.errors import EquipoiseError
 from equipoise.live.experiment.state.moments import Moments
 from equipoise.live.log.checking import broken, check_link
 from equipoise.live.log.encoding import decode
+from equipoise.live.log.receipts import Receipt, line_of
 from equipoise.live.stores.chain import first_link
 from equipoise.live.stores.store import FIRST_EPOCH, Row
 
@@ -50,13 +52,24 @@ class Fold:
         self.moments = Moments()
         self.sequence = 0
         self.hash = first_link(name)
-        self.epoch = FIRST_EPOCH
+        self.lines = [""]
+        """What tells every epoch from others of its number."""
         self.time = 0
         self.mode = ""
         self.deadline: timedelta | None = None
         self.redacted = 0
         """The last row that tells of a redaction, among those that were folded here."""
         self.sound = True
+
+    @property
+    def epoch(self) -> int:
+        """One more after every restored backup."""
+        return FIRST_EPOCH - 1 + len(self.lines)
+
+    def receipt(self, row: Row | Fold, epoch: int | None = None) -> Receipt:
+        """Of a row, of the last epoch unless another is given."""
+        number = self.epoch if epoch is None else epoch
+        return Receipt(self.name, number, row.sequence, row.hash, self.lines[number - FIRST_EPOCH])
 
     def catch_up(self, rows: Iterable[Row]) -> None:
         """Fold in rows of the log, each of which must continue the chain."""
@@ -65,14 +78,16 @@ class Fold:
             if row.sequence != self.sequence + 1:
                 raise broken(self.name, self.sequence + 1, f"it is missing: row {row.sequence} comes next")
             check_link(self.name, self.hash, row)
-            self._take(event_of(row), row)
+            try:
+                self._take(event_of(row), row)
+            except EquipoiseError as error:
+                raise _at(self.name, row, error) from error
             self.sound = True
 
     def _take(self, event: dict[str, Any], row: Row) -> None:
-        live = event.pop("live", {})
         if row.sequence == 1:
             self.experiment = CachedExperiment.replay([event], details=False)
-            self.deadline = _duration(live.get("deadline"))
+            self.deadline = _duration(event.get("live", {}).get("deadline"))
             self.mode = decode(row.header)["mode"]
         else:
             self.experiment.apply(event)
@@ -82,7 +97,7 @@ class Fold:
         """Come to a row, the event of which is in the experiment."""
         self.moments.take(event, row.sequence, row.time)
         if event["kind"] == "restored":
-            self.epoch += 1
+            self.lines.append(line_of(row.hash))
         elif event["kind"] == "redacted":
             self.redacted = row.sequence
         self.sequence, self.hash, self.time = row.sequence, row.hash, row.time
@@ -94,6 +109,14 @@ def event_of(row: Row) -> dict[str, Any]:
         return {"kind": decode(row.header)["kind"]}
     event: dict[str, Any] = decode(row.payload)
     return event
+
+
+def _at(name: str, row: Row, error: EquipoiseError) -> EquipoiseError:
+    """The same error, with the row at which it came up."""
+    kind = decode(row.header)["kind"]
+    return type(error)(
+        f"row {row.sequence} ({kind}) of {name!r} cannot be folded in: {error.message}", hint=error.hint
+    )
 
 
 def _duration(seconds: float | None) -> timedelta | None:

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 Numbers = npt.NDArray[np.int64]
+_ENDS = ("told", "corrected", "lost", "withdrawn")
 
 
 class Moments:
@@ -17,6 +18,8 @@ class Moments:
     def __init__(self, table: Numbers | None = None) -> None:
         self._count = 0 if table is None else table.shape[1]
         self._table: Numbers = np.zeros((3, 1024), np.int64) if table is None else table
+        self._erased: dict[int, tuple[str, int]] = {}
+        """Kind and time of rows of a unit that a redaction, further on, tells the number of."""
 
     def __len__(self) -> int:
         return self._count
@@ -47,9 +50,17 @@ class Moments:
             self._table[1, self._count] = time
             self._table[2, self._count] = 0
             self._count += 1
-        elif not number:
-            return  # of no unit, or of one that was redacted
-        elif kind in ("told", "withdrawn"):
+        elif kind == "redacted":
+            for row in event.get("live", {}).get("rows", ()):
+                if row in self._erased:
+                    self._end(event["ids"][0], *self._erased.pop(row))
+        elif number:
+            self._end(number, kind, time)
+        elif len(event) == 1 and kind in _ENDS:
+            self._erased[sequence] = kind, time
+
+    def _end(self, number: int, kind: str, time: int) -> None:
+        if kind in ("told", "withdrawn"):
             self._table[2, number - 1] = time
         elif kind == "lost":  # negative: an outcome may come yet
             self._table[2, number - 1] = -time

@@ -30,7 +30,7 @@ from equipoise.live.log.encoding import decode, encode
 from equipoise.live.stores.store import Snapshot, Store
 from equipoise.version import __version__
 
-LABEL = f"1 {__version__} {NUMERICS}"
+LABEL = f"2 {__version__} {NUMERICS}"
 """Format of the bytes, version and numerics: a snapshot of another label is not read."""
 
 _LENGTH = struct.Struct("<Q")
@@ -62,17 +62,18 @@ def load_fold(store: Store, name: str) -> tuple[Fold, int]:
             began = fold.sequence
             fold.catch_up(rows)
             if fold.redacted:
-                _drop(store, name)
+                drop_outdated(store, name)
             return fold, began
     fold = Fold(name)
     fold.catch_up(store.read(name))
     return fold, 0
 
 
-def _drop(store: Store, name: str) -> None:
+def drop_outdated(store: Store, name: str) -> None:
     """Remove snapshots that hold what was erased since; whoever may not write leaves that to others."""
     with suppress(EquipoiseError):
         store.drop_snapshots(name)
+        store.scrub(wait=0.0)
 
 
 class Snapshots:
@@ -105,11 +106,11 @@ def copied(fold: Fold) -> tuple[Arrays, dict[str, Any], bytes]:
     meta = {
         "name": fold.name,
         "sequence": fold.sequence,
-        "epoch": fold.epoch,
         "time": fold.time,
         "mode": fold.mode,
         "deadline": None if fold.deadline is None else fold.deadline.total_seconds(),
     }
+    meta["lines"] = list(fold.lines)
     return {**fold.experiment.snapshot(), "live_moments": fold.moments.table()}, meta, fold.hash
 
 
@@ -158,7 +159,7 @@ def _unpacked(name: str, snapshot: Snapshot) -> Fold | None:
         return None
     fold.moments = Moments(moments)
     fold.sequence, fold.hash = snapshot.sequence, snapshot.hash
-    fold.epoch, fold.time, fold.mode = meta["epoch"], meta["time"], meta["mode"]
+    fold.lines, fold.time, fold.mode = meta["lines"], meta["time"], meta["mode"]
     deadline = meta["deadline"]
     fold.deadline = None if deadline is None else timedelta(seconds=deadline)
     return fold

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -14,11 +14,10 @@ from equipoise.errors import (
     EquipoiseError,
     ExperimentExists,
     ExperimentNotFound,
-    InvalidArgument,
     NotOffered,
     StoreUnavailable,
 )
-from equipoise.live.stores.chain import empty_head, extended
+from equipoise.live.stores.chain import check_begun, empty_head
 from equipoise.live.stores.migrations import check_writable, not_understood
 from equipoise.live.stores.names import full_name
 from equipoise.live.stores.pool import Held, Pool
@@ -65,7 +64,11 @@ class _PostgresWriter(SqlWriter):
         self._connection = connection
 
     def _send(self, rows: Sequence[Row]) -> None:
-        append(self._connection, self.number, self.head, rows)
+        head = self.head
+        if not self.number:
+            values = (head.name, head.mode, head.sequence, head.hash, head.epoch, head.created, head.updated)
+            self.number = self._run(_BEGIN_EXPERIMENT, values)[0][0]
+        append(self._connection, self.number, head, rows)
 
 
 class PostgresStore(SqlStore):
@@ -91,46 +94,42 @@ class PostgresStore(SqlStore):
             before = self._as_head(columns)
             writer = _PostgresWriter(number, before, now, held.connection)
             yield writer
-            _refuse_inherited(held)
-            try:
-                with held.connection.pipeline():
-                    writer.flush()
-                    held.connection.execute("COMMIT")
-            except psycopg.Error as error:
-                if not is_lost(error, held.connection):
-                    raise
-                self._find_out(held, number, before, writer.head, error)
+            self._commit(held, writer, before)
 
-    def create(
-        self, name: str, rows_of: Callable[[int], Sequence[Row]], mode: str, *, epoch: int = FIRST_EPOCH
-    ) -> Head:
+    @contextmanager
+    def creating(self, name: str, mode: str, *, epoch: int = FIRST_EPOCH) -> Iterator[Writer]:
         """Begin an experiment."""
         start = empty_head(name, mode, epoch)
         with self._pool.using() as held, self._ending(held):
             version, now = self._first(held, f"SELECT ({VERSION}), {CLOCK}", ())[0]
             check_writable(self.url, version, SCHEMA)
-            rows = rows_of(now)
-            head = extended(start, rows)
-            if not rows:
-                raise InvalidArgument(f"{start.name!r} would begin without a row")
-            values = (head.name, mode, head.sequence, head.hash, head.epoch, head.created, head.updated)
+            writer = _PostgresWriter(0, start, now, held.connection)
             try:
-                number = run(held.connection, _BEGIN_EXPERIMENT, values)[0][0]
-            except psycopg.errors.UniqueViolation:
+                yield writer
+                check_begun(writer.head)
+                writer.flush()
+            except psycopg.errors.UniqueViolation as error:
+                if error.diag.table_name != "equipoise_experiments":
+                    raise
                 raise ExperimentExists(
-                    f"there is an experiment {head.name!r} in {self.url} already",
+                    f"there is an experiment {start.name!r} in {self.url} already",
                     hint="load it, or choose another name",
                 ) from None
-            _refuse_inherited(held)
-            try:
-                with held.connection.pipeline():
-                    append(held.connection, number, head, rows)
-                    held.connection.execute("COMMIT")
-            except psycopg.Error as error:
-                if not is_lost(error, held.connection):
-                    raise
-                self._find_out(held, number, start, head, error)
-        return head
+            self._commit(held, writer, start)
+
+    def _commit(self, held: Held[Connection], writer: SqlWriter, before: Head) -> None:
+        _refuse_inherited(held)
+        try:
+            with held.connection.pipeline():
+                writer.flush()
+                held.connection.execute("COMMIT")
+        except psycopg.Error as error:
+            if not is_lost(error, held.connection):
+                raise
+            self._find_out(held, writer.number, before, writer.head, error)
+
+    def scrub(self, *, wait: float | None = None) -> None:
+        """Left to the server: its files are overwritten when it, or somebody who may, does VACUUM."""
 
     def backup(self, path: str | Path) -> None:
         """Not offered: the server has tools of its own."""

@@ -125,6 +125,15 @@ class Connection:
             self._wal_place is None or place_of(self._wal) == self._wal_place
         )
 
+    def empty_log(self, wait: float) -> bool:
+        """Move the write-ahead log into the file, and cut it to nothing; whether nobody was in the way."""
+        self.raw.set_busy_handler(Patience(wait))
+        try:
+            busy, _, _ = self.run("PRAGMA wal_checkpoint(TRUNCATE)")[0]
+        finally:
+            self.raw.set_busy_handler(Patience(self._wait))
+        return not busy
+
     def check_name(self) -> int:
         """The schema's version; refuses databases of others."""
         if not self.run("SELECT 1 FROM sqlite_schema WHERE name = 'equipoise_schema'"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -15,10 +15,10 @@ from equipoise.errors import (
     EquipoiseError,
     ExperimentExists,
     ExperimentNotFound,
-    InvalidArgument,
+    StoreBusy,
     StoreUnavailable,
 )
-from equipoise.live.stores.chain import empty_head, extended
+from equipoise.live.stores.chain import check_begun, empty_head
 from equipoise.live.stores.migrations import check_writable, not_understood
 from equipoise.live.stores.names import full_name
 from equipoise.live.stores.pool import Held, Pool
@@ -30,6 +30,8 @@ from equipoise.live.stores.sqlite.making import copy_file, make_file
 from equipoise.live.stores.store import FIRST_EPOCH, Head, Row, Writer
 
 _MOST_READERS = 16
+_MOMENT = 0.1
+"""Seconds that emptying the write-ahead log holds writers up, and then lets them go on."""
 _HOLD = (
     "SELECT (SELECT max(version) FROM equipoise_schema), number,"
     " name, mode, sequence, hash, epoch, created, updated FROM equipoise_experiments WHERE name = $1"
@@ -50,9 +52,13 @@ class _SqliteWriter(SqlWriter):
         self._connection = connection
 
     def _send(self, rows: Sequence[Row]) -> None:
-        insert(self._connection, self.number, rows)
         head = self.head
-        self._run(_MOVE, (head.sequence, head.hash, head.epoch, head.updated, self.number))
+        if self.number:
+            self._run(_MOVE, (head.sequence, head.hash, head.epoch, head.updated, self.number))
+        else:
+            values = (head.name, head.mode, head.sequence, head.hash, head.epoch, head.created, head.updated)
+            self.number = self._run(_BEGIN_EXPERIMENT, values)[0][0]
+        insert(self._connection, self.number, rows)
 
 
 class SqliteStore(SqlStore):
@@ -84,12 +90,9 @@ class SqliteStore(SqlStore):
             writer = _SqliteWriter(number, self._as_head(columns), connection)
             yield writer
             writer.flush()
-        if writer.has_erased:
-            self._scrub()
 
-    def create(
-        self, name: str, rows_of: Callable[[int], Sequence[Row]], mode: str, *, epoch: int = FIRST_EPOCH
-    ) -> Head:
+    @contextmanager
+    def creating(self, name: str, mode: str, *, epoch: int = FIRST_EPOCH) -> Iterator[Writer]:
         """Begin an experiment, and the file if it is the first."""
         start = empty_head(name, mode, epoch)
         if self._place is None and not self.path.exists():
@@ -101,14 +104,10 @@ class SqliteStore(SqlStore):
                     f"there is an experiment {start.name!r} in {self.url} already",
                     hint="load it, or choose another name",
                 )
-            rows = rows_of(clock())
-            head = extended(start, rows)
-            if not rows:
-                raise InvalidArgument(f"{start.name!r} would begin without a row")
-            values = (head.name, mode, head.sequence, head.hash, head.epoch, head.created, head.updated)
-            number = connection.run(_BEGIN_EXPERIMENT, values)[0][0]
-            insert(connection, number, rows)
-        return head
+            writer = _SqliteWriter(0, start, connection)
+            yield writer
+            check_begun(writer.head)
+            writer.flush()
 
     def names(self, project: str | None = None) -> list[Head]:
         """All experiments, or those of a project; none where no file was made yet."""
@@ -116,10 +115,26 @@ class SqliteStore(SqlStore):
             return []
         return super().names(project)
 
-    def drop_snapshots(self, name: str) -> None:
-        """Remove all snapshots, and what the disk still holds of them."""
-        super().drop_snapshots(name)
-        self._scrub()
+    def scrub(self, *, wait: float | None = None) -> None:
+        """Move the write-ahead log into the file and empty it, so that neither keeps what was erased.
+
+        That must wait for whoever reads an older state. Writers are held up meanwhile, so it is tried for a
+        moment at a time.
+        """
+        patience = self._wait if wait is None else wait
+        until = time.monotonic() + patience
+        while not self._emptied(min(_MOMENT, patience)):
+            if time.monotonic() >= until:
+                raise StoreBusy(
+                    f"other programs have read {self.path} for {patience:g} s, so that it and the -wal file "
+                    "beside it still hold bytes of what was erased",
+                    hint="end those programs, or wait for them, then try again",
+                )
+            time.sleep(_MOMENT)
+
+    def _emptied(self, wait: float) -> bool:
+        with self._using(self._writers) as held:
+            return held.connection.empty_log(wait)
 
     def backup(self, path: str | Path) -> None:
         """Copy everything into a new file while others go on writing."""
@@ -227,11 +242,6 @@ class SqliteStore(SqlStore):
 
     def _clock(self) -> int:
         return clock()
-
-    def _scrub(self) -> None:
-        """Move the write-ahead log into the file and empty it, so that it does not keep what was erased."""
-        with suppress(EquipoiseError), self._using(self._writers) as held:
-            held.connection.run("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
 def clock() -> int:
