@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -28,8 +29,12 @@ def create(store: Any, budget: int = 10**7) -> eq.LiveExperiment:
 
 
 def pairs(live: eq.LiveExperiment, number: int, who: str) -> None:
-    """Ask for units and tell their outcomes, call by call."""
-    begin = next(_numbers)
+    """Ask for units and tell their outcomes, call by call.
+
+    Every unit is a new one: processes that are forked one after the other count from the same number, and
+    asking for a unit again only reads.
+    """
+    begin = f"{os.getpid()}-{next(_numbers)}"
     for i in range(number):
         unit = f"{who}-{begin}-{i}"
         live.ask([1.0, i % 7 - 3.0, i % 11 - 5.0], unit=unit)

@@ -6,7 +6,7 @@ import struct
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from equipoise.errors import InvalidArgument
@@ -35,6 +35,16 @@ def test_floats_keep_every_bit(value):
 @given(st.dictionaries(st.text(), st.integers()))
 def test_the_order_of_names_does_not_matter(value):
     assert encode(value) == encode(dict(reversed(value.items())))
+
+
+canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False).encode
+
+
+@given(plain)
+@example(["\x7f", "\x1f\u2028", 1e16, 123456789012345.6, 1e-5, 1.5e-5, 1e-4, 2**64, -(2**63) - 1, None])
+@example({"b": [0.00012345678901234567, 1e300, 5e-324], "a": {"1e5": "0.0000"}})
+def test_there_is_one_way_to_write_a_value(value):
+    assert encode(value) == canonical(value).encode()
 
 
 def test_numbers_of_numpy_are_written_as_they_are():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self, cast
 
@@ -14,6 +14,7 @@ from equipoise.core.experiment.history import events
 from equipoise.core.experiment.history.events import Event
 from equipoise.core.experiment.history.folding import folded
 from equipoise.core.experiment.history.replaying import redecided, refolded
+from equipoise.core.experiment.history.runs import fold_some
 from equipoise.core.experiment.locking import new_lock
 from equipoise.core.experiment.reading import ExperimentReader
 from equipoise.core.experiment.record import Record
@@ -61,6 +62,12 @@ class RecordHolder(ExperimentReader):
         """Fold in an event that happened elsewhere, with the arm and features recorded, not decided anew."""
         with self._lock, self._change():
             self._record = folded(self._record, event)
+
+    def _apply_some(self, history: Sequence[Mapping[str, Any]], place: int) -> int:
+        """Fold in one event of many from a place on, or several at once; the place after them."""
+        with self._lock, self._change():
+            self._record, after = fold_some(self._record, history, place)
+            return after
 
     @classmethod
     def replay(

@@ -8,7 +8,6 @@ that read back to the same bits; what is not finite is a word, as in :mod:`equip
 from __future__ import annotations
 
 import json
-import re
 from typing import Any, NoReturn
 
 import orjson
@@ -23,6 +22,12 @@ def encode(value: Any) -> bytes:
     b'{"id":3,"kind":"told","outcome":0.1}'
     """
     try:
+        text = orjson.dumps(value, option=_OPTIONS)
+        if text.isascii() and not _is_written_otherwise(text):
+            return text
+    except TypeError:
+        pass  # such as whole numbers of more than 64 bits
+    try:
         return _encode(value).encode("ascii")
     except (TypeError, ValueError) as error:
         raise InvalidArgument(
@@ -33,7 +38,8 @@ def encode(value: Any) -> bytes:
 
 def decode(text: bytes) -> Any:
     """The value that a text stands for."""
-    if _LONG.search(text) is None:
+    shape = text.translate(_SHAPE)
+    if b":" + _DIGITS not in shape and not shape.startswith(_DIGITS):
         try:
             return orjson.loads(text)
         except ValueError:
@@ -41,11 +47,27 @@ def decode(text: bytes) -> Any:
     return _decode(text.decode("ascii"))
 
 
+def _is_written_otherwise(text: bytes) -> bool:
+    """Whether Python's own writer may write it otherwise: floats with exponents or below 1e-4, one sign.
+
+    What is "null" may have been no number.
+    """
+    return b"null" in text or b"0.0000" in text or b"\x7f" in text or b"0e" in text.translate(_SHAPE)
+
+
 def _refuse(word: str) -> NoReturn:
     raise ValueError(f"{word} is no number of JSON")
 
 
-# Whole numbers that may be too long for the quick reader. Floats have at most 17 digits.
-_LONG = re.compile(rb"[0-9]{19}")
+# Looked for in the shape of a text, with 0 for every digit and : for all that may stand before a number.
+_SHAPE = bytes.maketrans(b"0123456789[,-", b"0000000000:::")
+_DIGITS = b"0" * 19
+"""A whole number that may be too long for the quick reader."""
+_OPTIONS = (
+    orjson.OPT_SORT_KEYS
+    | orjson.OPT_PASSTHROUGH_DATACLASS
+    | orjson.OPT_PASSTHROUGH_DATETIME
+    | orjson.OPT_PASSTHROUGH_SUBCLASS
+)
 _encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False).encode
 _decode = json.JSONDecoder(parse_constant=_refuse).decode

@@ -29,6 +29,7 @@ Of an event whose data were erased, when its unit was redacted, the kind is left
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -73,6 +74,7 @@ def created(record: Record) -> Event:
 def asked(record: Record, unit: Assignment, given: Any = None, *, by_person: bool = False) -> Event:
     """One unit that was assigned, in the record that holds it, by the rule or by a person."""
     row = record.state.rows[unit.id - 1]
+    propensity = float(row["propensity"])
     event: Event = {"kind": "asked", "id": unit.id}
     if unit.unit is not None:
         event["unit"] = unit.unit
@@ -84,7 +86,7 @@ def asked(record: Record, unit: Assignment, given: Any = None, *, by_person: boo
         "top": unit.top,
         "scores": plain_numbers(unit.score_values),
         "chance": unit.chance,
-        "propensity": to_plain(float(row["propensity"])),
+        "propensity": propensity if math.isfinite(propensity) else to_plain(propensity),
         "likeliest": float(row["likeliest"]),
         "possible": int(row["possible"]),
     }
@@ -168,10 +170,8 @@ def assignment_of(event: Mapping[str, Any], arms: Sequence[str]) -> Assignment:
 
 def plain_numbers(values: Any) -> list[Any]:
     """Numbers as plain data."""
-    if np.isfinite(values).all():
-        listed: list[Any] = values.tolist()
-        return listed
-    return [to_plain(value) for value in values.tolist()]
+    listed: list[Any] = values.tolist()
+    return listed if all(map(math.isfinite, listed)) else [to_plain(value) for value in listed]
 
 
 def numbers(values: Sequence[Any]) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -13,19 +14,26 @@ from equipoise.core.experiment.assignment import Assignment
 from equipoise.core.experiment.history.events import ASKED, assignment_of, is_erased
 from equipoise.core.experiment.history.folding import arrival_of, begun, fold_asked, folded
 from equipoise.core.experiment.history.redacting import lacks_data
+from equipoise.core.experiment.history.runs import fold_some
 from equipoise.core.experiment.record import Record, draft
 from equipoise.core.policies.base.absent import AbsentPolicy
 from equipoise.errors import ReplayMismatch
 
 Events = Iterable[Mapping[str, Any]]
 
+_AT_ONCE = 100
+"""Events that are held at a time."""
+
 
 def refolded(events: Events, *, details: bool = True) -> Record:
     """The record that events lead to."""
-    record = None
-    for event in events:
-        record = begun(event, details=details) if record is None else folded(record, event)
-    return begun({}) if record is None else record
+    waiting = iter(events)
+    record = begun(next(waiting, {}), details=details)
+    while some := list(islice(waiting, _AT_ONCE)):
+        place = 0
+        while place < len(some):
+            record, place = fold_some(record, some, place)
+    return record
 
 
 def redecided(events: Events, *, details: bool = True) -> Record:

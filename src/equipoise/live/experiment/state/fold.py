@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -19,6 +19,9 @@ from equipoise.live.log.encoding import decode
 from equipoise.live.log.receipts import Receipt, line_of
 from equipoise.live.stores.chain import first_link
 from equipoise.live.stores.store import FIRST_EPOCH, Row
+
+_AT_ONCE = 100
+"""Rows that are held, and folded, at a time: they may be long."""
 
 
 class CachedExperiment(Experiment):
@@ -73,25 +76,36 @@ class Fold:
 
     def catch_up(self, rows: Iterable[Row]) -> None:
         """Fold in rows of the log, each of which must continue the chain."""
+        waiting: list[tuple[dict[str, Any], Row]] = []
+        sequence, link = self.sequence, self.hash
         for row in rows:
-            self.sound = False
-            if row.sequence != self.sequence + 1:
-                raise broken(self.name, self.sequence + 1, f"it is missing: row {row.sequence} comes next")
-            check_link(self.name, self.hash, row)
-            try:
-                self._take(event_of(row), row)
-            except EquipoiseError as error:
-                raise _at(self.name, row, error) from error
-            self.sound = True
+            if row.sequence != sequence + 1:
+                raise broken(self.name, sequence + 1, f"it is missing: row {row.sequence} comes next")
+            check_link(self.name, link, row)
+            waiting.append((event_of(row), row))
+            sequence, link = row.sequence, row.hash
+            if sequence == 1 or len(waiting) == _AT_ONCE:
+                self._take(waiting)
+                waiting = []
+        if waiting:
+            self._take(waiting)
 
-    def _take(self, event: dict[str, Any], row: Row) -> None:
-        if row.sequence == 1:
-            self.experiment = CachedExperiment.replay([event], details=False)
-            self.deadline = _duration(event.get("live", {}).get("deadline"))
-            self.mode = decode(row.header)["mode"]
-        else:
-            self.experiment.apply(event)
-        self.note(event, row)
+    def _take(self, told: Sequence[tuple[dict[str, Any], Row]]) -> None:
+        self.sound = False
+        events, place = [event for event, _ in told], 0
+        try:
+            if self.sequence == 0:
+                self.experiment = CachedExperiment.replay(events, details=False)
+                self.deadline = _duration(events[0].get("live", {}).get("deadline"))
+                self.mode = decode(told[0][1].header)["mode"]
+                place = 1
+            while place < len(events):
+                place = self.experiment._apply_some(events, place)
+        except EquipoiseError as error:
+            raise _at(self.name, told[place][1], error) from error
+        for event, row in told:
+            self.note(event, row)
+        self.sound = True
 
     def note(self, event: Mapping[str, Any], row: Row) -> None:
         """Come to a row, the event of which is in the experiment."""

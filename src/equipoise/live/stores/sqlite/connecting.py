@@ -20,6 +20,7 @@ from equipoise.errors import InvalidStore
 from equipoise.live.stores.migrations import check_readable, newest
 from equipoise.live.stores.sql import VERSION
 from equipoise.live.stores.sqlite.failures import damaged, translated
+from equipoise.live.stores.waiting import pass_time
 
 OLDEST_SQLITE = (3, 51, 3)
 """Before it, a writer and a checkpoint at the same moment could damage the file."""
@@ -38,6 +39,8 @@ PRAGMA journal_size_limit = 67108864;
 """
 # Seconds between two tries: who has waited long looks less often, so that a crowd does not eat the processor.
 _SHORTEST, _GROWTH, _LONGEST = 0.0002, 1.5, 0.004
+# Seconds between two looks for what can be done meanwhile: less often where there is little to do.
+_OFTEN, _SELDOM, _LITTLE = 0.005, 0.16, 8
 
 Place = tuple[int, int]
 
@@ -73,16 +76,22 @@ class Patience:
 
     def __init__(self, wait: float) -> None:
         self._wait = wait
-        self._until = 0.0
+        self._until = self._due = 0.0
+        self._every = _OFTEN
 
     def __call__(self, tries: int) -> bool:
         """Whether to try once more."""
         now = time.monotonic()
         if tries == 0:
-            self._until = now + self._wait
+            self._until, self._due = now + self._wait, now + self._every
         if now >= self._until:
             return False
-        time.sleep(random.uniform(0.5, 1.0) * min(_SHORTEST * _GROWTH ** min(tries, 20), _LONGEST))
+        pause = min(_SHORTEST * _GROWTH ** min(tries, 20), _LONGEST)
+        time.sleep(random.uniform(0.5, 1.0) * pause)
+        if now >= self._due:
+            done = pass_time()
+            self._every = min(2.0 * self._every, _SELDOM) if done < _LITTLE else _OFTEN
+            self._due = time.monotonic() + self._every
         return True
 
 
@@ -95,6 +104,7 @@ class Connection:
             raise InvalidStore(f"{path} is a folder", hint="name a file in it")
         self._check_size()
         self._place = place_of(path)
+        self._file = str(path)
         try:
             self.raw = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
         except apsw.Error as error:
@@ -121,7 +131,7 @@ class Connection:
 
     def is_in_place(self) -> bool:
         """Whether the file is still there; if not, what is written would be lost."""
-        return place_of(self.path) == self._place and (
+        return place_of(self._file) == self._place and (
             self._wal_place is None or place_of(self._wal) == self._wal_place
         )
 
