@@ -149,7 +149,7 @@ def test_features_that_a_pipeline_makes_are_not_needed_to_read_a_forecast(tmp_pa
     ("arguments", "error", "words"),
     [
         ({"policies": ["unifrom"]}, UnknownPolicy, "unifrom"),
-        ({"budgets": [20]}, BudgetTooSmall, "42 units are assigned"),
+        ({"budgets": [20]}, BudgetTooSmall, "42 units assigned have cost 42"),
         ({"budgets": [70.5]}, InvalidProblem, "budget=70.5"),
         ({"budgets": "70"}, InvalidArgument, "not a list"),
         ({"target": 0}, InvalidArgument, "target=0 is not a positive number"),

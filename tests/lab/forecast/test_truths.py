@@ -11,6 +11,7 @@ from equipoise.lab.forecast.belief import settled
 from equipoise.lab.forecast.start import record_of
 from equipoise.lab.forecast.truths import draw_truths
 from equipoise.lab.forecast.truths.hierarchy import draw_common
+from equipoise.lab.forecast.truths.sparse import draw_sparse
 
 
 def test_unshrunk_truths_have_the_moments_of_the_posterior():
@@ -110,3 +111,26 @@ def test_a_finished_experiment_has_the_errors_of_now():
         wanted = arm.residual_variance * arm.dof / (arm.dof - 2) * trace
         band = found.band(course, -1, arm.arm)
         assert band.mean == pytest.approx(wanted, abs=4 * band.stderr)
+
+
+def test_sparse_truths_find_what_matters_and_how_sure_that_is():
+    rng = np.random.default_rng(5)
+    rows, dim, noise = 80, 12, 0.5
+    contexts = np.column_stack([np.ones(2 * rows), 3.0 * rng.normal(size=(2 * rows, dim - 1))])
+    arms = np.repeat([0, 1], rows)
+    coefs = np.zeros((2, dim))
+    coefs[:, [0, 3]], coefs[1, 7] = [50.0, 1.0], -0.8
+    outcomes = np.sum(contexts * coefs[arms], axis=1) + np.sqrt(noise) * rng.normal(size=2 * rows)
+    drawn, variances, features = draw_sparse(contexts, outcomes, arms, 2, noise=noise, trials=2_000, seed=1)
+    for i, support in enumerate(([0, 3], [0, 3, 7])):
+        mine = contexts[arms == i][:, support]
+        fit, squares, *_ = np.linalg.lstsq(mine, outcomes[arms == i], rcond=None)
+        dof = rows - len(support)
+        spread = np.sqrt(np.diag(np.linalg.inv(mine.T @ mine)) * squares[0] / dof)
+        # What matters is drawn as least squares among it has it; a fixed seed, and a third of a deviation.
+        assert np.all(drawn[:, i, support] != 0.0)
+        assert np.all(np.abs(drawn[:, i, support].mean(axis=0) - fit) < spread / 3)
+        assert drawn[:, i, support].std(axis=0) == pytest.approx(spread, rel=0.15)
+        assert variances[:, i].mean() == pytest.approx(squares[0] / (dof - 2), rel=0.1)
+        assert np.mean(np.delete(drawn[:, i], support, axis=1) != 0.0) < 0.1
+    assert features == pytest.approx([2, 3], abs=0.8)

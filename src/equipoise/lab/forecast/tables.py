@@ -14,6 +14,7 @@ from equipoise.core.tables.tidy import ForReaders, TidyTable
 from equipoise.lab.forecast.bands import Band
 from equipoise.lab.forecast.losses import GIVEN
 from equipoise.lab.results.estimate import finite, plain_estimate, with_error
+from equipoise.words import counted
 
 if TYPE_CHECKING:
     from equipoise.lab.forecast.result import Course, Forecast
@@ -143,7 +144,7 @@ def html_of(forecast: Forecast) -> str:
 def _parts(forecast: Forecast) -> Iterator[str | TidyTable]:
     """Sentences and tables, from the main numbers to the details."""
     origin, own = forecast.origin, forecast.courses[0]
-    awaited = f", {_counted(origin.awaited, 'outcome')} awaited" if origin.awaited else ""
+    awaited = f", {counted(origin.awaited, 'outcome')} awaited" if origin.awaited else ""
     yield (
         f"Forecast of an experiment at {origin.asked} of {own.units[-1]} units{awaited}: "
         f"{forecast.trials:,} trials of the rest, seed {forecast.seed}, "
@@ -198,14 +199,14 @@ def assumptions(forecast: Forecast) -> list[str]:
     if origin.losses == GIVEN:
         losses = f"Losses to come, as given: {_rates(forecast)}." if any(rates) else "No outcome is lost."
     elif not origin.lost:
-        losses = f"No outcome is lost: none of {_counted(origin.ended, 'outcome')} was so far."
+        losses = f"No outcome is lost: none of {counted(origin.ended, 'outcome')} was so far."
     else:
         losses = (
-            f"Losses to come as so far, {origin.lost} of {_counted(origin.ended, 'outcome')}: "
+            f"Losses to come as so far, {origin.lost} of {counted(origin.ended, 'outcome')}: "
             f"in mean {_rates(forecast)}."
         )
     if origin.lag is not None:
-        waits = f"after {_counted(origin.lag, 'further unit')}" if origin.lag else "at once"
+        waits = f"after {counted(origin.lag, 'further unit')}" if origin.lag else "at once"
         return [losses, f"Outcomes come {waits}, as given."]
     if origin.median_wait == 0.0 and not origin.late:
         return [losses, "Outcomes come at once, as so far."]
@@ -213,7 +214,7 @@ def assumptions(forecast: Forecast) -> list[str]:
     if math.isinf(origin.median_wait):
         half = "half of them for longer than any that has come"
     elif origin.median_wait > 0.0:
-        half = f"half of them for {_counted(int(origin.median_wait), 'further unit')} at most"
+        half = f"half of them for {counted(int(origin.median_wait), 'further unit')} at most"
     return [losses, f"Outcomes are awaited as long as so far: {half}."]
 
 
@@ -225,10 +226,6 @@ def _rates(forecast: Forecast) -> str:
     named = [f"{arm} {rate}" for arm, rate in zip(forecast.arms, shown, strict=True)]
     more = ["…"] if len(named) > _MOST_RATES else []
     return ", ".join([*named[:_MOST_RATES], *more])
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def notes(forecast: Forecast) -> list[str]:
