@@ -3,8 +3,6 @@
 import json
 import subprocess
 import sys
-import threading
-import time
 
 import numpy as np
 import pytest
@@ -63,21 +61,3 @@ def test_two_hosts_ask_for_the_same_units(url, name):
     assert (kinds.count("asked"), kinds.count("told")) == (40, 27)
     assert {entry.actor for entry in live.log(after=1)} <= {"host-0", "host-1"}
     live.close()
-
-
-def test_whoever_waits_for_the_lock_catches_up_meanwhile(file_url, name, problem):
-    one = eq.create_experiment(store=file_url, name=name, problem=problem)
-    with one, eq.load_experiment(store=file_url, name=name) as other:
-        for i in range(20):
-            one.ask([1.0, float(i % 7)], unit=f"u{i}")
-        behind, head = other._ledger.state.sequence, one.receipt.sequence
-        with one.store.writing(name):
-            waiting = threading.Thread(target=other.ask, args=([1.0, 0.5], "late"))
-            waiting.start()
-            until = time.monotonic() + 10.0
-            while other._ledger.state.sequence < head and time.monotonic() < until:
-                time.sleep(0.01)
-            assert (behind, other._ledger.state.sequence) == (1, head)
-        waiting.join()
-        assert other["late"].id == 21
-        assert one.verify().decided == 21

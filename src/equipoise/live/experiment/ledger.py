@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -26,7 +25,6 @@ from equipoise.live.experiment.turn import Turn
 from equipoise.live.log.receipts import Receipt
 from equipoise.live.log.rows import Draft, make_rows
 from equipoise.live.stores.store import Head, Row, Store, Writer
-from equipoise.live.stores.waiting import meanwhile
 
 ATTEMPTS, PAUSE = 3, 0.05
 """How often a commit is tried where the store cannot be reached, and seconds before the next try."""
@@ -114,7 +112,7 @@ class Ledger:
     def _commit(self, batch: Sequence[Request]) -> None:
         while True:
             try:
-                with meanwhile(self._catch_up_early), self.store.writing(self.name) as writer:
+                with self.store.writing(self.name) as writer:
                     self._catch_up(writer.head, writer.newer)
                     self._settle(writer)
                     self._fold.sound = False
@@ -216,18 +214,6 @@ class Ledger:
             rows = iter(newer(self._fold.sequence))
         self._fold.catch_up(rows)
         self._seen = self._fold.sequence, self._fold.hash
-
-    def _catch_up_early(self) -> int:
-        """Fold in what others have written, while they write: then less is left to do under the store's lock.
-
-        Tells how many rows these were. Whatever is wrong is found out under the lock.
-        """
-        before = self._fold.sequence
-        if self._fold.sound and not self._replaced:
-            with suppress(EquipoiseError):
-                self._fold.catch_up(self.store.read(self.name, before))
-                self._seen = self._fold.sequence, self._fold.hash
-        return self._fold.sequence - before
 
     def _was_replaced(self) -> ReceiptUnknown:
         return ReceiptUnknown(

@@ -20,7 +20,6 @@ from equipoise.errors import InvalidStore
 from equipoise.live.stores.migrations import check_readable, newest
 from equipoise.live.stores.sql import VERSION
 from equipoise.live.stores.sqlite.failures import damaged, translated
-from equipoise.live.stores.waiting import pass_time
 
 OLDEST_SQLITE = (3, 51, 3)
 """Before it, a writer and a checkpoint at the same moment could damage the file."""
@@ -39,8 +38,6 @@ PRAGMA journal_size_limit = 67108864;
 """
 # Seconds between two tries: who has waited long looks less often, so that a crowd does not eat the processor.
 _SHORTEST, _GROWTH, _LONGEST = 0.0002, 1.5, 0.004
-# Seconds between two looks for what can be done meanwhile: less often where there is little to do.
-_OFTEN, _SELDOM, _LITTLE = 0.005, 0.16, 8
 
 Place = tuple[int, int]
 
@@ -76,22 +73,16 @@ class Patience:
 
     def __init__(self, wait: float) -> None:
         self._wait = wait
-        self._until = self._due = 0.0
-        self._every = _OFTEN
+        self._until = 0.0
 
     def __call__(self, tries: int) -> bool:
         """Whether to try once more."""
         now = time.monotonic()
         if tries == 0:
-            self._until, self._due = now + self._wait, now + self._every
+            self._until = now + self._wait
         if now >= self._until:
             return False
-        pause = min(_SHORTEST * _GROWTH ** min(tries, 20), _LONGEST)
-        time.sleep(random.uniform(0.5, 1.0) * pause)
-        if now >= self._due:
-            done = pass_time()
-            self._every = min(2.0 * self._every, _SELDOM) if done < _LITTLE else _OFTEN
-            self._due = time.monotonic() + self._every
+        time.sleep(random.uniform(0.5, 1.0) * min(_SHORTEST * _GROWTH ** min(tries, 20), _LONGEST))
         return True
 
 
