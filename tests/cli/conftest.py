@@ -21,9 +21,9 @@ def run(tmp_path, monkeypatch) -> Run:
 def fail(run) -> Callable[..., tuple[str, str | None]]:
     """Run with arguments that must be refused; returns the message and the hint."""
 
-    def invoke(*arguments: object) -> tuple[str, str | None]:
+    def invoke(*arguments: object, status: int = 2) -> tuple[str, str | None]:
         result = run(*arguments)
-        assert result.exit_code == 2, result.output
+        assert result.exit_code == status, result.output
         assert result.stdout == ""
         assert isinstance(result.exception, SystemExit)  # no traceback
         message, *hints = result.stderr.splitlines()

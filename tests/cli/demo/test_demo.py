@@ -73,7 +73,9 @@ def test_tables_fit_in_80_columns(run, result, monkeypatch):
 def test_the_progress_bar_is_for_terminals_and_never_among_the_results(result, tmp_path):
     ours, theirs = os.openpty()
     arguments = [sys.executable, "-m", "equipoise", *map(str, SMALL)]
-    settings = {"env": {**os.environ, "TERM": "xterm"}, "cwd": tmp_path}
+    # As wide as the other one: readline may set COLUMNS behind Python's back.
+    environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
+    settings = {"env": {**environment, "TERM": "xterm"}, "cwd": tmp_path}
     with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=theirs, **settings) as process:
         os.close(theirs)
         with suppress(OSError):  # Linux reports the end of a pseudo-terminal as an error
@@ -189,7 +191,7 @@ def test_a_folder_that_cannot_be_written_to(fail, monkeypatch):
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(tempfile, "TemporaryFile", refuse)
-    message, hint = fail(*SMALL, "--output", "locked")
+    message, hint = fail(*SMALL, "--output", "locked", status=8)
     assert message == "cannot write to locked: Permission denied"
     assert "--output DIR" in hint
 
@@ -199,7 +201,7 @@ def test_a_disk_that_fills_up_later(fail, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", refuse)
-    message, _ = fail(*SMALL)
+    message, _ = fail(*SMALL, status=7)
     assert "No space left on device" in message
 
 

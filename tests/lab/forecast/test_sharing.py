@@ -76,7 +76,10 @@ def test_an_interrupt_ends_a_forecast_soon_and_leaves_nothing_running(target):
     experiment, _ = half_way()
     before = eq.forecast(experiment, trials=30)
     running = threading.active_count()
-    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    # Polars, which other tests import, has the system go on waiting after a signal; and to this thread, since
+    # another one that happens to get the signal would not wake it.
+    signal.siginterrupt(signal.SIGINT, True)
+    timer = threading.Timer(0.3, signal.pthread_kill, (threading.get_ident(), signal.SIGINT))
     timer.start()
     with pytest.raises(KeyboardInterrupt):
         eq.forecast(experiment, trials=20_000 if target is None else 5_000, target=target, budgets=[3_000])
