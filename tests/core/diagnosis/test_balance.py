@@ -67,7 +67,7 @@ def test_printed_estimates_say_so_in_a_line_and_records_have_what_speaks_against
         .replace("\n", " ")
         .endswith(f" Balance: {estimates.imbalance}; harmless where lines fit.")
     )
-    assert len(str(estimates).splitlines()) == 5
+    assert len(str(estimates).splitlines()) == 7
     assert (
         f"<p>Balance: {escape(estimates.imbalance)}; harmless where lines fit.</p>" in estimates._repr_html_()
     )
@@ -76,7 +76,7 @@ def test_printed_estimates_say_so_in_a_line_and_records_have_what_speaks_against
         assert line["error_factor"] == arm.error_factor > 0.0
     even = run("uniform").estimates()
     assert even.imbalance is None
-    assert len(str(even).splitlines()) == 3
+    assert len(str(even).splitlines()) == 5
 
 
 def test_empty_and_degenerate_experiments_have_a_balance():
