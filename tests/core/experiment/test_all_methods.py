@@ -280,6 +280,8 @@ class AllMethods(RuleBasedStateMachine):
 
 
 def _decisions(answer):
+    if isinstance(answer, int):  # how many outcomes were new
+        return answer
     units = [] if answer is None else answer if isinstance(answer, list) else [answer]
     return [(unit.id, unit.arm, unit.top, unit.chance, unit.score_values.tobytes()) for unit in units]
 

@@ -27,7 +27,7 @@ def test_who_cannot_be_redacted_is_told_what_to_do():
     ids = half_way(logged)
     experiment, id = logged.experiment, ids["pending"][0]
     before = fingerprint(experiment)
-    with pytest.raises(NotRedactable, match=f"outcome of unit {id} is awaited") as refused:
+    with pytest.raises(NotRedactable, match=f"outcome of unit 'P-{id}' is awaited") as refused:
         experiment.redact(id)
     assert "withdraw" in refused.value.hint
     for nobody in (0, 1000, experiment.asked + 1):

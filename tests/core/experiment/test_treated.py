@@ -105,7 +105,7 @@ def test_a_paused_experiment_assigns_nobody():
 
 def test_another_budget():
     experiment = run()
-    with pytest.raises(eq.errors.BudgetTooSmall, match="24 units are assigned"):
+    with pytest.raises(eq.errors.BudgetTooSmall, match="24 units assigned have cost 24"):
         experiment.change_budget(23)
     experiment.change_budget(26)
     assert experiment.remaining == 2
