@@ -205,7 +205,7 @@ for _ in range(2_000):
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"name": "trace-usb"}, r"no policy 'trace-usb' \(did you mean 'trace-ucb'\?\)"),
+        ({"name": "trace-usb"}, r"no policy 'trace-usb' \(did you mean 'trace-ucb'\? One of your own"),
         (
             {"name": "trace-ucb", "widht": 1},
             r"has no 'widht' \(did you mean 'width'\? it takes name, width, bound, delta, spread\)",

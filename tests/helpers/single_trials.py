@@ -37,7 +37,7 @@ class SimulatedTrials:
 
     @property
     def policy(self):
-        return self._seat._policy
+        return self._seat.policy
 
     @property
     def workspace(self):

@@ -42,7 +42,7 @@ def contrast(one, other):
 def own_policies():
     """Those of this package: other tests register further ones."""
     found = eq.registered_policies().items()
-    return sorted(name for name, policy in found if policy.__module__.startswith("equipoise."))
+    return sorted(name for name, policy in found if str(policy.__module__).startswith("equipoise."))
 
 
 @pytest.mark.parametrize("theme", ["color", "dark"])

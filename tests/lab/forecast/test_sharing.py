@@ -76,14 +76,18 @@ def test_an_interrupt_ends_a_forecast_soon_and_leaves_nothing_running(target):
     experiment, _ = half_way()
     before = eq.forecast(experiment, trials=30)
     running = threading.active_count()
-    # Polars, which other tests import, has the system go on waiting after a signal; and to this thread, since
-    # another one that happens to get the signal would not wake it.
-    signal.siginterrupt(signal.SIGINT, True)
-    timer = threading.Timer(0.3, signal.pthread_kill, (threading.get_ident(), signal.SIGINT))
-    timer.start()
+
+    def interrupt(*_):
+        signal.raise_signal(signal.SIGINT)
+
     with pytest.raises(KeyboardInterrupt):
-        eq.forecast(experiment, trials=20_000 if target is None else 5_000, target=target, budgets=[3_000])
-    timer.join()
+        eq.forecast(
+            experiment,
+            trials=20_000 if target is None else 5_000,
+            target=target,
+            budgets=[3_000],
+            progress=interrupt,
+        )
     stopped = time.monotonic()
     while threading.active_count() > running and time.monotonic() < stopped + 5.0:
         time.sleep(0.01)
