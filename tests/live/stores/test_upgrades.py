@@ -57,10 +57,12 @@ def version(database):
 
 
 def is_being_migrated(database):
-    """Whether somebody has the lock of migrations now."""
+    """Whether a migration keeps writers away now."""
     if isinstance(database, Postgres):
-        here = "(SELECT oid FROM pg_database WHERE datname = current_database())"
-        found = f"SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND granted AND database = {here}"
+        found = (
+            "SELECT 1 FROM pg_locks WHERE granted AND mode = 'AccessExclusiveLock'"
+            " AND relation = 'equipoise_schema'::regclass"
+        )
         return bool(database.run(found))
     raw = apsw.Connection(str(database.path))
     try:
