@@ -35,6 +35,7 @@ SCENES: dict[str, Callable[[], dict[str, Any]]] = {
     "one feature": lambda: {"noise": (0.5, 2.0), "dim": 1, "budget": 40},
     "many features": lambda: {"noise": (0.5, 1.0, 2.0), "dim": 30, "budget": 250},
     "many arms": lambda: {"noise": tuple(0.1 * (i + 1) for i in range(60)), "dim": 2, "budget": 400},
+    "very many arms": lambda: {"noise": tuple(0.01 * (i + 1) for i in range(900)), "dim": 1, "budget": 2_700},
     "intercept": lambda: {**BASE, "intercept": True},
     "correlated": lambda: {**BASE, "contexts": eq.GaussianContexts(covariance="ar1:0.5")},
     "student contexts": lambda: {**BASE, "contexts": eq.StudentContexts()},
@@ -66,7 +67,7 @@ ESTIMATORS = ("pooled", "ridge", "leave-one-out", "empirical-bayes")
 @eq.register("least-known")
 def least_known(arm: Any, trial: Any, settings: Any) -> float:
     """A score of one's own."""
-    return arm.noise_variance * arm.trace / (1.0 + arm.count)  # type: ignore[no-any-return]
+    return float(arm.noise_variance * arm.trace / (1.0 + arm.count))
 
 
 class Case(NamedTuple):
@@ -85,6 +86,7 @@ def cases() -> list[Case]:
         for name in (*names, "trace-gain:chance=0.3", "trace-ucb:width=chi-square")
     ]
     found += [Case("trace-ucb", "the paper's size", estimator) for estimator in ESTIMATORS]
+    found += [Case("trace-ucb", "many arms", "pooled")]
     for policy in ("trace-ucb", "trace-gain"):
         found += [Case(policy, scene, "ridge") for scene in SCENES if scene != "plain"]
     return list(dict.fromkeys(found))

@@ -13,10 +13,13 @@ import equipoise as eq
 from equipoise.core.arithmetic.bits import float_of
 from equipoise.core.arms import factor
 from equipoise.core.draws import normal
+from equipoise.core.jit import ways
 from equipoise.core.jit.decorators import compiled
 from equipoise.core.jit.kernel import Kernel
-from equipoise.core.jit.nvptx import ENTRY
+from equipoise.core.jit.nvptx import ENTRY, to_ptx
+from equipoise.core.jit.plain import Plain
 from equipoise.core.jit.relinking import Relinker
+from equipoise.errors import DeviceUnavailable
 from equipoise.lab.gpu import bench, program
 from equipoise.lab.gpu.driver import devices
 from equipoise.lab.gpu.memory import near_offsets, slot_bytes
@@ -103,6 +106,19 @@ def test_shares_of_near_memory_do_not_overlap():
     assert all(end <= start for (_, end), (start, _) in itertools.pairwise(ends))
     assert ends[-1][1] <= share
     assert share % 128 == 32
+
+
+def test_where_arms_are_too_many_nothing_lies_near():
+    groups = seat("trace-ucb")
+    assert groups.places is program.PLACES
+    many = eq.GaussianScenario(noise=np.linspace(0.1, 1.0, 400).tolist(), dim=1, budget=1_000)
+    assert not any(places.near for places in seat("trace-ucb", many).places.values())
+
+
+def test_the_plain_way_of_compiling_is_refused(monkeypatch):
+    monkeypatch.setattr(ways, "chosen", Plain)
+    with pytest.raises(DeviceUnavailable, match="plain"):
+        to_ptx(lambda word: None, 1, "sm_80")
 
 
 @pytest.mark.skipif(devices() == 0, reason="there is no NVIDIA GPU here")

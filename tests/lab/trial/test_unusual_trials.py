@@ -126,3 +126,11 @@ def test_everything_at_once(policy):
     assert np.all(np.isfinite(ledger.errors))
     assert np.all(ledger.errors > 0)
     assert 90 < ledger.counts.sum() < 120
+
+
+def test_coverage_that_nobody_judges_is_not_a_number_whatever_the_estimator():
+    for estimator in ("ridge", "pooled"):
+        scenario = eq.GaussianScenario(noise=[1.0] * 51, dim=1, budget=160, estimator=estimator)
+        ledger = eq.simulate(scenario, ["uniform"], trials=2)["uniform"].ledger
+        assert np.isnan(ledger.coverage).all()
+        assert np.isnan(ledger.plain_coverage).all()

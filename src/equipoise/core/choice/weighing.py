@@ -14,12 +14,12 @@ import numba
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
-from numba.np import arrayobj
 
 from equipoise.core.arms.state import ARM, TRIAL, State
 from equipoise.core.arrays import Vector
 from equipoise.core.draws.streams import STREAM_WORDS
 from equipoise.core.jit import ways
+from equipoise.core.jit.addresses import array_at
 from equipoise.core.jit.bounded import ADDRESS, open_bounded
 from equipoise.core.jit.decorators import inlined
 from equipoise.core.jit.sources import is_stamped
@@ -105,7 +105,7 @@ def call_design(state: State, row: int, arm: int, settings: Vector, weights: Vec
 @intrinsic
 def _line_at(typing_context, address, length):
     def generate(target, builder, signature, arguments):
-        return _array(target, builder, signature, arguments[0], [arguments[1]])
+        return array_at(target, builder, signature.return_type, arguments[0], [arguments[1]])
 
     return types.Array(address.dtype, 1, "C")(address, types.intp), generate
 
@@ -113,22 +113,9 @@ def _line_at(typing_context, address, length):
 @intrinsic
 def _table_at(typing_context, address, height, width):
     def generate(target, builder, signature, arguments):
-        return _array(target, builder, signature, arguments[0], arguments[1:])
+        return array_at(target, builder, signature.return_type, arguments[0], arguments[1:])
 
     return types.Array(address.dtype, 2, "C")(address, types.intp, types.intp), generate
-
-
-def _array(target: Any, builder: Any, signature: Any, address: Any, shape: Any) -> Any:
-    """The array that lies at an address; nobody counts who uses it."""
-    array = target.make_array(signature.return_type)(target, builder)
-    size = target.get_abi_sizeof(target.get_data_type(signature.return_type.dtype))
-    item = target.get_constant(types.intp, size)
-    strides = [item]
-    for length in reversed(shape[1:]):
-        strides.insert(0, builder.mul(strides[0], length))
-    data = builder.bitcast(address, array.data.type)
-    arrayobj.populate_array(array, data, shape, strides, item, None)
-    return array._getvalue()
 
 
 @intrinsic

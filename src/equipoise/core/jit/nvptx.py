@@ -49,8 +49,13 @@ def to_ptx(function: Callable[..., Any], words: int, target: str) -> str:
 
 def _lowered(function: Callable[..., Any], words: int) -> tuple[str, str, int]:
     """LLVM's language for a function and all that it calls, the function's name in it, and its arguments."""
-    from equipoise.core.jit import fast
+    from equipoise.core.jit import fast, ways
 
+    if not isinstance(ways.chosen(), fast.Fast):
+        raise DeviceUnavailable(
+            f"programs for a GPU are not compiled in the plain way ({ways.ENVIRONMENT}=plain)",
+            hint="unset it, or use device='cpu'; another Numba than was tried is used in the plain way, too",
+        )
     kinds = (numba.int64,) * words
     dispatcher = _njit(pipeline_class=fast.PartCompiler, **OPTIONS, **PART)(function)
     dispatcher.compile(kinds)

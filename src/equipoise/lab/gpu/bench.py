@@ -125,7 +125,11 @@ class Seat:
         }
         if self._estimator != RIDGE:
             self.groups["work"] = new_workspace(state, seat.ridge)
-        self._offsets, self._share = near_offsets(self.groups, PLACES)
+        self.places = PLACES
+        self._offsets, self._share = near_offsets(self.groups, self.places)
+        if self._share > device.shared_bytes:  # of very many arms
+            self.places = {group: places.far() for group, places in PLACES.items()}
+            self._offsets, self._share = near_offsets(self.groups, self.places)
         fitting = device.shared_bytes // self._share
         self._slots_a_block = max(1, min(_THREADS_A_BLOCK // THREADS, fitting))
         self._buffers: dict[tuple[str, str], Buffer] = {}
@@ -144,7 +148,7 @@ class Seat:
                 results[name] = buffer
             else:
                 buffer = self._buffer(group, name, array)
-            stride = slot_bytes(array) if name in PLACES[group].own else 0
+            stride = slot_bytes(array) if name in self.places[group].own else 0
             rows.append(table_row(shape, buffer.address, stride, self._offsets.get((group, name), 0)))
         table = self._device.upload(np.array(rows))
         shared, threads = self._share * self._slots_a_block, THREADS * self._slots_a_block
@@ -158,7 +162,7 @@ class Seat:
     def _buffer(self, group: str, name: str, array: Any) -> Buffer:
         """The memory of an array that serves all trials, or one slot's trials."""
         if (group, name) not in self._buffers:
-            own, near = name in PLACES[group].own, name in PLACES[group].near
+            own, near = name in self.places[group].own, name in self.places[group].near
             slots = self._device.processors * self._slots_a_block if own and not near else 1
             stride = slot_bytes(array)
             buffer = self._buffers[group, name] = self._device.allocate(stride * slots)
@@ -167,7 +171,7 @@ class Seat:
 
     def ptx(self) -> str:
         """Its program."""
-        made = trial_program(self.groups, self._policy, self._estimator, at_once=self._at_once)
+        made = trial_program(self.groups, self.places, self._policy, self._estimator, at_once=self._at_once)
         return to_ptx(made, WORDS, self._device.target)
 
     def _program(self) -> Program:
@@ -175,7 +179,8 @@ class Seat:
         functions: list[Any] = [kind.score]
         if issubclass(kind, Design):
             functions += [kind.weigh, kind.remember]
-        key = *map(code_fingerprint, functions), self._estimator, str(self._at_once), *_kinds(self.groups)
+        settings = self._estimator, str(self._at_once), str(self.places is PLACES)
+        key = *map(code_fingerprint, functions), *settings, *_kinds(self.groups)
         return _program(self._device, key, self.ptx, stored=all(map(is_stamped, functions)))
 
 

@@ -6,15 +6,15 @@ the GPU's own. What a whole block of trials has in common there is once.
 
 A kernel gets the address of a table, with a row for every array: its address, the bytes from one slot to
 the next, the place in a slot's share of the memory beside the processors, and its shape. Numbers of arms
-and features are written into the kernel itself, which makes it twice as fast; those of units and trials are
-not, so that a kernel serves every budget.
+and features are written into the kernel itself, so that loops over them are short and known; those of units
+and trials are not, so that a kernel serves every budget.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numba
@@ -23,9 +23,9 @@ from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
-from numba.np import arrayobj
 
 from equipoise.core.arrays import Counts
+from equipoise.core.jit.addresses import array_at
 
 _WORD, _BYTE = ir.IntType(64), ir.IntType(8)
 _GLOBAL, _SHARED = 1, 3
@@ -38,7 +38,7 @@ _BANKS = 128
 ADDRESS, STRIDE, OFFSET, SHAPE, COLUMNS = 0, 1, 2, 3, 8
 """What stands where in a row of the table."""
 
-Groups = Mapping[str, tuple[Any, ...]]
+Groups = Mapping[str, Any]
 """Named tuples of arrays, by what functions call them: those of one slot, or of all."""
 
 
@@ -53,6 +53,10 @@ class Places:
     long: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     """Axes along which some have units or trials; other lengths are numbers in the program."""
 
+    def far(self) -> Places:
+        """The same with nothing beside the processors."""
+        return replace(self, near=frozenset())
+
     def constants(self, name: str, shape: tuple[int, ...]) -> tuple[int | None, ...]:
         """The lengths of an array that are written into programs; None for the others."""
         long = self.long.get(name, ()) if math.prod(shape) else ()
@@ -62,7 +66,7 @@ class Places:
 def all_arrays(groups: Groups) -> Iterator[tuple[str, str, Any]]:
     """Group, name and array, in the order of the table."""
     for group, arrays in groups.items():
-        for name, array in zip(arrays._fields, arrays, strict=True):  # type: ignore[attr-defined]
+        for name, array in zip(arrays._fields, arrays, strict=True):
             yield group, name, array
 
 
@@ -116,7 +120,7 @@ def assembler(arrays: Any, first: int, places: Places) -> Any:
                     row.read(SHAPE + axis) if length is None else _WORD(length)
                     for axis, length in enumerate(places.constants(name, arrays[place].shape))
                 ]
-                array = _described(context, builder, handle.arrays[place], start, shape)
+                array = array_at(context, builder, handle.arrays[place], start, shape)
                 builder.store(array, cgutils.gep_inbounds(builder, room, 0, place))
             return room
 
@@ -183,15 +187,3 @@ def _near_start(builder: Any, row: _Row, local: Any, share: Any) -> Any:
         memory.linkage, memory.align = "external", 16
     place = builder.add(builder.mul(local, share), row.read(OFFSET))
     return builder.gep(memory, [_WORD(0), place], inbounds=True)
-
-
-def _described(context: Any, builder: Any, kind: Any, start: Any, shape: list[Any]) -> Any:
-    """An array in C order that begins there."""
-    array = context.make_array(kind)(context, builder)
-    item = _WORD(context.get_abi_sizeof(context.get_data_type(kind.dtype)))
-    strides = [item]
-    for length in reversed(shape[1:]):
-        strides.insert(0, builder.mul(strides[0], length))
-    data = builder.bitcast(start, array.data.type)
-    arrayobj.populate_array(array, data, shape, strides, item, None)
-    return array._getvalue()

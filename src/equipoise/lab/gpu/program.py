@@ -103,7 +103,9 @@ WORDS = 5
 """Numbers that a program takes: the table, the size of a share of the near memory, and three of its own."""
 
 
-def trial_program(groups: Groups, policy: Policy, estimator: str, *, at_once: bool) -> Callable[..., None]:
+def trial_program(
+    groups: Groups, places: Mapping[str, Places], policy: Policy, estimator: str, *, at_once: bool
+) -> Callable[..., None]:
     """Trials of a policy: takes the number of the first, how many there are, and the first row of the ledger.
 
     ``at_once``: outcomes come at once, and the policy does not look at contexts.
@@ -115,7 +117,6 @@ def trial_program(groups: Groups, policy: Policy, estimator: str, *, at_once: bo
         relink.replace(weighing.call_design, Kernel(_design_caller(policy), inline=True))
     if at_once:
         relink.replace(factor.beside, Kernel(_itself, inline=True))
-    places = {group: PLACES[group] for group in groups}
     copy_in = copier(groups, places)
     assemblers, first = {}, 0
     for group, arrays in groups.items():

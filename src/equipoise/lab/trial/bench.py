@@ -122,7 +122,8 @@ class ScenarioSeat:
             if not stage.whole:
                 judge = self._judge_of(self._moment[np.ix_(stage.columns, stage.columns)])
                 there = np.ascontiguousarray(truth[:, stage.columns])
-            covered, plainly = np.zeros(len(stages)), np.zeros(len(stages))
+            # What is not judged, among very many arms, is not a number.
+            covered, plainly = np.full(len(stages), np.nan), np.full(len(stages), np.nan)
             judge_intervals(stage.state, rule_of(stage), judge, there, covered, plainly)
             if self._robust and judge.intervals[0]:
                 judge_robust(stage.state, judge.elasticities, there, covered, plainly)
