@@ -188,7 +188,7 @@ class SqliteStore(SqlStore):
             connection = held.connection
             committing = False
             try:
-                connection.run("BEGIN IMMEDIATE")
+                connection.begin()
                 yield connection
                 if held.is_inherited:
                     raise StoreUnavailable(
@@ -271,4 +271,4 @@ def insert(connection: Connection, number: int, rows: Sequence[Row]) -> None:
 
 def _close(connection: Connection) -> None:
     with suppress(apsw.Error):
-        connection.raw.close(True)
+        connection.close()
