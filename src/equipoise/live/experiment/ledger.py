@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -112,7 +113,7 @@ class Ledger:
     def _commit(self, batch: Sequence[Request]) -> None:
         while True:
             try:
-                with self.store.writing(self.name) as writer:
+                with self.store.writing(self.name, self._look_ahead) as writer:
                     self._catch_up(writer.head, writer.newer)
                     self._settle(writer)
                     self._fold.sound = False
@@ -123,6 +124,11 @@ class Ledger:
                 return
             except _Spoiled as spoiled:
                 spoiled.request.answer = None, spoiled.error
+
+    def _look_ahead(self) -> None:
+        """Fold in what is there already while the head is waited for; what goes wrong is met again after."""
+        with suppress(EquipoiseError):
+            self._catch_up(self.store.head(self.name), lambda after: self.store.read(self.name, after))
 
     def _perform(self, requests: Sequence[Request], writer: Writer) -> tuple[list[Row], _Answers]:
         """Carry out requests, and append what they did."""

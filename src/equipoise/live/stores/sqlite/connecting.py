@@ -19,6 +19,7 @@ from equipoise.live.stores.migrations import check_readable, newest
 from equipoise.live.stores.sql import VERSION
 from equipoise.live.stores.sqlite.failures import damaged, translated
 from equipoise.live.stores.sqlite.waiting import Patience, Seat
+from equipoise.live.stores.store import Meanwhile
 
 OLDEST_SQLITE = (3, 51, 3)
 """Before it, a writer and a checkpoint at the same moment could damage the file."""
@@ -101,13 +102,13 @@ class Connection:
         """What a statement gives."""
         return self.raw.execute(native(sql), values).fetchall()
 
-    def begin(self) -> None:
+    def begin(self, meanwhile: Meanwhile | None = None) -> None:
         """Take the lock for writing; it is waited for."""
-        self._patience.seat = self._seat
+        self._patience.seat, self._patience.meanwhile = self._seat, meanwhile
         try:
             self.raw.execute("BEGIN IMMEDIATE").fetchall()
         finally:
-            self._patience.seat = None
+            self._patience.seat = self._patience.meanwhile = None
             self._seat.leave()
 
     def close(self) -> None:

@@ -3,8 +3,8 @@
 SQLite has no queue: who finds the lock taken must try again later. Where many processes write without a
 pause, tries eat the processors, and a writer that is let in for a single commit must each time fold in first
 what all the others have written. So a process that waits first takes the *seat* next to the lock, and
-there tries for the lock; the others only look now and then whether the seat is free. And whoever has just
-written itself leaves whoever writes now some time to go on, as it does best with all that it needs at hand.
+there reads what is new and tries for the lock; the others only look now and then whether the seat is free.
+And whoever has just written itself leaves whoever writes now some time to go on, as that one knows all rows.
 
 The seat is a ``flock`` on the write-ahead log, on which SQLite itself takes no locks: there is no other file
 to find, to share and to remove. The system takes the seat from a process that dies. It only decides who tries
@@ -17,6 +17,8 @@ from __future__ import annotations
 import os
 import random
 import time
+
+from equipoise.live.stores.store import Meanwhile
 
 try:
     import fcntl
@@ -89,6 +91,8 @@ class Patience:
         self._pace = _SHORTEST
         self.seat: Seat | None = None
         """Where to wait for the lock for writing; None for all else."""
+        self.meanwhile: Meanwhile | None = None
+        """What can be done in the seat, before the lock is there."""
 
     def __call__(self, tries: int) -> bool:
         """Whether to try once more."""
@@ -108,9 +112,13 @@ class Patience:
 
     def _find_seat(self, seat: Seat, now: float) -> None:
         until = now + _ALL_THE_SAME
-        while not seat.take() and now < min(until, self._began + self._wait):
+        while not seat.take():
+            if now >= min(until, self._began + self._wait):
+                return
             self._sleep(_AWAY / (1 + (now - self._began) / _OLD))
             now = time.monotonic()
+        if self.meanwhile is not None:
+            self.meanwhile()
 
     def _sleep(self, seconds: float) -> None:
         left = self._began + self._wait - time.monotonic()
