@@ -116,7 +116,7 @@ def working_on(url: str, names: list[str], each: int) -> Callable[[int], Callabl
     """For :func:`in_processes`: single calls, in turn on every experiment, ``each`` pairs in all.
 
     A few calls come first and are not timed: a process loads compiled code when it asks, tells and catches
-    up with others for the first time, which takes as long as some hundred calls.
+    up with others for the first time, which takes about as long as a hundred calls.
     """
 
     def prepare(k: int) -> Callable[[], object]:
