@@ -118,7 +118,7 @@ def test_where_there_are_no_seats_everybody_has_one(store, other, monkeypatch, t
     assert Seat(f"{tmp_path}/missing").take()
 
 
-def test_what_can_be_done_before_is_done_once_and_outside(store, other):
+def test_what_can_be_done_before_is_done_outside(store, other):
     calls = []
 
     def meanwhile():
@@ -129,9 +129,10 @@ def test_what_can_be_done_before_is_done_once_and_outside(store, other):
             assert calls
 
     while_held(store, write)
-    assert calls == [1]
+    assert set(calls) == {1}
+    calls.clear()
     with other.writing("trial", meanwhile):  # nobody is waited for
-        assert calls == [1]
+        assert not calls
 
 
 def test_an_error_while_waiting_leaves_seat_and_lock(store, other, seat):

@@ -120,8 +120,8 @@ class Store(ABC):
         bounded time, then raises StoreBusy. After :class:`~equipoise.errors.CommitUnknown` read the head
         again; after any other error nothing was stored.
 
-        ``meanwhile`` is what can be done before the head is held. A store may call it, once, where it waits
-        for another writer; it may read from the store.
+        ``meanwhile`` is what can be done before the head is held. Where a store waits for another writer it
+        may call it, also several times; it may read from the store.
         """
 
     @abstractmethod

@@ -108,17 +108,15 @@ class Patience:
             self._pace = min(self._pace * _GROWTH, _LONGEST)
         else:
             self._find_seat(self.seat, now)
+        if self.meanwhile is not None and self.seat is not None and self.seat.is_taken:
+            self.meanwhile()  # before every try: whoever writes goes on writing
         return True
 
     def _find_seat(self, seat: Seat, now: float) -> None:
         until = now + _ALL_THE_SAME
-        while not seat.take():
-            if now >= min(until, self._began + self._wait):
-                return
+        while not seat.take() and now < min(until, self._began + self._wait):
             self._sleep(_AWAY / (1 + (now - self._began) / _OLD))
             now = time.monotonic()
-        if self.meanwhile is not None:
-            self.meanwhile()
 
     def _sleep(self, seconds: float) -> None:
         left = self._began + self._wait - time.monotonic()
