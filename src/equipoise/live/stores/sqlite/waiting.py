@@ -33,7 +33,7 @@ _AWAY = 0.03
 """Seconds between two looks at the seat."""
 _OLD = 0.25
 """Seconds of waiting after which looks are twice as frequent: nobody is to wait much longer than others."""
-_ALL_THE_SAME = 0.25
+_ALL_THE_SAME = 1.0
 """Seconds after which a process that does not get the seat tries for the lock."""
 
 
@@ -92,7 +92,7 @@ class Patience:
         self.seat: Seat | None = None
         """Where to wait for the lock for writing; None for all else."""
         self.meanwhile: Meanwhile | None = None
-        """What can be done in the seat, before the lock is there."""
+        """What can be done before the lock is there."""
 
     def __call__(self, tries: int) -> bool:
         """Whether to try once more."""
@@ -108,7 +108,7 @@ class Patience:
             self._pace = min(self._pace * _GROWTH, _LONGEST)
         else:
             self._find_seat(self.seat, now)
-        if self.meanwhile is not None and self.seat is not None and self.seat.is_taken:
+        if self.meanwhile is not None:
             self.meanwhile()  # before every try: whoever writes goes on writing
         return True
 
