@@ -129,6 +129,8 @@ class Ledger:
         """Fold in what is there already while the head is waited for; what goes wrong is met again after."""
         with suppress(EquipoiseError):
             self._catch_up(self.store.head(self.name), lambda after: self.store.read(self.name, after))
+        if self._fold.sound:  # also where reading has failed after some rows
+            self._seen = self._fold.sequence, self._fold.hash
 
     def _perform(self, requests: Sequence[Request], writer: Writer) -> tuple[list[Row], _Answers]:
         """Carry out requests, and append what they did."""

@@ -25,10 +25,10 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-_SHORTEST, _GROWTH, _LONGEST = 0.0002, 1.5, 0.008
+_SHORTEST, _GROWTH, _LONGEST = 0.0002, 1.5, 0.002
 """Seconds between two tries in the seat: at first, how they grow, and at last."""
-_JUST = 0.05
-"""Seconds within which a process has just written: then it tries at the last pace from the beginning."""
+_JUST, _GO_ON = 0.05, 0.008
+"""A process that has written less than so many seconds ago leaves whoever writes now so many to go on."""
 _AWAY = 0.03
 """Seconds between two looks at the seat."""
 _OLD = 0.25
@@ -100,7 +100,7 @@ class Patience:
         if tries == 0:
             self._began = now
             has_just_written = self.seat is not None and now - self.seat.last < _JUST
-            self._pace = _LONGEST if has_just_written else _SHORTEST
+            self._pace = _GO_ON if has_just_written else _SHORTEST
         if now >= self._began + self._wait:
             return False
         if self.seat is None or self.seat.is_taken:
