@@ -13,7 +13,6 @@ child forgets requests of threads that only its parent has.
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import os
 import threading
@@ -47,8 +46,10 @@ class Request:
 
     def wake(self) -> None:
         """Let the thread look whether it is answered, or the first."""
-        with contextlib.suppress(RuntimeError):  # it has been woken, and did not get to it yet
+        try:
             self.gate.release()
+        except RuntimeError:
+            return  # it has been woken, and did not get to it yet
 
 
 class Combiner:
@@ -123,12 +124,17 @@ class Combiner:
         self._wake_next()
 
     def _wake_next(self) -> None:
-        with contextlib.suppress(IndexError):  # nobody waits
-            self._waiting[0].wake()
+        try:
+            following = self._waiting[0]
+        except IndexError:
+            return  # nobody waits
+        following.wake()
 
     def _forget(self, request: Request) -> None:
-        with contextlib.suppress(ValueError):  # it is no longer there
+        try:
             self._waiting.remove(request)
+        except ValueError:
+            return  # it is no longer there
 
 
 def _own_copy(error: BaseException) -> BaseException:

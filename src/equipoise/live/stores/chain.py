@@ -7,7 +7,6 @@ the chain still holds.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from hashlib import blake2b
 
 from equipoise.errors import InvalidArgument
@@ -62,7 +61,7 @@ def extended(head: Head, rows: Sequence[Row], epoch: int | None = None) -> Head:
             raise InvalidArgument(f"row {row.sequence} does not continue {head.name!r}: {wrong}")
         previous, time = row.hash, row.time
     if not rows:
-        return head if epoch is None else replace(head, epoch=epoch)
+        return head if epoch is None else head._replace(epoch=epoch)
     return Head(
         head.name,
         head.mode,
