@@ -81,7 +81,7 @@ class Combiner:
                 with self.lock:
                     if request.answer is None:
                         with self.change():
-                            self._work()
+                            self._work(request)
         except BaseException:
             self._forget(request)
             self._wake_next()
@@ -101,7 +101,8 @@ class Combiner:
             )
         return self._working
 
-    def _work(self) -> None:
+    def _work(self, own: Request) -> None:
+        """Carry out what waits, for the thread whose request is its own."""
         process, self._worker = os.getpid(), threading.get_ident()
         batch = []
         for request in tuple(self._waiting)[:MOST]:
@@ -120,7 +121,8 @@ class Combiner:
         for request in done:
             self._forget(request)
         for request in done:
-            request.wake()
+            if request is not own:
+                request.wake()
         self._wake_next()
 
     def _wake_next(self) -> None:

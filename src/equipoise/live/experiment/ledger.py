@@ -149,23 +149,24 @@ class Ledger:
                         raise _Spoiled(request, problem) from problem
                     error = problem
                 done.append((request, value, error, len(events)))
-        rows = make_rows(
-            drafts,
-            previous=fold.hash,
-            sequence=fold.sequence,
-            time=writer.now,
-            epoch=fold.epoch,
-            mode=fold.mode,
-        )
-        for event, row in zip(events, rows, strict=True):
-            fold.note(event, row)
-        if rows:
+        epoch, rows = fold.epoch, []
+        if drafts:
+            rows = make_rows(
+                drafts,
+                previous=fold.hash,
+                sequence=fold.sequence,
+                time=turn.now,
+                epoch=epoch,
+                mode=fold.mode,
+            )
+            for event, row in zip(events, rows, strict=True):
+                fold.note(event, row)
             writer.append(rows)
         if erased:
             writer.erase(erased)
         answers, begin = [], 0
         for request, value, error, end in done:
-            receipt = fold.receipt(rows[end - 1] if end > begin else fold)
+            receipt = fold.receipt(rows[end - 1] if end > begin else fold, epoch)
             answers.append((request, (Answer(value, end - begin, receipt, rows), error)))
             begin = end
         return rows, answers
