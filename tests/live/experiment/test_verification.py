@@ -96,9 +96,10 @@ def rewritten(rows, place, change):
         if number == place:
             change(event)
         drafts.append(Draft.of(event, header["actor"], header["reason"]))
-    return make_rows(
+    made = make_rows(
         drafts, previous=first_link("trial"), sequence=0, time=rows[-1].time, epoch=1, mode="live"
     )
+    return list(made)
 
 
 def test_a_log_that_was_written_anew_is_found_by_its_decisions(live, rows):

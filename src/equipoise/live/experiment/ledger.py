@@ -49,7 +49,7 @@ _Answers = list[tuple[Request, tuple[Answer, Exception | None]]]
 class _Unsettled(NamedTuple):
     """Answers that are true if their rows are in the log."""
 
-    rows: list[Row]
+    rows: Sequence[Row]
     answers: _Answers
 
 
@@ -126,7 +126,7 @@ class Ledger:
             except _Spoiled as spoiled:
                 spoiled.request.answer = None, spoiled.error
 
-    def _perform(self, requests: Sequence[Request], writer: Writer) -> tuple[list[Row], _Answers]:
+    def _perform(self, requests: Sequence[Request], writer: Writer) -> tuple[Sequence[Row], _Answers]:
         """Carry out requests, and append what they did."""
         fold = self._fold
         done: list[tuple[Request, Any, Exception | None, int]] = []
@@ -149,7 +149,8 @@ class Ledger:
                         raise _Spoiled(request, problem) from problem
                     error = problem
                 done.append((request, value, error, len(events)))
-        epoch, rows = fold.epoch, []
+        epoch = fold.epoch
+        rows: Sequence[Row] = ()
         if drafts:
             rows = make_rows(
                 drafts,

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from equipoise.core.arithmetic.numerics import NUMERICS
 from equipoise.live.log.encoding import encode
-from equipoise.live.stores.chain import SALT_BYTES, hash_payload, link
+from equipoise.live.stores.chain import SALT_BYTES, chained
 from equipoise.live.stores.store import Row
 from equipoise.version import __version__
 
@@ -35,19 +35,16 @@ class Draft(NamedTuple):
 
 def make_rows(
     drafts: Sequence[Draft], *, previous: bytes, sequence: int, time: int, epoch: int, mode: str
-) -> list[Row]:
+) -> Sequence[Row]:
     """Rows that follow on row ``sequence``, whose hash is ``previous``."""
     salts = os.urandom(SALT_BYTES * len(drafts))
-    rows, place = [], 0
+    parts, number, place = [], sequence, 0
     for kind, payload, actor, reason in drafts:
-        sequence += 1
-        salt = salts[place : place + SALT_BYTES]
+        number += 1
+        header = make_header(kind, actor, reason, number, time, epoch, mode)
+        parts.append((header, salts[place : place + SALT_BYTES], payload))
         place += SALT_BYTES
-        header = make_header(kind, actor, reason, sequence, time, epoch, mode)
-        covered = hash_payload(salt, payload)
-        previous = link(previous, covered, header)
-        rows.append(Row(sequence, time, header, salt, payload, covered, previous))
-    return rows
+    return chained(previous, sequence, time, parts)
 
 
 def make_header(
