@@ -199,7 +199,7 @@ def flipped(draw, drafts, calls, rows):
         json.loads(changed) if field in ("payload", "header") else None
     except ValueError:
         assume(False)
-    rows = [*rows[:place], rows[place]._replace(**{field: changed}), *rows[place + 1 :]]
+    rows = [*rows[:place], replace(rows[place], **{field: changed}), *rows[place + 1 :]]
     return calls, rows
 
 

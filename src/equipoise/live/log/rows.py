@@ -51,15 +51,17 @@ def make_header(
     kind: str, actor: str, reason: str | None, sequence: int, time: int, epoch: int, mode: str
 ) -> bytes:
     """The header of a row: canonical JSON. Every row needs one, so what it shares with others is kept."""
-    return b'%b%d,"time":%d%b' % (_beginning(kind, actor, reason, epoch, mode), sequence, time, _END)
-
-
-_END = f',"version":{json.dumps(__version__)}}}'.encode("ascii")
+    beginning, end = _shared(kind, actor, reason, epoch, mode, __version__)
+    return b'%b%d,"time":%d%b' % (beginning, sequence, time, end)
 
 
 @lru_cache(maxsize=4096)
-def _beginning(kind: str, actor: str, reason: str | None, epoch: int, mode: str) -> bytes:
-    return (
+def _shared(
+    kind: str, actor: str, reason: str | None, epoch: int, mode: str, version: str
+) -> tuple[bytes, bytes]:
+    """What stands before the sequence number, and after the time."""
+    beginning = (
         f'{{"actor":{json.dumps(actor)},"epoch":{epoch},"kind":{json.dumps(kind)},'
         f'"mode":{json.dumps(mode)},"numerics":{NUMERICS},"reason":{json.dumps(reason)},"sequence":'
-    ).encode("ascii")
+    )
+    return beginning.encode("ascii"), f',"version":{json.dumps(version)}}}'.encode("ascii")
