@@ -31,6 +31,7 @@ from equipoise.lab.trial.rule import rule_of
 from equipoise.lab.trial.world import Draws
 
 _THREADS_A_BLOCK = 128
+_MOST_BLOCKS = 2  # a processor: more registers than that there are not
 _MOST_TRIALS = 65_536
 _THREADS_THAT_DRAW, _BLOCKS_THAT_DRAW = 64, 16
 # Of the memory that is free: others may want some.
@@ -132,6 +133,7 @@ class Seat:
             self._offsets, self._share = near_offsets(self.groups, self.places)
         fitting = device.shared_bytes // self._share
         self._slots_a_block = max(1, min(_THREADS_A_BLOCK // THREADS, fitting))
+        self._blocks = device.processors * max(1, min(_MOST_BLOCKS, fitting // self._slots_a_block))
         self._buffers: dict[tuple[str, str], Buffer] = {}
 
     def run(self, world: _DeviceWorld, first: int, count: int, ledger: Ledger, row: int) -> float:
@@ -139,21 +141,23 @@ class Seat:
         part = new_ledger(count, ledger.errors.shape[1])
         rows, results = [], {}
         for group, name, array in all_arrays(self.groups):
-            shape = array.shape
+            shape, places = array.shape, self.places[group]
+            stride = slot_bytes(array) if name in places.own else 0
             if group == "world" and name in world.buffers:
                 buffer, shape = world.buffers[name], world.shapes[name]
+            elif name in places.drawn:
+                buffer, stride = world.buffers[name], 8 * math.prod(world.shapes[name][1:])
             elif group == "ledger":
                 mine = getattr(part, name)
                 buffer, shape = self._device.upload(mine), mine.shape
                 results[name] = buffer
             else:
                 buffer = self._buffer(group, name, array)
-            stride = slot_bytes(array) if name in self.places[group].own else 0
             rows.append(table_row(shape, buffer.address, stride, self._offsets.get((group, name), 0)))
         table = self._device.upload(np.array(rows))
         shared, threads = self._share * self._slots_a_block, THREADS * self._slots_a_block
         words = table.address, self._share, first, count, 0
-        spent = self._program().launch(self._device.processors, threads, shared, words)
+        spent = self._program().launch(self._blocks, threads, shared, words)
         for name, buffer in results.items():
             buffer.read(getattr(part, name))
             getattr(ledger, name)[row : row + count] = getattr(part, name)
@@ -162,8 +166,9 @@ class Seat:
     def _buffer(self, group: str, name: str, array: Any) -> Buffer:
         """The memory of an array that serves all trials, or one slot's trials."""
         if (group, name) not in self._buffers:
-            own, near = name in self.places[group].own, name in self.places[group].near
-            slots = self._device.processors * self._slots_a_block if own and not near else 1
+            places, slots = self.places[group], 1
+            if name in places.own and name not in places.near:
+                slots = self._blocks * self._slots_a_block * (THREADS if places.apart else 1)
             stride = slot_bytes(array)
             buffer = self._buffers[group, name] = self._device.allocate(stride * slots)
             buffer.repeat(array, slots, stride)

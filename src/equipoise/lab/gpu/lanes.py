@@ -51,7 +51,8 @@ def _register(builder: Any, what: str) -> Any:
     return emit_call(builder, f"llvm.nvvm.read.ptx.sreg.{what}.x", _HALF, [])
 
 
-def _lane(builder: Any) -> Any:
+def lane_number(builder: Any) -> Any:
+    """Which of the four threads of its trial this is."""
     return builder.and_(_register(builder, "tid"), _HALF(THREADS - 1))
 
 
@@ -71,9 +72,15 @@ def _exchanged(builder: Any, number: Any, how: str, place: Any, bounds: int) -> 
     return builder.bitcast(found, _NUMBER)
 
 
+def total_of(builder: Any, number: Any) -> Any:
+    """The numbers of the four threads, added up."""
+    pair = builder.fadd(number, _exchanged(builder, number, "bfly", _HALF(1), _WITHIN_WARP))
+    return builder.fadd(pair, _exchanged(builder, pair, "bfly", _HALF(2), _WITHIN_WARP))
+
+
 def _own(context: Any, builder: Any, kind: Any, array: Any, offset: Any) -> Any:
     """The address of this thread's entry, of four from an offset on."""
-    place = builder.add(offset, builder.zext(_lane(builder), _WORD))
+    place = builder.add(offset, builder.zext(lane_number(builder), _WORD))
     return builder.gep(context.make_array(kind)(context, builder, array).data, [place])
 
 
@@ -113,9 +120,7 @@ def _add_product(typing_context, number, left, right):
 @intrinsic
 def _total(typing_context, number):
     def generate(context, builder, signature, arguments):
-        other = _exchanged(builder, arguments[0], "bfly", _HALF(1), _WITHIN_WARP)
-        pair = builder.fadd(arguments[0], other)
-        return builder.fadd(pair, _exchanged(builder, pair, "bfly", _HALF(2), _WITHIN_WARP))
+        return total_of(builder, arguments[0])
 
     return types.float64(types.float64), generate
 

@@ -26,6 +26,7 @@ from numba.extending import intrinsic
 
 from equipoise.core.arrays import Counts
 from equipoise.core.jit.addresses import array_at
+from equipoise.lab.gpu.lanes import THREADS, lane_number
 
 _WORD, _BYTE = ir.IntType(64), ir.IntType(8)
 _GLOBAL, _SHARED = 1, 3
@@ -50,6 +51,10 @@ class Places:
     """Those that every slot has for itself."""
     near: frozenset[str] = frozenset()
     """Of these, those that lie beside the processors."""
+    apart: bool = False
+    """Whether each thread of a slot has these for itself: threads work on different things there."""
+    drawn: frozenset[str] = frozenset()
+    """Those of which every trial of a block has one, and a slot that of the trial at hand."""
     long: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     """Axes along which some have units or trials; other lengths are numbers in the program."""
 
@@ -100,22 +105,26 @@ def assembler(arrays: Any, first: int, places: Places) -> Any:
     """A function of compiled code that gives a slot's handle of such arrays.
 
     It takes the table, in which their rows begin at ``first``, the number of the slot, that of the slot in
-    its block of threads, and the size of a share of the memory beside the processors.
+    its block of threads, the size of a share of the memory beside the processors, and the trial's place.
     """
     handle = numba.typeof(arrays)
 
     @intrinsic
-    def assemble(typing_context, table, slot, local, share):
+    def assemble(typing_context, table, slot, local, share, trial):
         def generate(context, builder, signature, arguments):
+            table, slot, local, share, trial = arguments
             with builder.goto_entry_block():
                 room = builder.alloca(context.get_value_type(handle.arrays))
             for place, name in enumerate(type(arrays)._fields):
-                row = _Row(builder, arguments[0], first + place)
-                start = (
-                    _near(builder, row, *arguments[2:])
-                    if name in places.near
-                    else _far(builder, row, arguments[1] if name in places.own else None)
-                )
+                row = _Row(builder, table, first + place)
+                if name in places.near:
+                    start = _near(builder, row, local, share)
+                else:
+                    number = trial if name in places.drawn else slot if name in places.own else None
+                    if name in places.own and places.apart:
+                        lane = builder.zext(lane_number(builder), _WORD)
+                        number = builder.add(builder.mul(slot, _WORD(THREADS)), lane)
+                    start = _far(builder, row, number)
                 shape = [
                     row.read(SHAPE + axis) if length is None else _WORD(length)
                     for axis, length in enumerate(places.constants(name, arrays[place].shape))
@@ -124,7 +133,7 @@ def assembler(arrays: Any, first: int, places: Places) -> Any:
                 builder.store(array, cgutils.gep_inbounds(builder, room, 0, place))
             return room
 
-        return handle(*(types.int64,) * 4), generate
+        return handle(*(types.int64,) * 5), generate
 
     return assemble
 
@@ -168,10 +177,10 @@ class _Row:
         return word
 
 
-def _far(builder: Any, row: _Row, slot: Any) -> Any:
+def _far(builder: Any, row: _Row, number: Any) -> Any:
     address = row.read(ADDRESS)
-    if slot is not None:
-        address = builder.add(address, builder.mul(slot, row.read(STRIDE)))
+    if number is not None:
+        address = builder.add(address, builder.mul(number, row.read(STRIDE)))
     start = builder.inttoptr(address, ir.PointerType(_BYTE, addrspace=_GLOBAL))
     return builder.addrspacecast(start, ir.PointerType(_BYTE))
 

@@ -22,11 +22,12 @@ from equipoise.core.jit.kernel import Kernel
 from equipoise.core.jit.relinking import Relinker
 from equipoise.core.policies.base.design import Design
 from equipoise.core.policies.base.policy import Policy
-from equipoise.lab.gpu.lanes import THREADS, number_of, use_threads
+from equipoise.lab.gpu.lanes import THREADS, number_of, use_threads, wait
 from equipoise.lab.gpu.memory import Groups, Places, assembler, copier
+from equipoise.lab.gpu.tiles import use_tiles
 from equipoise.lab.pieces.contexts.gaussian import fill_normal_contexts
-from equipoise.lab.trial.judge import judge_coefs, judge_intervals, judge_trial
-from equipoise.lab.trial.run import run_stage, start_trial
+from equipoise.lab.trial.judge import judge_arm, judge_coefs, judge_intervals, prepare_judgement
+from equipoise.lab.trial.run import run_stage, show_context, start_trial
 from equipoise.lab.trial.world import draw_normal_truth
 
 
@@ -48,7 +49,6 @@ PLACES = {
                     "coefs",
                     "gains",
                     "seen_factor",
-                    "contexts",
                     "outcomes",
                     "rows",
                 ),
@@ -56,6 +56,7 @@ PLACES = {
             )
         ),
         near=frozenset(("arms", "trial", "coefs", "gains", "z", "f", "g")),
+        drawn=frozenset(("contexts",)),
         long={"contexts": (0,), "outcomes": (0,), "rows": (0,)},
     ),
     "rule": Places(own=frozenset(("scores",)), near=frozenset(("scores",))),
@@ -70,6 +71,7 @@ PLACES = {
     ),
     "judge": Places(
         own=frozenset(("probe", "elasticities", "root", "system", "coef", "least_squares", "along")),
+        apart=True,
         long={"quantiles": (0,)},
     ),
     "ledger": Places(
@@ -112,6 +114,9 @@ def trial_program(
     """
     relink = Relinker()
     use_threads(relink)
+    use_tiles(relink, *groups["state"].factors.shape[2:])
+    # A trial's contexts are where they were drawn.
+    relink.replace(show_context, Kernel(_nothing_to_show, inline=True))
     relink.replace(scoring.call_score, Kernel(_score_caller(policy), inline=True))
     if isinstance(policy, Design):
         relink.replace(weighing.call_design, Kernel(_design_caller(policy), inline=True))
@@ -134,7 +139,7 @@ def trial_program(
         copy_in(table, local, share)
         for place in range(slot, count, groups * blocks()):
             begin(table, slot, local, share, place, first + place)
-            units(table, slot, local, share)
+            units(table, slot, local, share, place)
             end(table, slot, local, share, place, row + place)
 
     return run
@@ -145,8 +150,8 @@ def _beginning(assemblers: Mapping[str, Any], relink: Relinker) -> Callable[...,
     start = relink(start_trial)
 
     def apart_begin(table: int, slot: int, local: int, share: int, place: int, number: int) -> None:
-        state, world = state_of(table, slot, local, share), world_of(table, slot, local, share)
-        start(state, order_of(table, slot, local, share).ties, world, place, number)
+        state, world = state_of(table, slot, local, share, place), world_of(table, slot, local, share, place)
+        start(state, order_of(table, slot, local, share, place).ties, world, place, number)
 
     return apart_begin
 
@@ -155,9 +160,9 @@ def _middle(assemblers: Mapping[str, Any], relink: Relinker) -> Callable[..., No
     state_of, rule_of, world_of = (assemblers[group] for group in ("state", "rule", "world"))
     stage = relink(run_stage)
 
-    def run_units(table: int, slot: int, local: int, share: int) -> None:
-        state, rule = state_of(table, slot, local, share), rule_of(table, slot, local, share)
-        stage(state, rule, world_of(table, slot, local, share))
+    def run_units(table: int, slot: int, local: int, share: int, place: int) -> None:
+        state, rule = state_of(table, slot, local, share, place), rule_of(table, slot, local, share, place)
+        stage(state, rule, world_of(table, slot, local, share, place))
 
     return run_units
 
@@ -166,13 +171,24 @@ def _end(assemblers: Mapping[str, Any], relink: Relinker, estimator: str) -> Cal
     state_of, rule_of, world_of = (assemblers[group] for group in ("state", "rule", "world"))
     judge_of, ledger_of = assemblers["judge"], assemblers["ledger"]
     if estimator == RIDGE:
-        judged = relink(judge_trial)
+        prepare, judged, thread = relink(prepare_judgement), relink(judge_arm), number_of("tid")
 
         def apart_end(table: int, slot: int, local: int, share: int, place: int, row: int) -> None:
-            state, rule = state_of(table, slot, local, share), rule_of(table, slot, local, share)
-            judge, ledger = judge_of(table, slot, local, share), ledger_of(table, slot, local, share)
-            truth = world_of(table, slot, local, share).coefs[place]
-            judged(state, rule, judge, truth, ledger, row)
+            state, rule = (
+                state_of(table, slot, local, share, place),
+                rule_of(table, slot, local, share, place),
+            )
+            judge, ledger = (
+                judge_of(table, slot, local, share, place),
+                ledger_of(table, slot, local, share, place),
+            )
+            truth = world_of(table, slot, local, share, place).coefs[place]
+            wait()
+            prepare(state, rule, judge)
+            # Each thread has arms of its own.
+            for i in range(thread() % THREADS, ledger.counts.shape[1], THREADS):
+                judged(state, judge, i, truth, ledger, row)
+            wait()
             ledger.course[row, 0] = state.trial[0].step
 
         return apart_end
@@ -180,9 +196,15 @@ def _end(assemblers: Mapping[str, Any], relink: Relinker, estimator: str) -> Cal
     work_of, fitted = assemblers["work"], relink(Kernel(_judge_fitted(estimator), inline=True))
 
     def apart_fitted_end(table: int, slot: int, local: int, share: int, place: int, row: int) -> None:
-        state, rule = state_of(table, slot, local, share), rule_of(table, slot, local, share)
-        judge, ledger = judge_of(table, slot, local, share), ledger_of(table, slot, local, share)
-        work, truth = work_of(table, slot, local, share), world_of(table, slot, local, share).coefs[place]
+        state, rule = state_of(table, slot, local, share, place), rule_of(table, slot, local, share, place)
+        judge, ledger = (
+            judge_of(table, slot, local, share, place),
+            ledger_of(table, slot, local, share, place),
+        )
+        work, truth = (
+            work_of(table, slot, local, share, place),
+            world_of(table, slot, local, share, place).coefs[place],
+        )
         fitted(state, rule, judge, truth, ledger, work, row)
         ledger.course[row, 0] = state.trial[0].step
 
@@ -197,7 +219,7 @@ def draw_program(groups: Groups) -> Callable[..., None]:
     thread, block, block_threads, blocks = map(number_of, ("tid", "ctaid", "ntid", "nctaid"))
 
     def run(table: int, share: int, seed: int, first: int, count: int) -> None:
-        world = world_of(table, 0, 0, share)
+        world = world_of(table, 0, 0, share, 0)
         for place in range(block() * block_threads() + thread(), count, block_threads() * blocks()):
             draw(world, seed, first, place)
 
@@ -260,6 +282,10 @@ def _design_caller(design: Design) -> Callable[..., None]:
 
 def _itself(b: int) -> int:
     return b
+
+
+def _nothing_to_show(state: Any, rule: Any, world: Any, t: int) -> None:
+    pass
 
 
 @intrinsic
