@@ -134,6 +134,7 @@ class Seat:
         fitting = device.shared_bytes // self._share
         self._slots_a_block = max(1, min(_THREADS_A_BLOCK // THREADS, fitting))
         self._blocks = device.processors * max(1, min(_MOST_BLOCKS, fitting // self._slots_a_block))
+        self._slots = self._blocks * self._slots_a_block
         self._buffers: dict[tuple[str, str], Buffer] = {}
 
     def run(self, world: _DeviceWorld, first: int, count: int, ledger: Ledger, row: int) -> float:
@@ -145,6 +146,8 @@ class Seat:
             stride = slot_bytes(array) if name in places.own else 0
             if group == "world" and name in world.buffers:
                 buffer, shape = world.buffers[name], world.shapes[name]
+            elif name in places.apart:
+                buffer, stride = self._buffer(group, name, array), 8 * THREADS * self._slots
             elif name in places.drawn:
                 buffer, stride = world.buffers[name], 8 * math.prod(world.shapes[name][1:])
             elif group == "ledger":
@@ -166,10 +169,9 @@ class Seat:
     def _buffer(self, group: str, name: str, array: Any) -> Buffer:
         """The memory of an array that serves all trials, or one slot's trials."""
         if (group, name) not in self._buffers:
-            places, slots = self.places[group], 1
-            if name in places.own and name not in places.near:
-                slots = self._blocks * self._slots_a_block * (THREADS if places.apart else 1)
-            stride = slot_bytes(array)
+            places, stride = self.places[group], slot_bytes(array)
+            slots = self._slots if name in places.own and name not in places.near else 1
+            slots = THREADS * self._slots if name in places.apart else slots
             buffer = self._buffers[group, name] = self._device.allocate(stride * slots)
             buffer.repeat(array, slots, stride)
         return self._buffers[group, name]

@@ -78,6 +78,11 @@ def total_of(builder: Any, number: Any) -> Any:
     return builder.fadd(pair, _exchanged(builder, pair, "bfly", _HALF(2), _WITHIN_WARP))
 
 
+def number_of_lane(builder: Any, number: Any, lane: int) -> Any:
+    """The number that one of the four threads has."""
+    return _exchanged(builder, number, "idx", _HALF(lane), _WITHIN_FOUR)
+
+
 def _own(context: Any, builder: Any, kind: Any, array: Any, offset: Any) -> Any:
     """The address of this thread's entry, of four from an offset on."""
     place = builder.add(offset, builder.zext(lane_number(builder), _WORD))

@@ -26,6 +26,7 @@ from numba.extending import intrinsic
 
 from equipoise.core.arrays import Counts
 from equipoise.core.jit.addresses import array_at
+from equipoise.core.jit.handles import Handle
 from equipoise.lab.gpu.lanes import THREADS, lane_number
 
 _WORD, _BYTE = ir.IntType(64), ir.IntType(8)
@@ -34,6 +35,7 @@ _MEMORY = "equipoise_shared"
 _LINE = 32
 """Bytes that a GPU reads at once."""
 _BANKS = 128
+_ENTRY = 8  # bytes
 """Bytes that threads read at the same time without waiting, from the memory beside the processors."""
 
 ADDRESS, STRIDE, OFFSET, SHAPE, COLUMNS = 0, 1, 2, 3, 8
@@ -51,8 +53,8 @@ class Places:
     """Those that every slot has for itself."""
     near: frozenset[str] = frozenset()
     """Of these, those that lie beside the processors."""
-    apart: bool = False
-    """Whether each thread of a slot has these for itself: threads work on different things there."""
+    apart: frozenset[str] = frozenset()
+    """Those that every thread has for itself; entries of neighbours lie side by side, and are read at once."""
     drawn: frozenset[str] = frozenset()
     """Those of which every trial of a block has one, and a slot that of the trial at hand."""
     long: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
@@ -107,7 +109,7 @@ def assembler(arrays: Any, first: int, places: Places) -> Any:
     It takes the table, in which their rows begin at ``first``, the number of the slot, that of the slot in
     its block of threads, the size of a share of the memory beside the processors, and the trial's place.
     """
-    handle = numba.typeof(arrays)
+    handle = _handle_of(arrays, places)
 
     @intrinsic
     def assemble(typing_context, table, slot, local, share, trial):
@@ -117,25 +119,40 @@ def assembler(arrays: Any, first: int, places: Places) -> Any:
                 room = builder.alloca(context.get_value_type(handle.arrays))
             for place, name in enumerate(type(arrays)._fields):
                 row = _Row(builder, table, first + place)
+                step = None
                 if name in places.near:
                     start = _near(builder, row, local, share)
+                elif name in places.apart:
+                    step = row.read(STRIDE)
+                    lane = builder.zext(lane_number(builder), _WORD)
+                    thread = builder.add(builder.mul(slot, _WORD(THREADS)), lane)
+                    start = _address(
+                        builder, builder.add(row.read(ADDRESS), builder.mul(thread, _WORD(_ENTRY)))
+                    )
                 else:
                     number = trial if name in places.drawn else slot if name in places.own else None
-                    if name in places.own and places.apart:
-                        lane = builder.zext(lane_number(builder), _WORD)
-                        number = builder.add(builder.mul(slot, _WORD(THREADS)), lane)
                     start = _far(builder, row, number)
                 shape = [
                     row.read(SHAPE + axis) if length is None else _WORD(length)
                     for axis, length in enumerate(places.constants(name, arrays[place].shape))
                 ]
-                array = array_at(context, builder, handle.arrays[place], start, shape)
+                array = array_at(context, builder, handle.arrays[place], start, shape, step)
                 builder.store(array, cgutils.gep_inbounds(builder, room, 0, place))
             return room
 
         return handle(*(types.int64,) * 5), generate
 
     return assemble
+
+
+def _handle_of(arrays: Any, places: Places) -> Any:
+    """The type of the handle; arrays whose entries lie apart are of another type."""
+    handle = numba.typeof(arrays)
+    kinds = [
+        types.Array(kind.dtype, kind.ndim, "A") if name in places.apart else kind
+        for name, kind in zip(handle.arrays.fields, handle.arrays, strict=True)
+    ]
+    return Handle(types.NamedTuple(kinds, type(arrays)))
 
 
 def copier(groups: Groups, places: Mapping[str, Places]) -> Any:
@@ -162,6 +179,22 @@ def copier(groups: Groups, places: Mapping[str, Places]) -> Any:
     return copy_in
 
 
+@intrinsic
+def _fetch(typing_context, array, place):
+    def generate(context, builder, signature, arguments):
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        address = builder.ptrtoint(builder.gep(data, [arguments[1]]), _WORD)
+        builder.asm(ir.FunctionType(ir.VoidType(), [_WORD]), "prefetch.global.L2 [$0];", "l", [address], True)
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp), generate
+
+
+# Typed as the function it is inside compiled code, not as the code generator above.
+fetch: Any = _fetch
+"""Ask for an entry of an array that is far away, which will be needed soon."""
+
+
 class _Row:
     """A row of the table, in compiled code."""
 
@@ -181,6 +214,10 @@ def _far(builder: Any, row: _Row, number: Any) -> Any:
     address = row.read(ADDRESS)
     if number is not None:
         address = builder.add(address, builder.mul(number, row.read(STRIDE)))
+    return _address(builder, address)
+
+
+def _address(builder: Any, address: Any) -> Any:
     start = builder.inttoptr(address, ir.PointerType(_BYTE, addrspace=_GLOBAL))
     return builder.addrspacecast(start, ir.PointerType(_BYTE))
 

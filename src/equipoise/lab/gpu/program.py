@@ -15,6 +15,7 @@ from numba.extending import intrinsic
 from equipoise.core.arms import factor
 from equipoise.core.choice import scoring, weighing
 from equipoise.core.choice.ties import Ties
+from equipoise.core.draws.streams import fill_normals
 from equipoise.core.estimates.estimators import ESTIMATORS, RIDGE
 from equipoise.core.jit.bounded import ADDRESS, open_bounded
 from equipoise.core.jit.handles import handled
@@ -23,9 +24,9 @@ from equipoise.core.jit.relinking import Relinker
 from equipoise.core.policies.base.design import Design
 from equipoise.core.policies.base.policy import Policy
 from equipoise.lab.gpu.lanes import THREADS, number_of, use_threads, wait
-from equipoise.lab.gpu.memory import Groups, Places, assembler, copier
+from equipoise.lab.gpu.memory import Groups, Places, assembler, copier, fetch
 from equipoise.lab.gpu.tiles import use_tiles
-from equipoise.lab.pieces.contexts.gaussian import fill_normal_contexts
+from equipoise.lab.pieces.contexts.gaussian import address_of
 from equipoise.lab.trial.judge import judge_arm, judge_coefs, judge_intervals, prepare_judgement
 from equipoise.lab.trial.run import run_stage, show_context, start_trial
 from equipoise.lab.trial.world import draw_normal_truth
@@ -55,7 +56,7 @@ PLACES = {
                 *("z", "f", "g", "scratch", "lots", "memory", "plan", "spreads"),
             )
         ),
-        near=frozenset(("arms", "trial", "coefs", "gains", "z", "f", "g")),
+        near=frozenset(("arms", "trial", "coefs", "z", "f", "g")),
         drawn=frozenset(("contexts",)),
         long={"contexts": (0,), "outcomes": (0,), "rows": (0,)},
     ),
@@ -70,8 +71,8 @@ PLACES = {
         },
     ),
     "judge": Places(
-        own=frozenset(("probe", "elasticities", "root", "system", "coef", "least_squares", "along")),
-        apart=True,
+        own=frozenset(("probe", "elasticities")),
+        apart=frozenset(("root", "system", "coef", "least_squares", "along")),
         long={"quantiles": (0,)},
     ),
     "ledger": Places(
@@ -116,7 +117,7 @@ def trial_program(
     use_threads(relink)
     use_tiles(relink, *groups["state"].factors.shape[2:])
     # A trial's contexts are where they were drawn.
-    relink.replace(show_context, Kernel(_nothing_to_show, inline=True))
+    relink.replace(show_context, Kernel(_fetch_next_context, inline=True))
     relink.replace(scoring.call_score, Kernel(_score_caller(policy), inline=True))
     if isinstance(policy, Design):
         relink.replace(weighing.call_design, Kernel(_design_caller(policy), inline=True))
@@ -214,26 +215,27 @@ def _end(assemblers: Mapping[str, Any], relink: Relinker, estimator: str) -> Cal
 def draw_program(groups: Groups) -> Callable[..., None]:
     """Normal contexts and truths of trials: takes the seed, the number of the first and how many."""
     relink = Relinker()
-    draw = relink(Kernel(_draw_trial, inline=True))
+    draw = relink(Kernel(_draw_unit, inline=True))
     world_of = assembler(groups["world"], 0, Places(long=PLACES["world"].long))
     thread, block, block_threads, blocks = map(number_of, ("tid", "ctaid", "ntid", "nctaid"))
 
     def run(table: int, share: int, seed: int, first: int, count: int) -> None:
         world = world_of(table, 0, 0, share, 0)
-        for place in range(block() * block_threads() + thread(), count, block_threads() * blocks()):
-            draw(world, seed, first, place)
+        units = world.contexts.shape[1]
+        for number in range(block() * block_threads() + thread(), count * units, block_threads() * blocks()):
+            draw(world, seed, first, number // units, number % units)
 
     return run
 
 
-def _draw_trial(world: Any, seed: int, first: int, place: int) -> None:
-    one = slice(place, place + 1)
-    contexts, varying = world.contexts[one], world.setting[0].intercept
-    for t in range(contexts.shape[1]):
-        for c in range(varying):
-            contexts[0, t, c] = 1.0
-    fill_normal_contexts(contexts, varying, seed, first + place)
-    draw_normal_truth(world.coefs[one], seed, first + place)
+def _draw_unit(world: Any, seed: int, first: int, place: int, t: int) -> None:
+    """The context of a unit; the first one brings the truth."""
+    contexts, varying = world.contexts[place], world.setting[0].intercept
+    for c in range(varying):
+        contexts[t, c] = 1.0
+    fill_normals(address_of(seed, first + place, t), 0, contexts, t, varying)
+    if t == 0:
+        draw_normal_truth(world.coefs[place : place + 1], seed, first + place)
 
 
 def _judge_fitted(estimator: str) -> Callable[..., None]:
@@ -284,8 +286,12 @@ def _itself(b: int) -> int:
     return b
 
 
-def _nothing_to_show(state: Any, rule: Any, world: Any, t: int) -> None:
-    pass
+def _fetch_next_context(state: Any, rule: Any, world: Any, t: int) -> None:
+    """The context stands there already; the next one, which is far away, is asked for."""
+    if t + 1 < world.contexts.shape[1]:
+        context = world.contexts[world.clock[0].place, t + 1]
+        fetch(context, 0)
+        fetch(context, context.shape[0] - 1)
 
 
 @intrinsic

@@ -18,20 +18,21 @@ from equipoise.core.arms import factor
 from equipoise.core.jit.kernel import Kernel
 from equipoise.core.jit.nvptx import emit_call
 from equipoise.core.jit.relinking import Relinker
-from equipoise.lab.gpu.lanes import THREADS, lane_number, total_of, wait
+from equipoise.lab.gpu.lanes import THREADS, lane_number, number_of_lane, total_of, wait
 
 _HELD = 48
 """Numbers of a factor that a thread keeps; of a larger one it asks for some rows ahead."""
 _LARGEST = 320
 """Numbers of a factor that a thread may have for programs not to become too long: 35 features."""
-_WORD, _NUMBER = ir.IntType(64), ir.DoubleType()
+_HALF, _WORD, _NUMBER = ir.IntType(32), ir.IntType(64), ir.DoubleType()
 
 
 def use_tiles(relink: Relinker, dim: int, width: int) -> None:
     """Let copies of compiled functions have factors of that many rows and columns in registers."""
     if dim * width > _LARGEST * THREADS:
         return
-    extended, projected, squared = _extension(dim, width), _projection(dim, width), _squares(dim, width)
+    extended, projected = _extension(dim, width), _projection(dim, width)
+    squared, turned = _squares(dim, width), _rotation(dim, width)
 
     def extend(factors: Any, i: int, b: int, target: int, z: Any, f: Any, g: Any) -> float:
         h: float = extended(factors, i, b, target, z, f, g)
@@ -48,7 +49,14 @@ def use_tiles(relink: Relinker, dim: int, width: int) -> None:
         square: float = squared(factors, i, b)
         return square
 
+    def rotate(upper: Any, rotated: Any, z: Any, y: float) -> float:
+        wait()
+        left: float = turned(upper, rotated, z, y)
+        wait()
+        return left
+
     for kernel, function in (
+        (factor.rotate, rotate),
         (factor.extend, extend),
         (factor.project, project),
         (factor.squared_norm, squared_norm),
@@ -201,3 +209,82 @@ def _squares(dim: int, width: int) -> Any:
         return types.float64(factors, types.intp, types.intp), generate
 
     return squared
+
+
+def _rotation(dim: int, width: int) -> Any:
+    @intrinsic
+    def turned(typing_context, upper, rotated, z, y):
+        def generate(context, builder, signature, arguments):
+            kind, strips = signature.args[0], width // THREADS
+            matrix = context.make_array(kind)(context, builder, arguments[0])
+            across = cgutils.unpack_tuple(builder, matrix.shape)[1]
+            lane = lane_number(builder)
+            columns = [_own_column(builder, lane, k, dim) for k in range(strips)]
+            # Below the diagonal there is nothing.
+            places = {
+                (j, k): builder.gep(matrix.data, [builder.add(builder.mul(across, _WORD(j)), columns[k])])
+                for j in range(dim)
+                for k in range(j // THREADS, strips)
+            }
+            entries = {place: builder.load(address) for place, address in places.items()}
+            line = context.make_array(signature.args[2])(context, builder, arguments[2]).data
+            rest = [builder.load(builder.gep(line, [column])) for column in columns]
+            sides = context.make_array(signature.args[1])(context, builder, arguments[1]).data
+            side = [builder.load(builder.gep(sides, [_WORD(j)])) for j in range(dim)]
+            y = arguments[3]
+            for j in range(dim):
+                owner, strip = j % THREADS, j // THREADS
+                pivot = number_of_lane(builder, entries[j, strip], owner)
+                entry = number_of_lane(builder, rest[strip], owner)
+                turn = _Turn(builder, pivot, entry)
+                for k in range(strip, strips):
+                    above, below = turn(entries[j, k], rest[k])
+                    if k == strip:  # the columns before it stay, and its own becomes the length
+                        later = builder.icmp_unsigned(">", lane, _HALF(owner))
+                        mine = builder.icmp_unsigned("==", lane, _HALF(owner))
+                        above = builder.select(later, above, builder.select(mine, turn.length, entries[j, k]))
+                        below = builder.select(later, below, rest[k])
+                    entries[j, k], rest[k] = above, below
+                side[j], y = turn(side[j], y)
+                builder.store(side[j], builder.gep(sides, [_WORD(j)]))
+            for k in range(strips):
+                inside = builder.icmp_unsigned("<", lane, _HALF(min(THREADS, dim - k * THREADS)))
+                with builder.if_then(inside):
+                    for j in range(min(dim, (k + 1) * THREADS)):
+                        builder.store(entries[j, k], places[j, k])
+            return y
+
+        return types.float64(upper, rotated, z, types.float64), generate
+
+    return turned
+
+
+def _own_column(builder: Any, lane: Any, k: int, dim: int) -> Any:
+    """The column of strip k that a thread has; past the last one, that one."""
+    column = builder.add(builder.zext(lane, _WORD), _WORD(k * THREADS))
+    if (k + 1) * THREADS <= dim:
+        return column
+    past = builder.icmp_unsigned(">=", column, _WORD(dim))
+    return builder.select(past, _WORD(dim - 1), column)
+
+
+class _Turn:
+    """A rotation that brings an entry to zero: see :func:`equipoise.core.arms.factor.rotate`."""
+
+    def __init__(self, builder: Any, pivot: Any, entry: Any) -> None:
+        self._builder = builder
+        square = builder.fadd(builder.fmul(pivot, pivot), builder.fmul(entry, entry))
+        nothing = _NUMBER(0.0)
+        self._needed = builder.and_(
+            builder.fcmp_unordered("!=", entry, nothing), builder.fcmp_ordered(">", square, nothing)
+        )
+        length = emit_call(builder, "sqrt", _NUMBER, [square])
+        self._cosine, self._sine = builder.fdiv(pivot, length), builder.fdiv(entry, length)
+        self.length = builder.select(self._needed, length, pivot)
+
+    def __call__(self, above: Any, below: Any) -> tuple[Any, Any]:
+        """Two numbers of a column, turned; as they are where nothing is to be turned."""
+        builder, cosine, sine = self._builder, self._cosine, self._sine
+        first = builder.fadd(builder.fmul(cosine, above), builder.fmul(sine, below))
+        second = builder.fsub(builder.fmul(cosine, below), builder.fmul(sine, above))
+        return builder.select(self._needed, first, above), builder.select(self._needed, second, below)
