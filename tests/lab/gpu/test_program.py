@@ -105,7 +105,7 @@ def test_shares_of_near_memory_do_not_overlap():
     ends.sort()
     assert all(end <= start for (_, end), (start, _) in itertools.pairwise(ends))
     assert ends[-1][1] <= share
-    assert share % 128 == 32
+    assert share % 128 == 16
 
 
 def test_where_arms_are_too_many_nothing_lies_near():

@@ -22,7 +22,7 @@ from equipoise.core.policies.base.policy import Policy
 from equipoise.lab.gpu.driver import Buffer, Device, Program, open_device
 from equipoise.lab.gpu.lanes import THREADS
 from equipoise.lab.gpu.memory import all_arrays, near_offsets, slot_bytes, table_row
-from equipoise.lab.gpu.program import PLACES, WORDS, Order, draw_program, trial_program
+from equipoise.lab.gpu.program import PLACES, WORDS, Order, draw_program, known_of, trial_program
 from equipoise.lab.pieces.contexts.gaussian import GaussianContexts
 from equipoise.lab.scenario import Scenario
 from equipoise.lab.trial.bench import ScenarioSeat
@@ -65,10 +65,12 @@ class GpuBench:
         return seconds
 
     def _block(self) -> int:
-        """Trials that fit into the GPU's memory, beside the slots."""
+        """Trials that fit into the GPU's memory, beside the slots; all slots are busy to the end."""
         each = sum(getattr(self._sample.world, name).nbytes for name in _DRAWN)
         room = _SHARE_OF_MEMORY * self._device.free_bytes()
-        return max(1, min(_MOST_TRIALS, int(room / max(each, 1))))
+        most = max(1, min(_MOST_TRIALS, int(room / max(each, 1))))
+        slots = max(seat.slots for seat in self._seats)
+        return max(most - most % slots, min(most, slots))
 
 
 class _DeviceWorld:
@@ -126,6 +128,7 @@ class Seat:
         }
         if self._estimator != RIDGE:
             self.groups["work"] = new_workspace(state, seat.ridge)
+        self._known = known_of(self.groups)
         self.places = PLACES
         self._offsets, self._share = near_offsets(self.groups, self.places)
         if self._share > device.shared_bytes:  # of very many arms
@@ -134,7 +137,7 @@ class Seat:
         fitting = device.shared_bytes // self._share
         self._slots_a_block = max(1, min(_THREADS_A_BLOCK // THREADS, fitting))
         self._blocks = device.processors * max(1, min(_MOST_BLOCKS, fitting // self._slots_a_block))
-        self._slots = self._blocks * self._slots_a_block
+        self.slots = self._blocks * self._slots_a_block
         self._buffers: dict[tuple[str, str], Buffer] = {}
 
     def run(self, world: _DeviceWorld, first: int, count: int, ledger: Ledger, row: int) -> float:
@@ -147,7 +150,7 @@ class Seat:
             if group == "world" and name in world.buffers:
                 buffer, shape = world.buffers[name], world.shapes[name]
             elif name in places.apart:
-                buffer, stride = self._buffer(group, name, array), 8 * THREADS * self._slots
+                buffer, stride = self._buffer(group, name, array), 8 * THREADS * self.slots
             elif name in places.drawn:
                 buffer, stride = world.buffers[name], 8 * math.prod(world.shapes[name][1:])
             elif group == "ledger":
@@ -170,15 +173,17 @@ class Seat:
         """The memory of an array that serves all trials, or one slot's trials."""
         if (group, name) not in self._buffers:
             places, stride = self.places[group], slot_bytes(array)
-            slots = self._slots if name in places.own and name not in places.near else 1
-            slots = THREADS * self._slots if name in places.apart else slots
+            slots = self.slots if name in places.own and name not in places.near else 1
+            slots = THREADS * self.slots if name in places.apart else slots
             buffer = self._buffers[group, name] = self._device.allocate(stride * slots)
             buffer.repeat(array, slots, stride)
         return self._buffers[group, name]
 
     def ptx(self) -> str:
         """Its program."""
-        made = trial_program(self.groups, self.places, self._policy, self._estimator, at_once=self._at_once)
+        made = trial_program(
+            self.groups, self.places, self._known, self._policy, self._estimator, at_once=self._at_once
+        )
         return to_ptx(made, WORDS, self._device.target)
 
     def _program(self) -> Program:
@@ -186,7 +191,7 @@ class Seat:
         functions: list[Any] = [kind.score]
         if issubclass(kind, Design):
             functions += [kind.weigh, kind.remember]
-        settings = self._estimator, str(self._at_once), str(self.places is PLACES)
+        settings = self._estimator, str(self._at_once), str(self.places is PLACES), str(self._known)
         key = *map(code_fingerprint, functions), *settings, *_kinds(self.groups)
         return _program(self._device, key, self.ptx, stored=all(map(is_stamped, functions)))
 

@@ -30,6 +30,7 @@ THREADS = lanes.WIDTH
 _HALF, _WORD, _NUMBER = ir.IntType(32), ir.IntType(64), ir.DoubleType()
 _HALVES = ir.VectorType(_HALF, 2)
 _WARP = 32
+TRIALS_A_WARP = _WARP // THREADS
 # What a shuffle takes: the last thread of a warp, and for threads counted in fours the others' bits.
 _WITHIN_WARP, _WITHIN_FOUR = _WARP - 1, (_WARP - THREADS) << 8 | (_WARP - 1)
 

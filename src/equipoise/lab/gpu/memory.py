@@ -27,9 +27,10 @@ from numba.extending import intrinsic
 from equipoise.core.arrays import Counts
 from equipoise.core.jit.addresses import array_at
 from equipoise.core.jit.handles import Handle
-from equipoise.lab.gpu.lanes import THREADS, lane_number
+from equipoise.lab.gpu.lanes import THREADS, TRIALS_A_WARP, lane_number
 
 _WORD, _BYTE = ir.IntType(64), ir.IntType(8)
+_WORDS = ir.PointerType(_WORD)
 _GLOBAL, _SHARED = 1, 3
 _MEMORY = "equipoise_shared"
 _LINE = 32
@@ -54,7 +55,9 @@ class Places:
     near: frozenset[str] = frozenset()
     """Of these, those that lie beside the processors."""
     apart: frozenset[str] = frozenset()
-    """Those that every thread has for itself; entries of neighbours lie side by side, and are read at once."""
+    """Those that every thread has for itself; entries of neighbours lie side by side and are read at once."""
+    held: frozenset[str] = frozenset()
+    """Single records that the loop over the units keeps in registers."""
     drawn: frozenset[str] = frozenset()
     """Those of which every trial of a block has one, and a slot that of the trial at hand."""
     long: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
@@ -84,9 +87,9 @@ def near_offsets(groups: Groups, places: Mapping[str, Places]) -> tuple[dict[tup
         if name in places[group].near:
             offsets[group, name] = size
             size += slot_bytes(array)
-    # Shares of neighbours begin in other banks.
-    while size % _BANKS != _LINE:
-        size += _LINE
+    # The same number of eight trials, which a warp reads at once, is in eight places of the banks.
+    while size % _BANKS != _BANKS // TRIALS_A_WARP:
+        size += _BANKS // TRIALS_A_WARP
     return offsets, size
 
 
@@ -103,11 +106,17 @@ def table_row(shape: tuple[int, ...], address: int, stride: int = 0, offset: int
     return row
 
 
-def assembler(arrays: Any, first: int, places: Places) -> Any:
+Known = Mapping[str, Mapping[str, Any]]
+"""What is known of single records when a program is compiled: entries by the names of arrays and fields."""
+
+
+def assembler(arrays: Any, first: int, places: Places, known: Known | None = None) -> Any:
     """A function of compiled code that gives a slot's handle of such arrays.
 
     It takes the table, in which their rows begin at ``first``, the number of the slot, that of the slot in
     its block of threads, the size of a share of the memory beside the processors, and the trial's place.
+
+    With ``known`` it holds single records in registers, from which :func:`keeper` writes them back.
     """
     handle = _handle_of(arrays, places)
 
@@ -132,6 +141,8 @@ def assembler(arrays: Any, first: int, places: Places) -> Any:
                 else:
                     number = trial if name in places.drawn else slot if name in places.own else None
                     start = _far(builder, row, number)
+                if known is not None and name in places.held:
+                    start = _held(builder, start, arrays[place].dtype, known.get(name, {}))
                 shape = [
                     row.read(SHAPE + axis) if length is None else _WORD(length)
                     for axis, length in enumerate(places.constants(name, arrays[place].shape))
@@ -143,6 +154,56 @@ def assembler(arrays: Any, first: int, places: Places) -> Any:
         return handle(*(types.int64,) * 5), generate
 
     return assemble
+
+
+def keeper(arrays: Any, first: int, places: Places) -> Any:
+    """A function of compiled code that writes a slot's records back which a handle holds in registers."""
+    handle = _handle_of(arrays, places)
+
+    @intrinsic
+    def keep(typing_context, held, table, slot, local, share):
+        def generate(context, builder, signature, arguments):
+            held, table, slot, local, share = arguments
+            for place, name in enumerate(type(arrays)._fields):
+                if name in places.held and name in places.own:
+                    row = _Row(builder, table, first + place)
+                    near = name in places.near
+                    target = _near(builder, row, local, share) if near else _far(builder, row, slot)
+                    kind = handle.arrays[place]
+                    descriptor = builder.load(cgutils.gep_inbounds(builder, held, 0, place))
+                    source = context.make_array(kind)(context, builder, descriptor).data
+                    for number, address in _words(builder, source, arrays[place].dtype):
+                        goal = builder.gep(builder.bitcast(target, _WORDS), [_WORD(number)])
+                        builder.store(builder.load(address), goal)
+            return context.get_dummy_value()
+
+        return types.void(handle, *(types.int64,) * 4), generate
+
+    return keep
+
+
+def _held(builder: Any, start: Any, dtype: Any, known: Mapping[str, Any]) -> Any:
+    """A record in registers, which begins as it is in memory; known entries are numbers in the program."""
+    with builder.goto_entry_block():
+        room = builder.alloca(ir.ArrayType(_WORD, dtype.itemsize // _ENTRY))
+    bits = np.zeros(1, dtype)
+    for name, value in known.items():
+        bits[name] = value
+    numbers, names = bits.view(np.int64), {offset: name for name, (_, offset) in dtype.fields.items()}
+    for number, address in _words(builder, room, dtype):
+        if names.get(number * _ENTRY) in known:
+            word = _WORD(int(numbers[number]))
+        else:
+            word = builder.load(builder.gep(builder.bitcast(start, _WORDS), [_WORD(number)]))
+        builder.store(word, address)
+    return builder.bitcast(room, ir.PointerType(_BYTE))
+
+
+def _words(builder: Any, record: Any, dtype: Any) -> Iterator[tuple[int, Any]]:
+    """The words of a record, and their addresses."""
+    first = builder.bitcast(record, _WORDS)
+    for number in range(dtype.itemsize // _ENTRY):
+        yield number, builder.gep(first, [_WORD(number)])
 
 
 def _handle_of(arrays: Any, places: Places) -> Any:

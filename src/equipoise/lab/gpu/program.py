@@ -24,7 +24,7 @@ from equipoise.core.jit.relinking import Relinker
 from equipoise.core.policies.base.design import Design
 from equipoise.core.policies.base.policy import Policy
 from equipoise.lab.gpu.lanes import THREADS, number_of, use_threads, wait
-from equipoise.lab.gpu.memory import Groups, Places, assembler, copier, fetch
+from equipoise.lab.gpu.memory import Groups, Known, Places, assembler, copier, fetch, keeper
 from equipoise.lab.gpu.tiles import use_tiles
 from equipoise.lab.pieces.contexts.gaussian import address_of
 from equipoise.lab.trial.judge import judge_arm, judge_coefs, judge_intervals, prepare_judgement
@@ -57,13 +57,15 @@ PLACES = {
             )
         ),
         near=frozenset(("arms", "trial", "coefs", "z", "f", "g")),
+        held=frozenset(("trial",)),
         drawn=frozenset(("contexts",)),
         long={"contexts": (0,), "outcomes": (0,), "rows": (0,)},
     ),
-    "rule": Places(own=frozenset(("scores",)), near=frozenset(("scores",))),
+    "rule": Places(own=frozenset(("scores",)), near=frozenset(("scores",)), held=frozenset(("terms",))),
     "world": Places(
         own=frozenset(("outcome", "normals", "at_hand", "clock", "pulls", "stream")),
         near=frozenset(("outcome", "normals", "at_hand", "clock", "pulls")),
+        held=frozenset(("setting", "clock")),
         long={
             **dict.fromkeys(("contexts", "delays", "fates"), (0, 1)),
             **dict.fromkeys(("coefs", "drifts", "closures"), (0,)),
@@ -102,16 +104,56 @@ PLACES = {
 }
 """Where the arrays of a trial lie."""
 
+_FLAGS: dict[str, dict[str, tuple[str, ...]]] = {
+    "state": {"trial": ("limited", "forced_start", "learns_moment", "looks", "pools", "chance")},
+    "rule": {"terms": ("ends",)},
+    "world": {
+        "setting": (
+            "intercept",
+            "late",
+            "link",
+            "heteroscedasticity",
+            "curvature",
+            "coef_drift",
+            "noise_drift",
+        )
+    },
+}
+"""What a trial either has or has not, by group, array and field."""
+
+
+def known_of(groups: Groups) -> dict[str, dict[str, dict[str, Any]]]:
+    """What programs are made for: what a trial has not is left out of them, and no program tests for it."""
+    return {
+        group: {
+            name: {
+                field: value
+                for field in fields
+                if (value := getattr(groups[group], name)[field][0].item()) in (0, 1)
+            }
+            for name, fields in arrays.items()
+        }
+        for group, arrays in _FLAGS.items()
+    }
+
+
 WORDS = 5
 """Numbers that a program takes: the table, the size of a share of the near memory, and three of its own."""
 
 
 def trial_program(
-    groups: Groups, places: Mapping[str, Places], policy: Policy, estimator: str, *, at_once: bool
+    groups: Groups,
+    places: Mapping[str, Places],
+    known: Mapping[str, Known],
+    policy: Policy,
+    estimator: str,
+    *,
+    at_once: bool,
 ) -> Callable[..., None]:
     """Trials of a policy: takes the number of the first, how many there are, and the first row of the ledger.
 
-    ``at_once``: outcomes come at once, and the policy does not look at contexts.
+    ``at_once``: outcomes come at once, and the policy does not look at contexts. ``known``: see
+    :func:`known_of`.
     """
     relink = Relinker()
     use_threads(relink)
@@ -124,13 +166,15 @@ def trial_program(
     if at_once:
         relink.replace(factor.beside, Kernel(_itself, inline=True))
     copy_in = copier(groups, places)
-    assemblers, first = {}, 0
+    assemblers, holders, keepers, first = {}, {}, {}, 0
     for group, arrays in groups.items():
         assemblers[group] = assembler(arrays, first, places[group])
+        holders[group] = assembler(arrays, first, places[group], known.get(group, {}))
+        keepers[group] = keeper(arrays, first, places[group])
         first += len(arrays)
     # What happens once a trial is apart from the loop over its units, and finds its arrays by itself.
     begin = Kernel(_beginning(assemblers, relink))
-    units = Kernel(_middle(assemblers, relink), inline=True)
+    units = Kernel(_middle(holders, keepers, relink), inline=True)
     end = Kernel(_end(assemblers, relink, estimator))
     thread, block, block_threads, blocks = map(number_of, ("tid", "ctaid", "ntid", "nctaid"))
 
@@ -157,13 +201,17 @@ def _beginning(assemblers: Mapping[str, Any], relink: Relinker) -> Callable[...,
     return apart_begin
 
 
-def _middle(assemblers: Mapping[str, Any], relink: Relinker) -> Callable[..., None]:
-    state_of, rule_of, world_of = (assemblers[group] for group in ("state", "rule", "world"))
+def _middle(holders: Mapping[str, Any], keepers: Mapping[str, Any], relink: Relinker) -> Callable[..., None]:
+    state_of, rule_of, world_of = (holders[group] for group in ("state", "rule", "world"))
+    keep_state, keep_world = keepers["state"], keepers["world"]
     stage = relink(run_stage)
 
     def run_units(table: int, slot: int, local: int, share: int, place: int) -> None:
         state, rule = state_of(table, slot, local, share, place), rule_of(table, slot, local, share, place)
-        stage(state, rule, world_of(table, slot, local, share, place))
+        world = world_of(table, slot, local, share, place)
+        stage(state, rule, world)
+        keep_state(state, table, slot, local, share)
+        keep_world(world, table, slot, local, share)
 
     return run_units
 
