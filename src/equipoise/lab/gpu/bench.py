@@ -21,8 +21,8 @@ from equipoise.core.policies.base.design import Design
 from equipoise.core.policies.base.policy import Policy
 from equipoise.lab.gpu.driver import Buffer, Device, Program, open_device
 from equipoise.lab.gpu.lanes import THREADS
-from equipoise.lab.gpu.memory import all_arrays, near_offsets, slot_bytes, table_row
-from equipoise.lab.gpu.program import PLACES, WORDS, Order, draw_program, known_of, trial_program
+from equipoise.lab.gpu.memory import Groups, Places, all_arrays, near_offsets, slot_bytes, table_row
+from equipoise.lab.gpu.program import PLACES, WORDS, Order, draw_program, known_of, placements, trial_program
 from equipoise.lab.pieces.contexts.gaussian import GaussianContexts
 from equipoise.lab.scenario import Scenario
 from equipoise.lab.trial.bench import ScenarioSeat
@@ -32,6 +32,8 @@ from equipoise.lab.trial.world import Draws
 
 _THREADS_A_BLOCK = 128
 _MOST_BLOCKS = 2  # a processor: more registers than that there are not
+_COST_OF_DISTANCE = 0.75
+"""How much slower a trial gets with each step of :func:`placements`, about."""
 _MOST_TRIALS = 65_536
 _THREADS_THAT_DRAW, _BLOCKS_THAT_DRAW = 64, 16
 # Of the memory that is free: others may want some.
@@ -129,14 +131,9 @@ class Seat:
         if self._estimator != RIDGE:
             self.groups["work"] = new_workspace(state, seat.ridge)
         self._known = known_of(self.groups)
-        self.places = PLACES
+        self.places, self._slots_a_block, blocks = _arrangement(self.groups, device)
         self._offsets, self._share = near_offsets(self.groups, self.places)
-        if self._share > device.shared_bytes:  # of very many arms
-            self.places = {group: places.far() for group, places in PLACES.items()}
-            self._offsets, self._share = near_offsets(self.groups, self.places)
-        fitting = device.shared_bytes // self._share
-        self._slots_a_block = max(1, min(_THREADS_A_BLOCK // THREADS, fitting))
-        self._blocks = device.processors * max(1, min(_MOST_BLOCKS, fitting // self._slots_a_block))
+        self._blocks = device.processors * blocks
         self.slots = self._blocks * self._slots_a_block
         self._buffers: dict[tuple[str, str], Buffer] = {}
 
@@ -191,9 +188,22 @@ class Seat:
         functions: list[Any] = [kind.score]
         if issubclass(kind, Design):
             functions += [kind.weigh, kind.remember]
-        settings = self._estimator, str(self._at_once), str(self.places is PLACES), str(self._known)
+        settings = self._estimator, str(self._at_once), str(self._offsets), str(self._known)
         key = *map(code_fingerprint, functions), *settings, *_kinds(self.groups)
         return _program(self._device, key, self.ptx, stored=all(map(is_stamped, functions)))
+
+
+def _arrangement(groups: Groups, device: Device) -> tuple[dict[str, Places], int, int]:
+    """Where arrays lie, how many trials a block of threads works on, and blocks on a processor."""
+    found = []
+    for rank, places in enumerate(placements()):
+        fitting = device.shared_bytes // near_offsets(groups, places)[1]
+        slots = min(_THREADS_A_BLOCK // THREADS, fitting)
+        if slots:
+            blocks = min(_MOST_BLOCKS, fitting // slots)
+            found.append((slots * blocks * _COST_OF_DISTANCE**rank, places, slots, blocks))
+    _, places, slots, blocks = max(found, key=lambda each: each[0])
+    return places, slots, blocks
 
 
 def _is_drawn_there(scenario: Scenario) -> bool:

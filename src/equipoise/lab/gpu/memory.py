@@ -13,7 +13,7 @@ and trials are not, so that a kernel serves every budget.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -63,9 +63,9 @@ class Places:
     long: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     """Axes along which some have units or trials; other lengths are numbers in the program."""
 
-    def far(self) -> Places:
-        """The same with nothing beside the processors."""
-        return replace(self, near=frozenset())
+    def without(self, names: Iterable[str]) -> Places:
+        """The same with some of them no longer beside the processors."""
+        return replace(self, near=self.near.difference(names))
 
     def constants(self, name: str, shape: tuple[int, ...]) -> tuple[int | None, ...]:
         """The lengths of an array that are written into programs; None for the others."""

@@ -104,6 +104,24 @@ PLACES = {
 }
 """Where the arrays of a trial lie."""
 
+_FARTHER: tuple[dict[str, tuple[str, ...]], ...] = (
+    {},
+    {"state": ("coefs",)},
+    {"state": ("coefs",), "world": ("normals", "at_hand", "pulls")},
+    {"state": ("coefs", "arms"), "world": ("normals", "at_hand", "pulls")},
+    {group: tuple(places.near) for group, places in PLACES.items()},
+)
+"""What gives way, by group, where arms or features are many: the more trials at once, the better."""
+
+
+def placements() -> list[dict[str, Places]]:
+    """Where arrays may lie: first what is fastest for each trial, last what lets most trials run at once."""
+    return [
+        {group: places.without(moved.get(group, ())) for group, places in PLACES.items()}
+        for moved in _FARTHER
+    ]
+
+
 _FLAGS: dict[str, dict[str, tuple[str, ...]]] = {
     "state": {"trial": ("limited", "forced_start", "learns_moment", "looks", "pools", "chance")},
     "rule": {"terms": ("ends",)},
