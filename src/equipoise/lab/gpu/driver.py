@@ -121,7 +121,7 @@ class Buffer:
             return
         one = np.zeros(stride, np.uint8)
         one[: array.nbytes] = np.frombuffer(np.ascontiguousarray(array).tobytes(), np.uint8)
-        done = min(times, max(1, 2**24 // stride))
+        done = min(times, max(1, 2**16 // stride))
         self.write(np.tile(one, done))
         while done < times:
             more = min(done, times - done)
