@@ -99,8 +99,8 @@ def main() -> None:
     header = [
         "study",
         "10⁹ decisions",
-        "first run with a trial a point, s",
-        "then whole, s",
+        "to compile, s",
+        "then, s",
         "of it the GPU, s",
     ]
     text = markdown_table(header, lines)
