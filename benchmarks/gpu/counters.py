@@ -20,26 +20,35 @@ from equipoise.lab.gpu.driver import open_device
 
 STALL = "smsp__average_warps_issue_stalled_{}_per_issue_active.ratio"
 METRICS = {
-    "registers a thread": ("launch__registers_per_thread", ""),
-    "near memory a block, KB": ("launch__shared_mem_per_block_dynamic", "kB"),
+    "registers a thread": ("launch__registers_per_thread", "", 1.0),
+    "near memory a block, KB": ("launch__shared_mem_per_block_dynamic", "", 1e-3),
     "warps at work, of those a processor can have": (
         "sm__warps_active.avg.pct_of_peak_sustained_active",
         "%",
     ),
-    "cycles in which an instruction is issued": ("smsp__issue_active.avg.pct_of_peak_sustained_active", "%"),
-    "double-precision units": ("sm__inst_executed_pipe_fp64.avg.pct_of_peak_sustained_active", "%"),
+    "cycles in which an instruction is issued": (
+        "smsp__issue_active.avg.pct_of_peak_sustained_active",
+        " %",
+        1.0,
+    ),
+    "double-precision units": ("sm__inst_executed_pipe_fp64.avg.pct_of_peak_sustained_active", " %", 1.0),
     "near memory, of its peak": (
         "l1tex__data_pipe_lsu_wavefronts_mem_shared.avg.pct_of_peak_sustained_elapsed",
-        "%",
+        " %",
+        1.0,
     ),
-    "first cache, of its peak": ("l1tex__throughput.avg.pct_of_peak_sustained_elapsed", "%"),
-    "second cache, of its peak": ("lts__throughput.avg.pct_of_peak_sustained_elapsed", "%"),
-    "the GPU's own memory, of its peak": ("dram__throughput.avg.pct_of_peak_sustained_elapsed", "%"),
-    "hits in the first cache": ("l1tex__t_sector_hit_rate.pct", "%"),
-    "cycles that a warp waits for caches and memory, an instruction": (STALL.format("long_scoreboard"), ""),
-    "for near memory": (STALL.format("short_scoreboard"), ""),
-    "for results of arithmetic": (STALL.format("wait"), ""),
-    "for instructions": (STALL.format("no_instruction"), ""),
+    "first cache, of its peak": ("l1tex__throughput.avg.pct_of_peak_sustained_elapsed", " %", 1.0),
+    "second cache, of its peak": ("lts__throughput.avg.pct_of_peak_sustained_elapsed", " %", 1.0),
+    "the GPU's own memory, of its peak": ("dram__throughput.avg.pct_of_peak_sustained_elapsed", " %", 1.0),
+    "hits in the first cache": ("l1tex__t_sector_hit_rate.pct", " %", 1.0),
+    "cycles that a warp waits for caches and memory, an instruction": (
+        STALL.format("long_scoreboard"),
+        "",
+        1.0,
+    ),
+    "for near memory": (STALL.format("short_scoreboard"), "", 1.0),
+    "for results of arithmetic": (STALL.format("wait"), "", 1.0),
+    "for instructions": (STALL.format("no_instruction"), "", 1.0),
 }
 CASES = [("trace-ucb", 10), ("trace-gain", 10), ("trace-ucb", 30)]
 
@@ -55,12 +64,14 @@ def work(policy: str, dim: int) -> None:
 
 def counted(policy: str, dim: int) -> dict[str, float]:
     """The counters of the second run; every run draws first."""
-    names = ",".join(name for name, _ in METRICS.values())
+    names = ",".join(name for name, _, _ in METRICS.values())
     command = ["ncu", "--csv", "--metrics", names, "--launch-skip", "3", "--launch-count", "1"]
     inner = [sys.executable, str(Path(__file__).resolve()), "--work", policy, "--dim", str(dim)]
     text = subprocess.run([*command, *inner], check=True, capture_output=True, text=True).stdout
     lines = text[text.index('"ID"') :].splitlines()
-    return {row["Metric Name"]: float(row["Metric Value"].replace(",", "")) for row in csv.DictReader(lines)}
+    return {
+        row["Metric Name"]: float(row["Metric Value"].replace(",", "", 1.0)) for row in csv.DictReader(lines)
+    }
 
 
 def main() -> None:
@@ -74,8 +85,8 @@ def main() -> None:
         return
     found = [counted(*case) for case in CASES]
     rows = [
-        [what, *(f"{each[name]:.3g}{' %' if unit == '%' else ''}" for each in found)]
-        for what, (name, unit) in METRICS.items()
+        [what, *(f"{each[name] * scale:.3g}{unit}" for each in found)]
+        for what, (name, unit, scale) in METRICS.items()
     ]
     text = markdown_table(["", *(f"{policy}, d = {dim}" for policy, dim in CASES)], rows)
     text += (

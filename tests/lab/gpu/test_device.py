@@ -63,24 +63,20 @@ def test_threads_that_share_a_gpu_get_their_own_numbers():
 
 def _in_a_child(queue):
     try:
-        queue.put(float(errors(device="cuda").sum()))
+        queue.put(errors(device="cuda").sum())
     except DeviceUnavailable as error:
         queue.put(str(error))
 
 
-@pytest.mark.parametrize("way", ["fork", "spawn"])
-def test_another_process_gets_the_same_or_is_told_why_not(way):
-    here = float(errors(device="cuda").sum())
-    context = multiprocessing.get_context(way)
+def test_a_forked_process_is_told_why_it_gets_none():
+    errors(device="cuda")
+    context = multiprocessing.get_context("fork")
     queue = context.Queue()
     child = context.Process(target=_in_a_child, args=(queue,))
     child.start()
-    found = queue.get(timeout=120)
+    assert "forked" in queue.get(timeout=60)
     child.join(30)
-    if way == "spawn":
-        assert found == here
-    else:
-        assert "forked" in found
+    assert child.exitcode == 0
 
 
 def test_auto_sends_the_rest_to_the_processor():
