@@ -24,7 +24,8 @@ METRICS = {
     "near memory a block, KB": ("launch__shared_mem_per_block_dynamic", "", 1e-3),
     "warps at work, of those a processor can have": (
         "sm__warps_active.avg.pct_of_peak_sustained_active",
-        "%",
+        " %",
+        1.0,
     ),
     "cycles in which an instruction is issued": (
         "smsp__issue_active.avg.pct_of_peak_sustained_active",
@@ -70,7 +71,7 @@ def counted(policy: str, dim: int) -> dict[str, float]:
     text = subprocess.run([*command, *inner], check=True, capture_output=True, text=True).stdout
     lines = text[text.index('"ID"') :].splitlines()
     return {
-        row["Metric Name"]: float(row["Metric Value"].replace(",", "", 1.0)) for row in csv.DictReader(lines)
+        row["Metric Name"]: float(row["Metric Value"].replace(",", "")) for row in csv.DictReader(lines)
     }
 
 
