@@ -70,9 +70,7 @@ def counted(policy: str, dim: int) -> dict[str, float]:
     inner = [sys.executable, str(Path(__file__).resolve()), "--work", policy, "--dim", str(dim)]
     text = subprocess.run([*command, *inner], check=True, capture_output=True, text=True).stdout
     lines = text[text.index('"ID"') :].splitlines()
-    return {
-        row["Metric Name"]: float(row["Metric Value"].replace(",", "")) for row in csv.DictReader(lines)
-    }
+    return {row["Metric Name"]: float(row["Metric Value"].replace(",", "")) for row in csv.DictReader(lines)}
 
 
 def main() -> None:
