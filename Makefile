@@ -40,6 +40,7 @@ bench: $(STAMP)  ## speed, with what it is compared with
 	@$(BIN)/python benchmarks/speed/lab.py
 	@$(BIN)/python benchmarks/speed/replay.py
 	@$(BIN)/python benchmarks/speed/commits.py
+	@$(BIN)/python benchmarks/live/calls.py
 	@$(BIN)/python benchmarks/live/speed.py
 	@$(BIN)/python benchmarks/pages/support_recovery.py
 	@$(BIN)/python benchmarks/speed/peers.py

@@ -22,15 +22,19 @@ WARMING = 8
 _numbers = count()
 
 
+def problem(budget: int = 10**7) -> eq.Problem:
+    """Three arms, three features."""
+    return eq.Problem(arms=["a", "b", "c"], dim=DIM, budget=budget, moment=np.eye(DIM))
+
+
 def create(store: Any, budget: int = 10**7) -> eq.LiveExperiment:
     """A new experiment in a store."""
-    problem = eq.Problem(arms=["a", "b", "c"], dim=DIM, budget=budget, moment=np.eye(DIM))
     return eq.create_experiment(
-        store=store, name=f"speed-{next(_numbers)}", problem=problem, policy="trace-gain"
+        store=store, name=f"speed-{next(_numbers)}", problem=problem(budget), policy="trace-gain"
     )
 
 
-def pairs(live: eq.LiveExperiment, number: int, who: str) -> None:
+def pairs(live: eq.LiveExperiment | eq.Experiment, number: int, who: str) -> None:
     """Ask for units and tell their outcomes, call by call.
 
     Every unit is a new one: processes that are forked one after the other count from the same number, and
@@ -43,7 +47,7 @@ def pairs(live: eq.LiveExperiment, number: int, who: str) -> None:
         live.tell(unit, float(i % 13))
 
 
-def batch(live: eq.LiveExperiment, size: int) -> None:
+def batch(live: eq.LiveExperiment | eq.Experiment, size: int) -> None:
     """Ask for units together, and tell their outcomes together."""
     begin = next(_numbers)
     units = [f"b-{begin}-{i}" for i in range(size)]

@@ -9,9 +9,13 @@ import pytest
 from inner_state import fingerprint
 
 import equipoise as eq
+from equipoise.core.arms.least_squares import is_settled, settle
+from equipoise.core.choice.batch import most_decided, score_arm, score_contexts
 from equipoise.core.choice.decide import CHOOSE, NO_ARM
 from equipoise.core.experiment.admission import ALL_ARMS, NO_ROOM, NOT_RECORDED, admit
-from equipoise.core.experiment.asking import Arrival, ask_one
+from equipoise.core.experiment.asking import Arrival, ask_one, eligible_arms
+from equipoise.core.experiment.record import draft
+from equipoise.errors import NoArmLeft
 
 
 def started(spec="trace-gain", units=25, **terms):
@@ -72,3 +76,49 @@ def test_without_a_decision_nothing_changes():
         before = [array.tobytes() for array in experiment._state]
         assert decided(experiment, told, rows)[0][0] == code
         assert [array.tobytes() for array in experiment._state] == before
+
+
+def step_by_step(experiment, contexts, eligible):
+    """The arms of a batch, place by place, by a call of compiled code for every step."""
+    record = draft(experiment._record, len(contexts), share_rows=True)
+    stage, m = record.stage, len(record.problem.arms)
+    waiting, table, arms = np.ones(len(contexts), np.int64), np.zeros((len(contexts), m)), {}
+    if not is_settled(stage.state):
+        settle(stage.state)
+    score_contexts(stage.state, stage.score, stage.settings, contexts, waiting, table)
+    table[:, np.flatnonzero(eligible == 0)] = 0.0
+    for _ in contexts:
+        j = most_decided(stage.state, waiting, table, np.zeros(m))
+        waiting[j] = 0
+        record, unit = ask_one(record, Arrival(contexts[j], key=f"u{j}", eligible=eligible))
+        arms[j] = (unit.id, unit.arm, tuple(unit.score_values))
+        i = record.problem.arms.index(unit.arm)
+        score_arm(stage.state, stage.score, stage.settings, contexts, waiting, table, i)
+    return arms, [array.tobytes() for array in (record.state.arms, record.state.factors, record.state.rows)]
+
+
+@pytest.mark.parametrize(
+    ("spec", "terms", "arms"),
+    [
+        ("trace-gain", {}, None),
+        ("trace-gain:chance=0.5", {"moment": np.eye(2)}, None),
+        ("trace-gain", {"caps": {"b": 9}}, ["b", "c"]),
+    ],
+)
+def test_a_batch_is_one_call_with_the_same_bits_as_many(spec, terms, arms):
+    contexts = np.random.default_rng(3).normal(size=(12, 2))
+    one, many = started(spec, 20, **terms), started(spec, 20, **terms)
+    eligible = ALL_ARMS if arms is None else eligible_arms(one.problem, arms)
+    expected, bits = step_by_step(many, contexts, eligible)
+    units = one.ask_many(contexts, [f"u{j}" for j in range(12)], arms=arms)
+    assert {j: (unit.id, unit.arm, tuple(unit.score_values)) for j, unit in enumerate(units)} == expected
+    state = one._record.state
+    assert [array.tobytes() for array in (state.arms, state.factors, state.rows)] == bits
+
+
+def test_a_batch_for_which_arms_do_not_suffice_changes_nothing():
+    experiment = started(caps={"a": 9, "b": 9, "c": 30}, units=20)
+    before = fingerprint(experiment)
+    with pytest.raises(NoArmLeft, match="none of the arms that the unit may go to"):
+        experiment.ask_many(np.eye(2)[[0, 1] * 8], arms=["a", "b"])
+    assert fingerprint(experiment) == before

@@ -1,5 +1,7 @@
 """Named tuples in compiled code: the same fields, by one address."""
 
+import gc
+import weakref
 from typing import Any, NamedTuple
 
 import numba
@@ -7,7 +9,9 @@ import numpy as np
 import pytest
 
 from equipoise.core.jit.decorators import compiled, inlined
-from equipoise.core.jit.handles import Handle, handled
+from equipoise.core.jit.fast import Fast
+from equipoise.core.jit.handles import Handle, gathered, handled
+from equipoise.core.jit.plain import Plain
 
 
 @handled
@@ -61,3 +65,38 @@ def test_a_field_that_does_not_exist_is_an_error():
 
     with pytest.raises(numba.TypingError, match="middle"):
         middle(Pair(np.zeros(1), np.zeros(1)))
+
+
+def test_what_was_gathered_stands_for_the_arrays():
+    pair, other = Pair(np.zeros(3), np.arange(3.0)), Pair(np.zeros(1), np.zeros(0))
+    kept = gathered(pair)
+    assert _shift(kept, other, 2.0) == 0.0
+    pair.right[0] = 5.0  # kernels see what is in the arrays at the time of the call
+    assert _shift(kept, gathered(other), 2.0) == 10.0
+    np.testing.assert_array_equal(pair.left, [10.0, 4.0, 8.0])
+    np.testing.assert_array_equal(other.left, [6.0])
+
+
+def test_arrays_stay_as_long_as_what_was_gathered_of_them():
+    left = np.zeros(1000)
+    seen = weakref.ref(left)
+    kept = gathered(Pair(left, np.ones(1000)))
+    del left
+    gc.collect()
+    assert seen() is not None
+    assert _shift(kept, Pair(np.zeros(1), np.zeros(0)), 3.0) == 3.0
+    del kept
+    gc.collect()
+    assert seen() is None
+
+
+@pytest.mark.parametrize("way", [Fast(), Plain()], ids=["fast", "plain"])
+@pytest.mark.parametrize("stored", [False, True])
+def test_gathered_arrays_of_other_kinds_are_told_apart(way, stored):
+    def dimensions(pair):
+        return pair.right.ndim
+
+    kernel = way.kernel(dimensions, stored=stored)
+    pairs = [Pair(np.zeros(1), np.zeros((1,) * ndim)) for ndim in (1, 2, 3)]
+    assert [kernel(gathered(pair)) for pair in pairs] == [1, 2, 3]
+    assert [kernel(pair) for pair in pairs] == [1, 2, 3]

@@ -105,14 +105,19 @@ def test_shares_of_near_memory_do_not_overlap():
     ends.sort()
     assert all(end <= start for (_, end), (start, _) in itertools.pairwise(ends))
     assert ends[-1][1] <= share
-    assert share % 128 == 32
+    assert share % 128 == 16
 
 
-def test_where_arms_are_too_many_nothing_lies_near():
-    groups = seat("trace-ucb")
-    assert groups.places is program.PLACES
-    many = eq.GaussianScenario(noise=np.linspace(0.1, 1.0, 400).tolist(), dim=1, budget=1_000)
-    assert not any(places.near for places in seat("trace-ucb", many).places.values())
+def test_the_more_arms_the_less_lies_near():
+    near = [
+        sum(len(places.near) for places in seat("trace-ucb", many_arms(arms)).places.values())
+        for arms in (3, 30, 900)
+    ]
+    assert near[0] > near[1] > near[2] == 0
+
+
+def many_arms(arms):
+    return eq.GaussianScenario(noise=np.linspace(0.1, 1.0, arms).tolist(), dim=1, budget=1_000)
 
 
 def test_the_plain_way_of_compiling_is_refused(monkeypatch):

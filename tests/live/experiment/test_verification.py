@@ -1,7 +1,6 @@
 """Verification finds what was changed in a log, names the first row, and makes every decision anew."""
 
 import json
-from dataclasses import replace
 
 import apsw
 import numpy as np
@@ -62,7 +61,7 @@ def test_a_flipped_byte(rows, place, field, words):
     row = rows[place]
     value = getattr(row, field)
     changed = value + 1 if field == "time" else bytes([value[0] ^ 1]) + value[1:]
-    rows[place] = replace(row, **{field: changed})
+    rows[place] = row._replace(**{field: changed})
     with pytest.raises(ChainBroken, match=f"at row {place + 1}: .*{words}") as caught:
         verify(rows)
     assert caught.value.sequence == place + 1
@@ -76,7 +75,7 @@ def test_rows_that_are_missing_exchanged_or_cut_off(rows):
         verify(rows[:20], end)
     with pytest.raises(ChainBroken, match="at row 25: the end should be"):
         verify(rows, (25, bytes(32)))
-    swapped = [*rows[:4], replace(rows[5], sequence=5), replace(rows[4], sequence=6), *rows[6:]]
+    swapped = [*rows[:4], rows[5]._replace(sequence=5), rows[4]._replace(sequence=6), *rows[6:]]
     with pytest.raises(ChainBroken, match="at row 5"):
         verify(swapped, end)
     with pytest.raises(ChainBroken, match=r"at row 21: the end should be"):
@@ -84,7 +83,7 @@ def test_rows_that_are_missing_exchanged_or_cut_off(rows):
 
 
 def test_a_payload_that_nobody_redacted(rows):
-    rows[5] = replace(rows[5], payload=None, salt=b"")
+    rows[5] = rows[5]._replace(payload=None, salt=b"")
     with pytest.raises(ChainBroken, match="at row 6: its payload is gone, and no redaction names it"):
         verify(rows, decisions=False)
 
@@ -97,9 +96,10 @@ def rewritten(rows, place, change):
         if number == place:
             change(event)
         drafts.append(Draft.of(event, header["actor"], header["reason"]))
-    return make_rows(
+    made = make_rows(
         drafts, previous=first_link("trial"), sequence=0, time=rows[-1].time, epoch=1, mode="live"
     )
+    return list(made)
 
 
 def test_a_log_that_was_written_anew_is_found_by_its_decisions(live, rows):
@@ -127,7 +127,7 @@ def by_other_numerics(rows, first, last):
         other = {"version": "9.9.9", "numerics": eq.NUMERICS + 1} if row.sequence <= last else {}
         header = encode({**decode(row.header), **other})
         previous = link(previous, row.payload_hash, header)
-        told.append(replace(row, header=header, hash=previous))
+        told.append(row._replace(header=header, hash=previous))
     return told
 
 
@@ -159,14 +159,14 @@ def test_without_the_policy_the_chain_is_verified_all_the_same(memory, problem):
         live.verify()
     assert "decisions=False" in caught.value.hint
     assert live.verify(decisions=False).rows == 2
-    memory._logs["gone"].rows[1] = replace(memory._logs["gone"].rows[1], header=b"{}")
+    memory._logs["gone"].rows[1] = memory._logs["gone"].rows[1]._replace(header=b"{}")
     with pytest.raises(ChainBroken, match="at row 2"):
         live.verify()
 
 
 def test_a_broken_chain_says_more_than_a_decision(rows):
     changed = rewritten(rows, 3, lambda event: event["scores"].__setitem__(0, 17.0))
-    changed[20] = replace(changed[20], header=changed[20].header + b" ")
+    changed[20] = changed[20]._replace(header=changed[20].header + b" ")
     with pytest.raises(ChainBroken, match="at row 21"):
         verify(changed)
 
@@ -184,7 +184,7 @@ def test_a_broken_chain_says_more_than_a_decision(rows):
 def test_headers_must_make_sense_even_where_hashes_do(rows, change, words):
     row = rows[3]
     header = encode({**decode(row.header), **change})
-    changed = replace(row, header=header, hash=link(rows[2].hash, row.payload_hash, header))
+    changed = row._replace(header=header, hash=link(rows[2].hash, row.payload_hash, header))
     with pytest.raises(ChainBroken, match=f"at row 4: .*{words}"):
         verify([*rows[:3], changed])
 
@@ -192,8 +192,8 @@ def test_headers_must_make_sense_even_where_hashes_do(rows, change, words):
 def test_what_is_no_json(rows):
     payload = b"{not json"
     covered = hash_payload(rows[3].salt, payload)
-    changed = replace(
-        rows[3], payload=payload, payload_hash=covered, hash=link(rows[2].hash, covered, rows[3].header)
+    changed = rows[3]._replace(
+        payload=payload, payload_hash=covered, hash=link(rows[2].hash, covered, rows[3].header)
     )
     with pytest.raises(ChainBroken, match="at row 4: it cannot be read"):
         verify([*rows[:3], changed])

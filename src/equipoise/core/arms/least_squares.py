@@ -55,13 +55,12 @@ def assign(state: State, i: int) -> int:
 def observe(state: State, row: int, y: float) -> None:
     """Take in the outcome of a pending row."""
     whiten(state.whitener, state.contexts, row, state.z)
-    observe_at_once(state, row, y)
+    observe_at_once(state, row, state.rows[row].arm, y)
 
 
 @inlined
-def observe_at_once(state: State, row: int, y: float) -> None:
-    """:func:`observe` right after :func:`assign`, which leaves the whitened context at hand."""
-    i = state.rows[row].arm
+def observe_at_once(state: State, row: int, i: int, y: float) -> None:
+    """:func:`observe` right after :func:`assign` to arm i, which leaves the whitened context at hand."""
     state.rows[row].status = TOLD
     state.outcomes[row] = y
     if state.arms[i].data_ready:

@@ -8,23 +8,29 @@ nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from equipoise.core.arms import least_squares as kernel
 from equipoise.core.arrays import Counts, Vector
-from equipoise.core.choice.batch import most_decided, score_arm, score_contexts
 from equipoise.core.choice.decide import CHOOSE
 from equipoise.core.choice.eligible import restrict
 from equipoise.core.choice.lots import lot_of
-from equipoise.core.experiment.admission import ALL_ARMS, NO_ROOM, NOT_RECORDED, admit
+from equipoise.core.experiment.admission import (
+    ALL_ARMS,
+    NO_ROOM,
+    NOT_RECORDED,
+    Batch,
+    admit,
+    admit_together,
+)
 from equipoise.core.experiment.assignment import Assignment
 from equipoise.core.experiment.record import Record, draft
 from equipoise.core.experiment.roster import exhausted, remaining_units
 from equipoise.core.experiment.units.book import Details
 from equipoise.core.policies.base.absent import AbsentPolicy
+from equipoise.core.policies.base.policy import Policy
 from equipoise.core.policies.base.staged import StagedPolicy
 from equipoise.core.problem.problem import Problem
 from equipoise.core.stages.stage import next_stage
@@ -32,8 +38,7 @@ from equipoise.errors import BudgetExhausted, NoArmLeft
 from equipoise.words import counted
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Arrival:
+class Arrival(NamedTuple):
     """A unit that asks for an arm, and what is known of it already."""
 
     context: Vector
@@ -41,8 +46,8 @@ class Arrival:
     given: Any = None
     told: int = CHOOSE
     """The arm that a person, or a log, gives it."""
-    eligible: Counts = field(default_factory=lambda: ALL_ARMS)
-    recorded: Vector = field(default_factory=lambda: NOT_RECORDED)
+    eligible: Counts = ALL_ARMS
+    recorded: Vector = NOT_RECORDED
 
 
 def eligible_arms(problem: Problem, names: Iterable[str]) -> Counts:
@@ -55,45 +60,45 @@ def eligible_arms(problem: Problem, names: Iterable[str]) -> Counts:
 
 def ask_one(record: Record, arrival: Arrival) -> tuple[Record, Assignment]:
     """Assign one unit in the stage at hand; the record with it, and its assignment."""
-    problem, stage, row = record.problem, record.stage, record.step
-    scores, drawn = np.empty(len(problem.arms)), type(stage.policy).weighs
-    chance = 1.0 if drawn else float(stage.policy.lots())
-    listed = named(arrival.eligible, problem.arms)
-    record.book.write(row, arrival.key, Details(arrival.given, scores, chance, drawn, listed))
+    arms, stage, row, key = record.problem.arms, record.stage, record.step, arrival.key
+    details = _details(stage.policy, arrival, np.empty(len(arms)), named(arrival.eligible, arms))
+    record.book.write(row, key, details)
     i, chosen, top = admit(
-        stage.state,
+        record.gathered,
         record.contexts,
         stage.columns,
         arrival.context,
         stage.score,
         stage.settings,
-        scores,
+        details.scores,
         arrival.told,
-        0 if arrival.key is None else lot_of(arrival.key),
+        0 if key is None else lot_of(key),
         arrival.eligible,
         arrival.recorded,
     )
     if i == NO_ROOM:
         return ask_one(draft(record, 1), arrival)
     if i < 0:
-        raise _no_arm(record, listed)
+        raise _no_arm(record, details.eligible)
+    return record, _assignment(record, row, key, details, i, chosen, top)
+
+
+def _details(policy: Policy, arrival: Arrival, scores: Vector, listed: tuple[str, ...] | None) -> Details:
+    drawn = type(policy).weighs
+    return Details(arrival.given, scores, 1.0 if drawn else float(policy.lots()), drawn, listed)
+
+
+def _assignment(
+    record: Record, row: int, key: str | None, details: Details, arm: int, chosen: int, top: int
+) -> Assignment:
+    """What the caller gets for a row that was assigned; the book learns if the rule chose another arm."""
+    arms = record.problem.arms
     # Of a log that lacks data the rule may make nothing.
-    rule = None if chosen < 0 or isinstance(record.policy, AbsentPolicy) else problem.arms[chosen]
-    details = record.book.details[row]
-    if rule != problem.arms[i] and details is not None:
+    rule = None if chosen < 0 or isinstance(record.policy, AbsentPolicy) else arms[chosen]
+    _, scores, chance, drawn, listed, _ = details
+    if rule != arms[arm] and record.book.keeps_details:
         record.book.details[row] = details._replace(chosen=rule)
-    return record, Assignment(
-        id=row + 1,
-        unit=arrival.key,
-        arm=problem.arms[i],
-        arms=problem.arms,
-        score_values=scores,
-        top=problem.arms[top],
-        chance=chance,
-        weighed=drawn,
-        chosen=rule,
-        eligible=listed,
-    )
+    return Assignment(row + 1, arms[arm], arms, scores, arms[top], chance, drawn, key, rule, listed)
 
 
 def ask_together(record: Record, batch: Sequence[Arrival]) -> tuple[Record, list[Assignment], int | None]:
@@ -125,24 +130,33 @@ def _clear_ones_first(
     record: Record, batch: Sequence[Arrival], before: list[Assignment]
 ) -> tuple[Record, list[Assignment]]:
     """The units of a policy that looks: first those whose arm is clear."""
-    stage, arms = record.stage, record.problem.arms
-    assigned: list[Assignment | None] = [None] * len(batch)
-    seen = np.ascontiguousarray(stage.seen_by(np.array([arrival.context for arrival in batch])))
-    waiting, barred = np.ones(len(batch), np.int64), np.zeros(len(arms))
-    table = np.zeros((len(batch), len(arms)))
-    if not kernel.is_settled(stage.state):
-        kernel.settle(stage.state)
-    score_contexts(stage.state, stage.score, stage.settings, seen, waiting, table)
-    table[:, np.flatnonzero(batch[0].eligible == 0)] = 0.0
-    for turn in range(len(batch)):
-        j = most_decided(stage.state, waiting, table, barred)
-        waiting[j] = 0
-        record, unit = ask_one(record, batch[j])
-        assigned[j] = unit
-        if turn + 1 < len(batch):
-            i = arms.index(unit.arm)
-            score_arm(stage.state, stage.score, stage.settings, seen, waiting, table, i)
-    return record, before + [unit for unit in assigned if unit is not None]
+    stage, m, n, first = record.stage, len(record.problem.arms), len(batch), record.step
+    contexts = np.array([arrival.context for arrival in batch])
+    waiting = Batch(
+        contexts=contexts,
+        seen=np.ascontiguousarray(stage.seen_by(contexts)),
+        lots=np.array([0 if arrival.key is None else lot_of(arrival.key) for arrival in batch]),
+        eligible=batch[0].eligible,
+        recorded=batch[0].recorded,
+        waiting=np.ones(n, np.int64),
+        table=np.zeros((n, m)),
+        barred=np.zeros(m),
+        scores=np.empty((n, m)),
+        choices=np.empty((n, 4), np.int64),
+    )
+    listed = named(batch[0].eligible, record.problem.arms)
+    admitted = admit_together(
+        record.gathered, record.contexts, stage.columns, stage.score, stage.settings, waiting
+    )
+    if admitted < n:
+        raise _no_arm(record, listed)
+    assigned: list[Any] = [None] * n
+    for turn, (j, arm, chosen, top) in enumerate(waiting.choices.tolist()):
+        row, arrival = first + turn, batch[j]
+        details = _details(stage.policy, arrival, waiting.scores[turn], listed)
+        record.book.write(row, arrival.key, details)
+        assigned[j] = _assignment(record, row, arrival.key, details, arm, chosen, top)
+    return record, before + assigned
 
 
 def named(eligible: Counts, arms: Sequence[str]) -> tuple[str, ...] | None:

@@ -24,7 +24,7 @@ from equipoise.core.experiment.reading import not_found
 from equipoise.core.experiment.record import first_record
 from equipoise.core.experiment.roster import with_another, with_budget, with_open
 from equipoise.core.experiment.treated import as_treated
-from equipoise.core.experiment.units.arriving import Newcomer, arrival_at, check_again, newcomers
+from equipoise.core.experiment.units.arriving import Newcomer, arrival_at, arrivals_at, check_again, newcomers
 from equipoise.core.experiment.units.unit import assignment_again
 from equipoise.core.policies.base.policy import Policy, parse_policy
 from equipoise.core.problem.inputs import checked_outcome, checked_seed, checked_text
@@ -98,15 +98,15 @@ class Experiment(RecordHolder):
         """
         newcomer = Newcomer.of(self._record.problem.features, x, unit)
         with self._lock, self._change():
-            row = self._known(newcomer.key)
+            record, key = self._record, newcomer.key
+            row = None if key is None else record.book.row_of(key, record.step)
             if row is not None:
                 return self._again(row, newcomer, arm)
-            arrival = arrival_at(self._record, newcomer, arm, arms)
-            due = self._record if arm is not None else in_due_stage(self._record)
-            begun = due is not self._record
+            arrival = arrival_at(record, newcomer, arm, arms)
+            due = record if arm is not None else in_due_stage(record)
             self._record, assignment = ask_one(due, arrival)
             if self._events is not None:
-                new = [events.features_chosen(self._record)] if begun else []
+                new = [events.features_chosen(self._record)] if due is not record else []
                 person = arm is not None
                 asked = events.asked(self._record, assignment, arrival.given, by_person=person)
                 self._events += [*new, asked]
@@ -133,19 +133,17 @@ class Experiment(RecordHolder):
         """
         listed = newcomers(self._record.problem.features, contexts, units)
         with self._lock, self._change():
-            rows = [self._known(newcomer.key) for newcomer in listed]
+            book, step = self._record.book, self._record.step
+            rows = [None if key is None else book.row_of(key, step) for _, key, _ in listed]
             known = {
                 place: self._again(row, listed[place], None)
                 for place, row in enumerate(rows)
                 if row is not None
             }
-            new = [
-                arrival_at(self._record, newcomer, None, arms)
-                for newcomer, row in zip(listed, rows, strict=True)
-                if row is None
-            ]
+            strangers = [newcomer for newcomer, row in zip(listed, rows, strict=True) if row is None]
             assigned: list[Assignment] = []
-            if new:
+            if strangers:
+                new = arrivals_at(self._record, strangers, arms)
                 self._record, assigned, begun = ask_together(self._record, new)
                 if self._events is not None:
                     given = [arrival.given for arrival in new]
@@ -162,30 +160,31 @@ class Experiment(RecordHolder):
         An outcome that comes after it was declared lost brings the unit back.
         """
         with self._lock, self._change():
-            value = checked_outcome(outcome, self._record.problem.outcome)
+            record = self._record
+            value = checked_outcome(outcome, record.problem.outcome)
             row = self._row(unit)
-            self._check_tell(unit, row, value)
-            status = entries.tell(self._state, row, value)
-            if status == entries.NOBODY:
-                raise _refused(unit, status)
-            if status in (PENDING, LOST):
+            status = entries.tell(record.gathered, row, value)
+            if status in _AWAITED:
                 self._entered("told", row, outcome=value)
+            else:
+                self._check_told(unit, row, status, value)
 
     def tell_many(self, outcomes: Mapping[Any, float] | Iterable[tuple[str | int, float]]) -> int:
         """Record many outcomes: all of them, or none if one cannot be. How many were new."""
         pairs = list(outcomes.items() if isinstance(outcomes, Mapping) else outcomes)
         with self._lock, self._change():
             new: dict[int, float] = {}
+            field, statuses = self._record.problem.outcome, self._state.rows["status"]
             for unit, outcome in pairs:
-                value, row = checked_outcome(outcome, self._record.problem.outcome), self._row(unit)
-                self._check_tell(unit, row, value)
-                if new.get(row, value) != value:
+                value, row = checked_outcome(outcome, field), self._row(unit)
+                status = statuses.item(row)
+                if status not in _AWAITED:
+                    self._check_told(unit, row, status, value)
+                elif new.setdefault(row, value) != value:
                     raise OutcomeConflict(
                         f"unit {unit!r} has two outcomes here, {new[row]!r} and {value!r}",
                         hint="tell it one of them",
                     )
-                if self._state.rows["status"][row] in (PENDING, LOST):
-                    new[row] = value
             rows = np.array(list(new), dtype=np.int64)
             entries.tell_all(self._state, rows, np.array(list(new.values()), dtype=float))
             for row, value in new.items():
@@ -333,25 +332,20 @@ class Experiment(RecordHolder):
 
     # Helpers
 
-    def _known(self, key: str | None) -> int | None:
-        return None if key is None else self._record.book.row_of(key, self._record.step)
-
     def _again(self, row: int, newcomer: Newcomer, arm: str | None) -> Assignment:
         check_again(self._record, row, newcomer, arm)
         return assignment_again(self._record, row)
 
-    def _check_tell(self, unit: str | int, row: int, value: float) -> None:
-        """Refuse an outcome that the unit cannot have."""
-        if row >= self._record.step:
-            raise _refused(unit, entries.NOBODY)
-        status, known = self._state.rows["status"][row], float(self._state.outcomes[row])
+    def _check_told(self, unit: str | int, row: int, status: int, value: float) -> None:
+        """Refuse an outcome of a unit that awaits none, unless it is the one that it has."""
+        known = float(self._state.outcomes[row])
         if status in KNOWN and known != value:
             raise OutcomeConflict(
                 f"unit {unit} already has outcome {known!r}, not {value!r}",
                 hint=f"to replace it call correct({unit!r}, {value!r})",
             )
-        if status in GONE:
-            raise _refused(unit, int(status), _STAYS_OUT)
+        if status not in KNOWN:
+            raise _refused(unit, status, _STAYS_OUT)
 
     def _open(self, arm: str, is_open: bool) -> None:
         with self._lock, self._change():
@@ -367,6 +361,7 @@ class Experiment(RecordHolder):
                 self._note("paused" if paused else "resumed")
 
 
+_AWAITED = (PENDING, LOST)
 _STAYS_OUT = "withdrawn units stay out; leave the outcome out, or ask for the unit again as a new one"
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy.typing as npt
@@ -42,15 +41,9 @@ class RecordHolder(ExperimentReader):
 
     # Events
 
-    @contextmanager
-    def recording(self) -> Iterator[list[Event]]:
+    def recording(self) -> Recording:
         """Collect the events that calls inside lead to, each when it has happened."""
-        found: list[Event] = []
-        before, self._events = self._events, found
-        try:
-            yield found
-        finally:
-            self._events = before
+        return Recording(self)
 
     def created_event(self) -> Event:
         """How the experiment began, with the problem as it is now: the first event of its history."""
@@ -141,3 +134,21 @@ class RecordHolder(ExperimentReader):
     def _entered(self, kind: str, row: int, **values: Any) -> None:
         if self._events is not None:
             self._events.append(events.entered(kind, row + 1, self._record.book.keys[row], **values))
+
+
+class Recording:
+    """A list of events that an experiment fills, while a block runs."""
+
+    __slots__ = ("_before", "_experiment", "_found")
+
+    def __init__(self, experiment: RecordHolder) -> None:
+        self._experiment = experiment
+        self._before: list[Event] | None = None
+        self._found: list[Event] = []
+
+    def __enter__(self) -> list[Event]:
+        self._before, self._experiment._events = self._experiment._events, self._found
+        return self._found
+
+    def __exit__(self, *exception: object) -> None:
+        self._experiment._events = self._before

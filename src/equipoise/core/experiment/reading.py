@@ -266,18 +266,16 @@ class ExperimentReader:
             return snapshot(self._current())
 
     def _row(self, unit: str | int) -> int:
-        """Row of a unit by key or number; whether it is assigned is seen by the entry. The lock is held."""
+        """Row of a unit by key or number, if it is assigned. The lock is held."""
         record = self._current()
         if isinstance(unit, str):
             row = record.book.row_of(as_key(unit), record.step)
             if row is None:
                 raise not_found(unit)
             return row
-        if (
-            isinstance(unit, bool)
-            or not isinstance(unit, int | np.integer)
-            or not 1 <= unit <= len(record.state.rows)
-        ):
+        if type(unit) is not int and (isinstance(unit, bool) or not isinstance(unit, int | np.integer)):
+            raise not_found(unit)
+        if not 1 <= unit <= record.step:
             raise not_found(unit)
         return int(unit) - 1
 

@@ -10,7 +10,7 @@ and rows after them are scratch.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ import numpy.typing as npt
 from equipoise.core.arms.state import KNOWN, State, copied
 from equipoise.core.arrays import Matrix, Vector
 from equipoise.core.experiment.units.book import UnitBook
+from equipoise.core.jit.handles import gathered
 from equipoise.core.policies.base.policy import Policy
 from equipoise.core.problem.problem import Problem
 from equipoise.core.stages.stage import Stage, first_stage
@@ -40,6 +41,11 @@ class Record:
     """Keys of units, and what was given and scored when they were asked for; records share it."""
     paused: bool = False
     """Whether no unit is assigned for the time being."""
+    _steps: npt.NDArray[np.int64] = field(init=False, repr=False)
+    _gathered: State | None = field(default=None, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_steps", self.stage.state.trial["step"])
 
     @property
     def state(self) -> State:
@@ -49,7 +55,16 @@ class Record:
     @property
     def step(self) -> int:
         """Units assigned so far."""
-        return int(self.stage.state.trial["step"][0])
+        step: int = self._steps.item()
+        return step
+
+    @property
+    def gathered(self) -> State:
+        """The state for kernels that are called at every unit; put together when it is first needed."""
+        if self._gathered is None:
+            object.__setattr__(self, "_gathered", gathered(self.stage.state))
+        assert self._gathered is not None
+        return self._gathered
 
 
 def first_record(problem: Problem, policy: Policy, seed: int, *, details: bool = True) -> Record:

@@ -8,12 +8,17 @@ from typing import Any
 from numba.np import arrayobj
 
 
-def array_at(context: Any, builder: Any, kind: Any, address: Any, shape: Sequence[Any]) -> Any:
-    """The array in C order of some type and shape that lies at an address; nobody counts who uses it."""
+def array_at(
+    context: Any, builder: Any, kind: Any, address: Any, shape: Sequence[Any], step: Any = None
+) -> Any:
+    """The array in C order of some type and shape that lies at an address; nobody counts who uses it.
+
+    ``step``: bytes from an entry to the next one, if others lie between them.
+    """
     array = context.make_array(kind)(context, builder)
     size = context.get_abi_sizeof(context.get_data_type(kind.dtype))
     item = array.itemsize.type(size)
-    strides = [item]
+    strides = [item if step is None else step]
     for length in reversed(shape[1:]):
         strides.insert(0, builder.mul(strides[0], length))
     data = builder.bitcast(address, array.data.type)

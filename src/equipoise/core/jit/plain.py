@@ -73,7 +73,8 @@ def _outline(argument: Any) -> tuple[Any, ...]:
     """What tells types of arguments apart in a kernel, without asking Numba at every call."""
     if isinstance(argument, tuple):
         return (type(argument), *(array.ndim for array in argument))
-    return type(argument), getattr(argument, "dtype", None), getattr(argument, "ndim", None)
+    known = getattr(argument, "_numba_type_", None)  # of what was gathered, see handles.py
+    return type(argument), known or getattr(argument, "dtype", None), getattr(argument, "ndim", None)
 
 
 @contextmanager

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from equipoise.core.arrays import Vector
+from equipoise.core.arrays import Matrix, Vector
 from equipoise.core.jit.decorators import compiled
-from equipoise.core.problem.real import NotReal, real_array, real_number
+from equipoise.core.problem.real import NotReal, are_plain, real_array, real_number
 from equipoise.errors import InvalidArgument, InvalidContext, InvalidOutcome
 
 if TYPE_CHECKING:
@@ -34,9 +34,9 @@ def checked_context(x: npt.ArrayLike, dim: int) -> Vector:
     """One context as an array, or InvalidContext."""
     try:
         # What most callers hand over needs no look at its entries.
-        known = type(x) is np.ndarray and x.dtype is _FLOAT
+        known = x.dtype is _FLOAT if type(x) is np.ndarray else are_plain(x)
         # A copy: what is checked must be what is used, whatever another thread does to the caller's array.
-        context: Vector = np.array(x if known else real_array(x), order="C")
+        context: Vector = np.array(x if known else real_array(x), _FLOAT, order="C")
     except NotReal as error:
         raise InvalidContext(f"the context holds {error}", hint=error.hint) from None
     except (TypeError, ValueError, OverflowError):
@@ -58,6 +58,14 @@ def checked_context(x: npt.ArrayLike, dim: int) -> Vector:
             hint="impute missing features before asking",
         )
     return context
+
+
+def checked_matrix(x: object, dim: int) -> Matrix | None:
+    """Contexts that are an array of numbers already, all as they should be; None: look at them one by one."""
+    if type(x) is not np.ndarray or x.dtype is not _FLOAT or x.shape[1:] != (dim,):
+        return None
+    contexts: Matrix = np.array(x, order="C")
+    return contexts if is_within(contexts.ravel(), LARGEST) else None
 
 
 def checked_outcome(outcome: float, field: Number | None = None) -> float:

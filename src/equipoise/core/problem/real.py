@@ -75,6 +75,11 @@ def real_array(values: Any) -> npt.NDArray[np.float64]:
     return array.astype(np.float64, copy=False)
 
 
+def are_plain(values: Any) -> bool:
+    """Whether it is a list of Python's own numbers, which NumPy takes for what they are."""
+    return type(values) is list and _PLAIN.issuperset(map(type, values))
+
+
 def real_number(value: Any) -> float:
     """One number of any kind; ValueError otherwise."""
     if isinstance(value, float):

@@ -21,8 +21,8 @@ from equipoise.core.policies.base.design import Design
 from equipoise.core.policies.base.policy import Policy
 from equipoise.lab.gpu.driver import Buffer, Device, Program, open_device
 from equipoise.lab.gpu.lanes import THREADS
-from equipoise.lab.gpu.memory import all_arrays, near_offsets, slot_bytes, table_row
-from equipoise.lab.gpu.program import PLACES, WORDS, Order, draw_program, trial_program
+from equipoise.lab.gpu.memory import Groups, Places, all_arrays, near_offsets, slot_bytes, table_row
+from equipoise.lab.gpu.program import PLACES, WORDS, Order, draw_program, known_of, placements, trial_program
 from equipoise.lab.pieces.contexts.gaussian import GaussianContexts
 from equipoise.lab.scenario import Scenario
 from equipoise.lab.trial.bench import ScenarioSeat
@@ -31,6 +31,9 @@ from equipoise.lab.trial.rule import rule_of
 from equipoise.lab.trial.world import Draws
 
 _THREADS_A_BLOCK = 128
+_MOST_BLOCKS = 2  # a processor: more registers than that there are not
+_COST_OF_DISTANCE = 0.75
+"""How much slower a trial gets with each step of :func:`placements`, about."""
 _MOST_TRIALS = 65_536
 _THREADS_THAT_DRAW, _BLOCKS_THAT_DRAW = 64, 16
 # Of the memory that is free: others may want some.
@@ -64,10 +67,12 @@ class GpuBench:
         return seconds
 
     def _block(self) -> int:
-        """Trials that fit into the GPU's memory, beside the slots."""
+        """Trials that fit into the GPU's memory, beside the slots; all slots are busy to the end."""
         each = sum(getattr(self._sample.world, name).nbytes for name in _DRAWN)
         room = _SHARE_OF_MEMORY * self._device.free_bytes()
-        return max(1, min(_MOST_TRIALS, int(room / max(each, 1))))
+        most = max(1, min(_MOST_TRIALS, int(room / max(each, 1))))
+        slots = max(seat.slots for seat in self._seats)
+        return max(most - most % slots, min(most, slots))
 
 
 class _DeviceWorld:
@@ -125,13 +130,11 @@ class Seat:
         }
         if self._estimator != RIDGE:
             self.groups["work"] = new_workspace(state, seat.ridge)
-        self.places = PLACES
+        self._known = known_of(self.groups)
+        self.places, self._slots_a_block, blocks = _arrangement(self.groups, device)
         self._offsets, self._share = near_offsets(self.groups, self.places)
-        if self._share > device.shared_bytes:  # of very many arms
-            self.places = {group: places.far() for group, places in PLACES.items()}
-            self._offsets, self._share = near_offsets(self.groups, self.places)
-        fitting = device.shared_bytes // self._share
-        self._slots_a_block = max(1, min(_THREADS_A_BLOCK // THREADS, fitting))
+        self._blocks = device.processors * blocks
+        self.slots = self._blocks * self._slots_a_block
         self._buffers: dict[tuple[str, str], Buffer] = {}
 
     def run(self, world: _DeviceWorld, first: int, count: int, ledger: Ledger, row: int) -> float:
@@ -139,21 +142,25 @@ class Seat:
         part = new_ledger(count, ledger.errors.shape[1])
         rows, results = [], {}
         for group, name, array in all_arrays(self.groups):
-            shape = array.shape
+            shape, places = array.shape, self.places[group]
+            stride = slot_bytes(array) if name in places.own else 0
             if group == "world" and name in world.buffers:
                 buffer, shape = world.buffers[name], world.shapes[name]
+            elif name in places.apart:
+                buffer, stride = self._buffer(group, name, array), 8 * THREADS * self.slots
+            elif name in places.drawn:
+                buffer, stride = world.buffers[name], 8 * math.prod(world.shapes[name][1:])
             elif group == "ledger":
                 mine = getattr(part, name)
                 buffer, shape = self._device.upload(mine), mine.shape
                 results[name] = buffer
             else:
                 buffer = self._buffer(group, name, array)
-            stride = slot_bytes(array) if name in self.places[group].own else 0
             rows.append(table_row(shape, buffer.address, stride, self._offsets.get((group, name), 0)))
         table = self._device.upload(np.array(rows))
         shared, threads = self._share * self._slots_a_block, THREADS * self._slots_a_block
         words = table.address, self._share, first, count, 0
-        spent = self._program().launch(self._device.processors, threads, shared, words)
+        spent = self._program().launch(self._blocks, threads, shared, words)
         for name, buffer in results.items():
             buffer.read(getattr(part, name))
             getattr(ledger, name)[row : row + count] = getattr(part, name)
@@ -162,16 +169,18 @@ class Seat:
     def _buffer(self, group: str, name: str, array: Any) -> Buffer:
         """The memory of an array that serves all trials, or one slot's trials."""
         if (group, name) not in self._buffers:
-            own, near = name in self.places[group].own, name in self.places[group].near
-            slots = self._device.processors * self._slots_a_block if own and not near else 1
-            stride = slot_bytes(array)
+            places, stride = self.places[group], slot_bytes(array)
+            slots = self.slots if name in places.own and name not in places.near else 1
+            slots = THREADS * self.slots if name in places.apart else slots
             buffer = self._buffers[group, name] = self._device.allocate(stride * slots)
             buffer.repeat(array, slots, stride)
         return self._buffers[group, name]
 
     def ptx(self) -> str:
         """Its program."""
-        made = trial_program(self.groups, self.places, self._policy, self._estimator, at_once=self._at_once)
+        made = trial_program(
+            self.groups, self.places, self._known, self._policy, self._estimator, at_once=self._at_once
+        )
         return to_ptx(made, WORDS, self._device.target)
 
     def _program(self) -> Program:
@@ -179,9 +188,22 @@ class Seat:
         functions: list[Any] = [kind.score]
         if issubclass(kind, Design):
             functions += [kind.weigh, kind.remember]
-        settings = self._estimator, str(self._at_once), str(self.places is PLACES)
+        settings = self._estimator, str(self._at_once), str(self._offsets), str(self._known)
         key = *map(code_fingerprint, functions), *settings, *_kinds(self.groups)
         return _program(self._device, key, self.ptx, stored=all(map(is_stamped, functions)))
+
+
+def _arrangement(groups: Groups, device: Device) -> tuple[dict[str, Places], int, int]:
+    """Where arrays lie, how many trials a block of threads works on, and blocks on a processor."""
+    found = []
+    for rank, places in enumerate(placements()):
+        fitting = device.shared_bytes // near_offsets(groups, places)[1]
+        slots = min(_THREADS_A_BLOCK // THREADS, fitting)
+        if slots:
+            blocks = min(_MOST_BLOCKS, fitting // slots)
+            found.append((slots * blocks * _COST_OF_DISTANCE**rank, places, slots, blocks))
+    _, places, slots, blocks = max(found, key=lambda each: each[0])
+    return places, slots, blocks
 
 
 def _is_drawn_there(scenario: Scenario) -> bool:

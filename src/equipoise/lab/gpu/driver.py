@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import weakref
 from collections.abc import Sequence
 from functools import cache
@@ -121,7 +122,7 @@ class Buffer:
             return
         one = np.zeros(stride, np.uint8)
         one[: array.nbytes] = np.frombuffer(np.ascontiguousarray(array).tobytes(), np.uint8)
-        done = min(times, max(1, 2**24 // stride))
+        done = min(times, max(1, 2**16 // stride))
         self.write(np.tile(one, done))
         while done < times:
             more = min(done, times - done)
@@ -161,7 +162,7 @@ class Program:
 
 @cache
 def _driver() -> Any:
-    """NVIDIA's driver, ready."""
+    """NVIDIA's driver, ready, for this process and none that is forked from it."""
     try:
         from cuda.bindings import driver
     except ImportError as error:
@@ -178,12 +179,24 @@ def _driver() -> Any:
         raise DeviceUnavailable(
             f"NVIDIA's driver does not start: {status.name}", hint="use device='cpu'; nvidia-smi says more"
         )
+    _process()
     return driver
+
+
+@cache
+def _process() -> int:
+    """The process that the driver was started in."""
+    return os.getpid()
 
 
 def _call(name: str, *arguments: Any) -> Any:
     """What a function of the driver gives; an error of ours if it fails."""
     driver = _driver()
+    if os.getpid() != _process():
+        raise DeviceUnavailable(
+            "this process was forked from one that uses the GPU, and cannot use it",
+            hint="start processes by 'spawn', or use device='cpu' there",
+        )
     status, *found = getattr(driver, name)(*arguments)
     if status == driver.CUresult.CUDA_SUCCESS:
         return found[0] if len(found) == 1 else tuple(found)
@@ -197,4 +210,5 @@ def _call(name: str, *arguments: Any) -> Any:
 
 
 def _free(pointer: Any) -> None:
-    _driver().cuMemFree(pointer)
+    if os.getpid() == _process():
+        _driver().cuMemFree(pointer)

@@ -30,6 +30,7 @@ THREADS = lanes.WIDTH
 _HALF, _WORD, _NUMBER = ir.IntType(32), ir.IntType(64), ir.DoubleType()
 _HALVES = ir.VectorType(_HALF, 2)
 _WARP = 32
+TRIALS_A_WARP = _WARP // THREADS
 # What a shuffle takes: the last thread of a warp, and for threads counted in fours the others' bits.
 _WITHIN_WARP, _WITHIN_FOUR = _WARP - 1, (_WARP - THREADS) << 8 | (_WARP - 1)
 
@@ -51,7 +52,8 @@ def _register(builder: Any, what: str) -> Any:
     return emit_call(builder, f"llvm.nvvm.read.ptx.sreg.{what}.x", _HALF, [])
 
 
-def _lane(builder: Any) -> Any:
+def lane_number(builder: Any) -> Any:
+    """Which of the four threads of its trial this is."""
     return builder.and_(_register(builder, "tid"), _HALF(THREADS - 1))
 
 
@@ -71,9 +73,20 @@ def _exchanged(builder: Any, number: Any, how: str, place: Any, bounds: int) -> 
     return builder.bitcast(found, _NUMBER)
 
 
+def total_of(builder: Any, number: Any) -> Any:
+    """The numbers of the four threads, added up."""
+    pair = builder.fadd(number, _exchanged(builder, number, "bfly", _HALF(1), _WITHIN_WARP))
+    return builder.fadd(pair, _exchanged(builder, pair, "bfly", _HALF(2), _WITHIN_WARP))
+
+
+def number_of_lane(builder: Any, number: Any, lane: int) -> Any:
+    """The number that one of the four threads has."""
+    return _exchanged(builder, number, "idx", _HALF(lane), _WITHIN_FOUR)
+
+
 def _own(context: Any, builder: Any, kind: Any, array: Any, offset: Any) -> Any:
     """The address of this thread's entry, of four from an offset on."""
-    place = builder.add(offset, builder.zext(_lane(builder), _WORD))
+    place = builder.add(offset, builder.zext(lane_number(builder), _WORD))
     return builder.gep(context.make_array(kind)(context, builder, array).data, [place])
 
 
@@ -113,9 +126,7 @@ def _add_product(typing_context, number, left, right):
 @intrinsic
 def _total(typing_context, number):
     def generate(context, builder, signature, arguments):
-        other = _exchanged(builder, arguments[0], "bfly", _HALF(1), _WITHIN_WARP)
-        pair = builder.fadd(arguments[0], other)
-        return builder.fadd(pair, _exchanged(builder, pair, "bfly", _HALF(2), _WITHIN_WARP))
+        return total_of(builder, arguments[0])
 
     return types.float64(types.float64), generate
 

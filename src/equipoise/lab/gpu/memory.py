@@ -13,7 +13,7 @@ and trials are not, so that a kernel serves every budget.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -26,13 +26,17 @@ from numba.extending import intrinsic
 
 from equipoise.core.arrays import Counts
 from equipoise.core.jit.addresses import array_at
+from equipoise.core.jit.handles import Handle
+from equipoise.lab.gpu.lanes import THREADS, TRIALS_A_WARP, lane_number
 
 _WORD, _BYTE = ir.IntType(64), ir.IntType(8)
+_WORDS = ir.PointerType(_WORD)
 _GLOBAL, _SHARED = 1, 3
 _MEMORY = "equipoise_shared"
 _LINE = 32
 """Bytes that a GPU reads at once."""
 _BANKS = 128
+_ENTRY = 8  # bytes
 """Bytes that threads read at the same time without waiting, from the memory beside the processors."""
 
 ADDRESS, STRIDE, OFFSET, SHAPE, COLUMNS = 0, 1, 2, 3, 8
@@ -50,12 +54,18 @@ class Places:
     """Those that every slot has for itself."""
     near: frozenset[str] = frozenset()
     """Of these, those that lie beside the processors."""
+    apart: frozenset[str] = frozenset()
+    """Those that every thread has for itself; entries of neighbours lie side by side and are read at once."""
+    held: frozenset[str] = frozenset()
+    """Single records that the loop over the units keeps in registers."""
+    drawn: frozenset[str] = frozenset()
+    """Those of which every trial of a block has one, and a slot that of the trial at hand."""
     long: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     """Axes along which some have units or trials; other lengths are numbers in the program."""
 
-    def far(self) -> Places:
-        """The same with nothing beside the processors."""
-        return replace(self, near=frozenset())
+    def without(self, names: Iterable[str]) -> Places:
+        """The same with some of them no longer beside the processors."""
+        return replace(self, near=self.near.difference(names))
 
     def constants(self, name: str, shape: tuple[int, ...]) -> tuple[int | None, ...]:
         """The lengths of an array that are written into programs; None for the others."""
@@ -77,9 +87,9 @@ def near_offsets(groups: Groups, places: Mapping[str, Places]) -> tuple[dict[tup
         if name in places[group].near:
             offsets[group, name] = size
             size += slot_bytes(array)
-    # Shares of neighbours begin in other banks.
-    while size % _BANKS != _LINE:
-        size += _LINE
+    # The same number of eight trials, which a warp reads at once, is in eight places of the banks.
+    while size % _BANKS != _BANKS // TRIALS_A_WARP:
+        size += _BANKS // TRIALS_A_WARP
     return offsets, size
 
 
@@ -96,37 +106,114 @@ def table_row(shape: tuple[int, ...], address: int, stride: int = 0, offset: int
     return row
 
 
-def assembler(arrays: Any, first: int, places: Places) -> Any:
+Known = Mapping[str, Mapping[str, Any]]
+"""What is known of single records when a program is compiled: entries by the names of arrays and fields."""
+
+
+def assembler(arrays: Any, first: int, places: Places, known: Known | None = None) -> Any:
     """A function of compiled code that gives a slot's handle of such arrays.
 
     It takes the table, in which their rows begin at ``first``, the number of the slot, that of the slot in
-    its block of threads, and the size of a share of the memory beside the processors.
+    its block of threads, the size of a share of the memory beside the processors, and the trial's place.
+
+    With ``known`` it holds single records in registers, from which :func:`keeper` writes them back.
     """
-    handle = numba.typeof(arrays)
+    handle = _handle_of(arrays, places)
 
     @intrinsic
-    def assemble(typing_context, table, slot, local, share):
+    def assemble(typing_context, table, slot, local, share, trial):
         def generate(context, builder, signature, arguments):
+            table, slot, local, share, trial = arguments
             with builder.goto_entry_block():
                 room = builder.alloca(context.get_value_type(handle.arrays))
             for place, name in enumerate(type(arrays)._fields):
-                row = _Row(builder, arguments[0], first + place)
-                start = (
-                    _near(builder, row, *arguments[2:])
-                    if name in places.near
-                    else _far(builder, row, arguments[1] if name in places.own else None)
-                )
+                row = _Row(builder, table, first + place)
+                step = None
+                if name in places.near:
+                    start = _near(builder, row, local, share)
+                elif name in places.apart:
+                    step = row.read(STRIDE)
+                    lane = builder.zext(lane_number(builder), _WORD)
+                    thread = builder.add(builder.mul(slot, _WORD(THREADS)), lane)
+                    start = _address(
+                        builder, builder.add(row.read(ADDRESS), builder.mul(thread, _WORD(_ENTRY)))
+                    )
+                else:
+                    number = trial if name in places.drawn else slot if name in places.own else None
+                    start = _far(builder, row, number)
+                if known is not None and name in places.held:
+                    start = _held(builder, start, arrays[place].dtype, known.get(name, {}))
                 shape = [
                     row.read(SHAPE + axis) if length is None else _WORD(length)
                     for axis, length in enumerate(places.constants(name, arrays[place].shape))
                 ]
-                array = array_at(context, builder, handle.arrays[place], start, shape)
+                array = array_at(context, builder, handle.arrays[place], start, shape, step)
                 builder.store(array, cgutils.gep_inbounds(builder, room, 0, place))
             return room
 
-        return handle(*(types.int64,) * 4), generate
+        return handle(*(types.int64,) * 5), generate
 
     return assemble
+
+
+def keeper(arrays: Any, first: int, places: Places) -> Any:
+    """A function of compiled code that writes a slot's records back which a handle holds in registers."""
+    handle = _handle_of(arrays, places)
+
+    @intrinsic
+    def keep(typing_context, held, table, slot, local, share):
+        def generate(context, builder, signature, arguments):
+            held, table, slot, local, share = arguments
+            for place, name in enumerate(type(arrays)._fields):
+                if name in places.held and name in places.own:
+                    row = _Row(builder, table, first + place)
+                    near = name in places.near
+                    target = _near(builder, row, local, share) if near else _far(builder, row, slot)
+                    kind = handle.arrays[place]
+                    descriptor = builder.load(cgutils.gep_inbounds(builder, held, 0, place))
+                    source = context.make_array(kind)(context, builder, descriptor).data
+                    for number, address in _words(builder, source, arrays[place].dtype):
+                        goal = builder.gep(builder.bitcast(target, _WORDS), [_WORD(number)])
+                        builder.store(builder.load(address), goal)
+            return context.get_dummy_value()
+
+        return types.void(handle, *(types.int64,) * 4), generate
+
+    return keep
+
+
+def _held(builder: Any, start: Any, dtype: Any, known: Mapping[str, Any]) -> Any:
+    """A record in registers, which begins as it is in memory; known entries are numbers in the program."""
+    with builder.goto_entry_block():
+        room = builder.alloca(ir.ArrayType(_WORD, dtype.itemsize // _ENTRY))
+    bits = np.zeros(1, dtype)
+    for name, value in known.items():
+        bits[name] = value
+    numbers, names = bits.view(np.int64), {offset: name for name, (_, offset) in dtype.fields.items()}
+    for number, address in _words(builder, room, dtype):
+        if names.get(number * _ENTRY) in known:
+            word = _WORD(int(numbers[number]))
+        else:
+            word = builder.load(builder.gep(builder.bitcast(start, _WORDS), [_WORD(number)]))
+        builder.store(word, address)
+    return builder.bitcast(room, ir.PointerType(_BYTE))
+
+
+def _words(builder: Any, record: Any, dtype: Any) -> Iterator[tuple[int, Any]]:
+    """The words of a record, and their addresses."""
+    first = builder.bitcast(record, _WORDS)
+    for number in range(dtype.itemsize // _ENTRY):
+        yield number, builder.gep(first, [_WORD(number)])
+
+
+def _handle_of(arrays: Any, places: Places) -> Any:
+    """The type of the handle; arrays whose entries lie apart are of another type."""
+    handle = numba.typeof(arrays)
+    kinds = [
+        types.Array(kind.dtype, kind.ndim, "A") if name in places.apart else kind
+        for name, kind in zip(handle.arrays.fields, handle.arrays, strict=True)
+    ]
+    return Handle(types.NamedTuple(kinds, type(arrays)))
 
 
 def copier(groups: Groups, places: Mapping[str, Places]) -> Any:
@@ -153,6 +240,22 @@ def copier(groups: Groups, places: Mapping[str, Places]) -> Any:
     return copy_in
 
 
+@intrinsic
+def _fetch(typing_context, array, place):
+    def generate(context, builder, signature, arguments):
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        address = builder.ptrtoint(builder.gep(data, [arguments[1]]), _WORD)
+        builder.asm(ir.FunctionType(ir.VoidType(), [_WORD]), "prefetch.global.L2 [$0];", "l", [address], True)
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp), generate
+
+
+# Typed as the function it is inside compiled code, not as the code generator above.
+fetch: Any = _fetch
+"""Ask for an entry of an array that is far away, which will be needed soon."""
+
+
 class _Row:
     """A row of the table, in compiled code."""
 
@@ -168,10 +271,14 @@ class _Row:
         return word
 
 
-def _far(builder: Any, row: _Row, slot: Any) -> Any:
+def _far(builder: Any, row: _Row, number: Any) -> Any:
     address = row.read(ADDRESS)
-    if slot is not None:
-        address = builder.add(address, builder.mul(slot, row.read(STRIDE)))
+    if number is not None:
+        address = builder.add(address, builder.mul(number, row.read(STRIDE)))
+    return _address(builder, address)
+
+
+def _address(builder: Any, address: Any) -> Any:
     start = builder.inttoptr(address, ir.PointerType(_BYTE, addrspace=_GLOBAL))
     return builder.addrspacecast(start, ir.PointerType(_BYTE))
 

@@ -15,6 +15,7 @@ from numba.extending import intrinsic
 from equipoise.core.arms import factor
 from equipoise.core.choice import scoring, weighing
 from equipoise.core.choice.ties import Ties
+from equipoise.core.draws.streams import fill_normals
 from equipoise.core.estimates.estimators import ESTIMATORS, RIDGE
 from equipoise.core.jit.bounded import ADDRESS, open_bounded
 from equipoise.core.jit.handles import handled
@@ -22,11 +23,12 @@ from equipoise.core.jit.kernel import Kernel
 from equipoise.core.jit.relinking import Relinker
 from equipoise.core.policies.base.design import Design
 from equipoise.core.policies.base.policy import Policy
-from equipoise.lab.gpu.lanes import THREADS, number_of, use_threads
-from equipoise.lab.gpu.memory import Groups, Places, assembler, copier
-from equipoise.lab.pieces.contexts.gaussian import fill_normal_contexts
-from equipoise.lab.trial.judge import judge_coefs, judge_intervals, judge_trial
-from equipoise.lab.trial.run import run_stage, start_trial
+from equipoise.lab.gpu.lanes import THREADS, number_of, use_threads, wait
+from equipoise.lab.gpu.memory import Groups, Known, Places, assembler, copier, fetch, keeper
+from equipoise.lab.gpu.tiles import use_tiles
+from equipoise.lab.pieces.contexts.gaussian import address_of
+from equipoise.lab.trial.judge import judge_arm, judge_coefs, judge_intervals, prepare_judgement
+from equipoise.lab.trial.run import run_stage, show_context, start_trial
 from equipoise.lab.trial.world import draw_normal_truth
 
 
@@ -48,20 +50,22 @@ PLACES = {
                     "coefs",
                     "gains",
                     "seen_factor",
-                    "contexts",
                     "outcomes",
                     "rows",
                 ),
                 *("z", "f", "g", "scratch", "lots", "memory", "plan", "spreads"),
             )
         ),
-        near=frozenset(("arms", "trial", "coefs", "gains", "z", "f", "g")),
+        near=frozenset(("arms", "trial", "coefs", "z", "f", "g")),
+        held=frozenset(("trial",)),
+        drawn=frozenset(("contexts",)),
         long={"contexts": (0,), "outcomes": (0,), "rows": (0,)},
     ),
-    "rule": Places(own=frozenset(("scores",)), near=frozenset(("scores",))),
+    "rule": Places(own=frozenset(("scores",)), near=frozenset(("scores",)), held=frozenset(("terms",))),
     "world": Places(
         own=frozenset(("outcome", "normals", "at_hand", "clock", "pulls", "stream")),
         near=frozenset(("outcome", "normals", "at_hand", "clock", "pulls")),
+        held=frozenset(("setting", "clock")),
         long={
             **dict.fromkeys(("contexts", "delays", "fates"), (0, 1)),
             **dict.fromkeys(("coefs", "drifts", "closures"), (0,)),
@@ -69,7 +73,8 @@ PLACES = {
         },
     ),
     "judge": Places(
-        own=frozenset(("probe", "elasticities", "root", "system", "coef", "least_squares", "along")),
+        own=frozenset(("probe", "elasticities")),
+        apart=frozenset(("root", "system", "coef", "least_squares", "along")),
         long={"quantiles": (0,)},
     ),
     "ledger": Places(
@@ -99,32 +104,95 @@ PLACES = {
 }
 """Where the arrays of a trial lie."""
 
+_FARTHER: tuple[dict[str, tuple[str, ...]], ...] = (
+    {},
+    {"state": ("coefs",)},
+    {"state": ("coefs",), "world": ("normals", "at_hand", "pulls")},
+    {"state": ("coefs", "arms"), "world": ("normals", "at_hand", "pulls")},
+    {group: tuple(places.near) for group, places in PLACES.items()},
+)
+"""What gives way, by group, where arms or features are many: the more trials at once, the better."""
+
+
+def placements() -> list[dict[str, Places]]:
+    """Where arrays may lie: first what is fastest for each trial, last what lets most trials run at once."""
+    return [
+        {group: places.without(moved.get(group, ())) for group, places in PLACES.items()}
+        for moved in _FARTHER
+    ]
+
+
+_FLAGS: dict[str, dict[str, tuple[str, ...]]] = {
+    "state": {"trial": ("limited", "forced_start", "learns_moment", "looks", "pools", "chance")},
+    "rule": {"terms": ("ends",)},
+    "world": {
+        "setting": (
+            "intercept",
+            "late",
+            "link",
+            "heteroscedasticity",
+            "curvature",
+            "coef_drift",
+            "noise_drift",
+        )
+    },
+}
+"""What a trial either has or has not, by group, array and field."""
+
+
+def known_of(groups: Groups) -> dict[str, dict[str, dict[str, Any]]]:
+    """What programs are made for: what a trial has not is left out of them, and no program tests for it."""
+    return {
+        group: {
+            name: {
+                field: value
+                for field in fields
+                if (value := getattr(groups[group], name)[field][0].item()) in (0, 1)
+            }
+            for name, fields in arrays.items()
+        }
+        for group, arrays in _FLAGS.items()
+    }
+
+
 WORDS = 5
 """Numbers that a program takes: the table, the size of a share of the near memory, and three of its own."""
 
 
 def trial_program(
-    groups: Groups, places: Mapping[str, Places], policy: Policy, estimator: str, *, at_once: bool
+    groups: Groups,
+    places: Mapping[str, Places],
+    known: Mapping[str, Known],
+    policy: Policy,
+    estimator: str,
+    *,
+    at_once: bool,
 ) -> Callable[..., None]:
     """Trials of a policy: takes the number of the first, how many there are, and the first row of the ledger.
 
-    ``at_once``: outcomes come at once, and the policy does not look at contexts.
+    ``at_once``: outcomes come at once, and the policy does not look at contexts. ``known``: see
+    :func:`known_of`.
     """
     relink = Relinker()
     use_threads(relink)
+    use_tiles(relink, *groups["state"].factors.shape[2:])
+    # A trial's contexts are where they were drawn.
+    relink.replace(show_context, Kernel(_fetch_next_context, inline=True))
     relink.replace(scoring.call_score, Kernel(_score_caller(policy), inline=True))
     if isinstance(policy, Design):
         relink.replace(weighing.call_design, Kernel(_design_caller(policy), inline=True))
     if at_once:
         relink.replace(factor.beside, Kernel(_itself, inline=True))
     copy_in = copier(groups, places)
-    assemblers, first = {}, 0
+    assemblers, holders, keepers, first = {}, {}, {}, 0
     for group, arrays in groups.items():
         assemblers[group] = assembler(arrays, first, places[group])
+        holders[group] = assembler(arrays, first, places[group], known.get(group, {}))
+        keepers[group] = keeper(arrays, first, places[group])
         first += len(arrays)
     # What happens once a trial is apart from the loop over its units, and finds its arrays by itself.
     begin = Kernel(_beginning(assemblers, relink))
-    units = Kernel(_middle(assemblers, relink), inline=True)
+    units = Kernel(_middle(holders, keepers, relink), inline=True)
     end = Kernel(_end(assemblers, relink, estimator))
     thread, block, block_threads, blocks = map(number_of, ("tid", "ctaid", "ntid", "nctaid"))
 
@@ -134,7 +202,7 @@ def trial_program(
         copy_in(table, local, share)
         for place in range(slot, count, groups * blocks()):
             begin(table, slot, local, share, place, first + place)
-            units(table, slot, local, share)
+            units(table, slot, local, share, place)
             end(table, slot, local, share, place, row + place)
 
     return run
@@ -145,19 +213,23 @@ def _beginning(assemblers: Mapping[str, Any], relink: Relinker) -> Callable[...,
     start = relink(start_trial)
 
     def apart_begin(table: int, slot: int, local: int, share: int, place: int, number: int) -> None:
-        state, world = state_of(table, slot, local, share), world_of(table, slot, local, share)
-        start(state, order_of(table, slot, local, share).ties, world, place, number)
+        state, world = state_of(table, slot, local, share, place), world_of(table, slot, local, share, place)
+        start(state, order_of(table, slot, local, share, place).ties, world, place, number)
 
     return apart_begin
 
 
-def _middle(assemblers: Mapping[str, Any], relink: Relinker) -> Callable[..., None]:
-    state_of, rule_of, world_of = (assemblers[group] for group in ("state", "rule", "world"))
+def _middle(holders: Mapping[str, Any], keepers: Mapping[str, Any], relink: Relinker) -> Callable[..., None]:
+    state_of, rule_of, world_of = (holders[group] for group in ("state", "rule", "world"))
+    keep_state, keep_world = keepers["state"], keepers["world"]
     stage = relink(run_stage)
 
-    def run_units(table: int, slot: int, local: int, share: int) -> None:
-        state, rule = state_of(table, slot, local, share), rule_of(table, slot, local, share)
-        stage(state, rule, world_of(table, slot, local, share))
+    def run_units(table: int, slot: int, local: int, share: int, place: int) -> None:
+        state, rule = state_of(table, slot, local, share, place), rule_of(table, slot, local, share, place)
+        world = world_of(table, slot, local, share, place)
+        stage(state, rule, world)
+        keep_state(state, table, slot, local, share)
+        keep_world(world, table, slot, local, share)
 
     return run_units
 
@@ -166,13 +238,24 @@ def _end(assemblers: Mapping[str, Any], relink: Relinker, estimator: str) -> Cal
     state_of, rule_of, world_of = (assemblers[group] for group in ("state", "rule", "world"))
     judge_of, ledger_of = assemblers["judge"], assemblers["ledger"]
     if estimator == RIDGE:
-        judged = relink(judge_trial)
+        prepare, judged, thread = relink(prepare_judgement), relink(judge_arm), number_of("tid")
 
         def apart_end(table: int, slot: int, local: int, share: int, place: int, row: int) -> None:
-            state, rule = state_of(table, slot, local, share), rule_of(table, slot, local, share)
-            judge, ledger = judge_of(table, slot, local, share), ledger_of(table, slot, local, share)
-            truth = world_of(table, slot, local, share).coefs[place]
-            judged(state, rule, judge, truth, ledger, row)
+            state, rule = (
+                state_of(table, slot, local, share, place),
+                rule_of(table, slot, local, share, place),
+            )
+            judge, ledger = (
+                judge_of(table, slot, local, share, place),
+                ledger_of(table, slot, local, share, place),
+            )
+            truth = world_of(table, slot, local, share, place).coefs[place]
+            wait()
+            prepare(state, rule, judge)
+            # Each thread has arms of its own.
+            for i in range(thread() % THREADS, ledger.counts.shape[1], THREADS):
+                judged(state, judge, i, truth, ledger, row)
+            wait()
             ledger.course[row, 0] = state.trial[0].step
 
         return apart_end
@@ -180,9 +263,15 @@ def _end(assemblers: Mapping[str, Any], relink: Relinker, estimator: str) -> Cal
     work_of, fitted = assemblers["work"], relink(Kernel(_judge_fitted(estimator), inline=True))
 
     def apart_fitted_end(table: int, slot: int, local: int, share: int, place: int, row: int) -> None:
-        state, rule = state_of(table, slot, local, share), rule_of(table, slot, local, share)
-        judge, ledger = judge_of(table, slot, local, share), ledger_of(table, slot, local, share)
-        work, truth = work_of(table, slot, local, share), world_of(table, slot, local, share).coefs[place]
+        state, rule = state_of(table, slot, local, share, place), rule_of(table, slot, local, share, place)
+        judge, ledger = (
+            judge_of(table, slot, local, share, place),
+            ledger_of(table, slot, local, share, place),
+        )
+        work, truth = (
+            work_of(table, slot, local, share, place),
+            world_of(table, slot, local, share, place).coefs[place],
+        )
         fitted(state, rule, judge, truth, ledger, work, row)
         ledger.course[row, 0] = state.trial[0].step
 
@@ -192,26 +281,27 @@ def _end(assemblers: Mapping[str, Any], relink: Relinker, estimator: str) -> Cal
 def draw_program(groups: Groups) -> Callable[..., None]:
     """Normal contexts and truths of trials: takes the seed, the number of the first and how many."""
     relink = Relinker()
-    draw = relink(Kernel(_draw_trial, inline=True))
+    draw = relink(Kernel(_draw_unit, inline=True))
     world_of = assembler(groups["world"], 0, Places(long=PLACES["world"].long))
     thread, block, block_threads, blocks = map(number_of, ("tid", "ctaid", "ntid", "nctaid"))
 
     def run(table: int, share: int, seed: int, first: int, count: int) -> None:
-        world = world_of(table, 0, 0, share)
-        for place in range(block() * block_threads() + thread(), count, block_threads() * blocks()):
-            draw(world, seed, first, place)
+        world = world_of(table, 0, 0, share, 0)
+        units = world.contexts.shape[1]
+        for number in range(block() * block_threads() + thread(), count * units, block_threads() * blocks()):
+            draw(world, seed, first, number // units, number % units)
 
     return run
 
 
-def _draw_trial(world: Any, seed: int, first: int, place: int) -> None:
-    one = slice(place, place + 1)
-    contexts, varying = world.contexts[one], world.setting[0].intercept
-    for t in range(contexts.shape[1]):
-        for c in range(varying):
-            contexts[0, t, c] = 1.0
-    fill_normal_contexts(contexts, varying, seed, first + place)
-    draw_normal_truth(world.coefs[one], seed, first + place)
+def _draw_unit(world: Any, seed: int, first: int, place: int, t: int) -> None:
+    """The context of a unit; the first one brings the truth."""
+    contexts, varying = world.contexts[place], world.setting[0].intercept
+    for c in range(varying):
+        contexts[t, c] = 1.0
+    fill_normals(address_of(seed, first + place, t), 0, contexts, t, varying)
+    if t == 0:
+        draw_normal_truth(world.coefs[place : place + 1], seed, first + place)
 
 
 def _judge_fitted(estimator: str) -> Callable[..., None]:
@@ -260,6 +350,14 @@ def _design_caller(design: Design) -> Callable[..., None]:
 
 def _itself(b: int) -> int:
     return b
+
+
+def _fetch_next_context(state: Any, rule: Any, world: Any, t: int) -> None:
+    """The context stands there already; the next one, which is far away, is asked for."""
+    if t + 1 < world.contexts.shape[1]:
+        context = world.contexts[world.clock[0].place, t + 1]
+        fetch(context, 0)
+        fetch(context, context.shape[0] - 1)
 
 
 @intrinsic

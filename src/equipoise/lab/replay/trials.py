@@ -110,7 +110,7 @@ def run_stage(state: State, rule: Rule, rows: Rows) -> bool:
         for c in range(rule.columns.shape[0]):
             state.contexts[t, c] = rows.features[clock.place, t, rule.columns[c]]
         arm = choose_arm(state, rule)
-        observe_at_once(state, t, read_outcome(rows, t, arm, state.arms[arm].assigned == 1))
+        observe_at_once(state, t, arm, read_outcome(rows, t, arm, state.arms[arm].assigned == 1))
         clock.unit += 1
     if not is_settled(state):
         settle(state)

@@ -67,11 +67,17 @@ def new_judge(arms: int, units: int, ridge: float, moment: Matrix) -> Judge:
 @inlined
 def judge_trial(state: State, rule: Rule, judge: Judge, truth: Matrix, ledger: Ledger, k: int) -> None:
     """Write row k of the ledger, by ridge estimates."""
-    _measure(state, rule, judge)
+    prepare_judgement(state, rule, judge)
     for i in range(ledger.counts.shape[1]):
-        ledger.counts[k, i] = state.arms[i].count
-        ledger.errors[k, i] = ridge_error(state, judge, i, truth)
-        _judge_arm(state, judge, i, truth, ledger.coverage[k], ledger.plain_coverage[k])
+        judge_arm(state, judge, i, truth, ledger, k)
+
+
+@inlined
+def judge_arm(state: State, judge: Judge, i: int, truth: Matrix, ledger: Ledger, k: int) -> None:
+    """Write what row k of the ledger says of arm i."""
+    ledger.counts[k, i] = state.arms[i].count
+    ledger.errors[k, i] = ridge_error(state, judge, i, truth)
+    _judge_intervals_of(state, judge, i, truth, ledger.coverage[k], ledger.plain_coverage[k])
 
 
 @compiled
@@ -79,14 +85,14 @@ def judge_intervals(
     state: State, rule: Rule, judge: Judge, truth: Matrix, coverage: Vector, plain_coverage: Vector
 ) -> None:
     """Write what the arms' intervals cover: of trials whose coefficients are judged by themselves."""
-    _measure(state, rule, judge)
+    prepare_judgement(state, rule, judge)
     for i in range(truth.shape[0]):
         to_user_coordinates(state, i, judge.root, judge.least_squares)
-        _judge_arm(state, judge, i, truth, coverage, plain_coverage)
+        _judge_intervals_of(state, judge, i, truth, coverage, plain_coverage)
 
 
 @compiled
-def _measure(state: State, rule: Rule, judge: Judge) -> None:
+def prepare_judgement(state: State, rule: Rule, judge: Judge) -> None:
     """Write the arms' elasticities, if their intervals are judged."""
     if not judge.intervals[0]:
         return
@@ -117,7 +123,7 @@ def ridge_error(state: State, judge: Judge, i: int, truth: Matrix) -> float:
 
 
 @compiled
-def _judge_arm(
+def _judge_intervals_of(
     state: State,
     judge: Judge,
     i: int,

@@ -36,19 +36,24 @@ def run_stage(state: State, rule: Rule, world: World) -> bool:
 @inlined
 def _assign_unit(state: State, rule: Rule, world: World, t: int) -> None:
     """The arm of unit t, and its outcome, which may arrive later."""
-    clock = world.clock[0]
-    context, seen = world.contexts[clock.place, t], state.contexts[t]
-    for c in range(rule.columns.shape[0]):
-        seen[c] = context[rule.columns[c]]
+    show_context(state, rule, world, t)
     arm = choose_arm(state, rule)
     if arm < 0:
         # No further units; outcomes may still arrive.
-        clock.units = t
+        world.clock[0].units = t
         return
     state.outcomes[t] = draw_outcome(world, t, arm)
     meet_fate(world, arm)
     if not world.setting[0].late:
-        observe_at_once(state, t, state.outcomes[t])
+        observe_at_once(state, t, arm, state.outcomes[t])
+
+
+@inlined
+def show_context(state: State, rule: Rule, world: World, t: int) -> None:
+    """Put the context of unit t where the rule looks for it, in the features that it sees."""
+    context, seen = world.contexts[world.clock[0].place, t], state.contexts[t]
+    for c in range(rule.columns.shape[0]):
+        seen[c] = context[rule.columns[c]]
 
 
 @compiled

@@ -7,7 +7,6 @@ what is stored is answered.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 from equipoise.core.experiment.assignment import Assignment
@@ -29,13 +28,13 @@ class Asked(NamedTuple):
 
 def noted(turn: Turn, ask: Callable[[Experiment], Sequence[Assignment]]) -> list[Asked]:
     """Ask; units that were known already are as the log has them."""
-    begin, before = len(turn.events), turn.fold.sequence
+    begin = len(turn.events)
     given = ask(turn.experiment)
-    new = {
-        event["id"]: before + 1 + i
-        for i, event in enumerate(turn.events[begin:], begin)
-        if event["kind"] in ASKED
-    }
+    number, new = turn.fold.sequence + begin, {}
+    for event in turn.events[begin:]:
+        number += 1
+        if event["kind"] in ASKED:
+            new[event["id"]] = number
     return [Asked(unit, new[unit.id]) if unit.id in new else _again(turn, unit) for unit in given]
 
 
@@ -43,9 +42,11 @@ def assignments(answer: Answer) -> list[Assignment]:
     """What is given to the caller, after the commit."""
     own = answer.receipt
     for unit, number in answer.value:
-        if number:
+        if number == own.sequence:
+            _with_receipt(unit, own)
+        elif number:
             row = answer.rows[number - answer.rows[0].sequence]
-            _with_receipt(unit, replace(own, sequence=row.sequence, hash=row.hash))
+            _with_receipt(unit, Receipt(own.name, own.epoch, number, row.hash, own.line))
     return [unit for unit, _ in answer.value]
 
 

@@ -13,7 +13,6 @@ child forgets requests of threads that only its parent has.
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import os
 import threading
@@ -47,8 +46,10 @@ class Request:
 
     def wake(self) -> None:
         """Let the thread look whether it is answered, or the first."""
-        with contextlib.suppress(RuntimeError):  # it has been woken, and did not get to it yet
+        try:
             self.gate.release()
+        except RuntimeError:
+            return  # it has been woken, and did not get to it yet
 
 
 class Combiner:
@@ -80,7 +81,7 @@ class Combiner:
                 with self.lock:
                     if request.answer is None:
                         with self.change():
-                            self._work()
+                            self._work(request)
         except BaseException:
             self._forget(request)
             self._wake_next()
@@ -100,7 +101,8 @@ class Combiner:
             )
         return self._working
 
-    def _work(self) -> None:
+    def _work(self, own: Request) -> None:
+        """Carry out what waits, for the thread whose request is its own."""
         process, self._worker = os.getpid(), threading.get_ident()
         batch = []
         for request in tuple(self._waiting)[:MOST]:
@@ -119,16 +121,22 @@ class Combiner:
         for request in done:
             self._forget(request)
         for request in done:
-            request.wake()
+            if request is not own:
+                request.wake()
         self._wake_next()
 
     def _wake_next(self) -> None:
-        with contextlib.suppress(IndexError):  # nobody waits
-            self._waiting[0].wake()
+        try:
+            following = self._waiting[0]
+        except IndexError:
+            return  # nobody waits
+        following.wake()
 
     def _forget(self, request: Request) -> None:
-        with contextlib.suppress(ValueError):  # it is no longer there
+        try:
             self._waiting.remove(request)
+        except ValueError:
+            return  # it is no longer there
 
 
 def _own_copy(error: BaseException) -> BaseException:

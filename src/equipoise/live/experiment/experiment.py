@@ -305,10 +305,9 @@ class LiveExperiment(ExperimentReader):
         self._check_open()
         answer = self._ledger.submit(act, self._actor.name, reason)
         self._own.receipt = answer.receipt
-        if answer.stored:
-            first, last = answer.stored[0][1].sequence, answer.receipt.sequence
-            self._last_written = last
-            if self._snapshots.is_due(first, last):
+        if answer.written:
+            last = self._last_written = answer.receipt.sequence
+            if self._snapshots.is_due(last - answer.written + 1, last):
                 self._save_snapshot()
         return answer
 

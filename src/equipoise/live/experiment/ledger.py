@@ -14,7 +14,7 @@ the answers that were ready are given; if not, the requests are carried out agai
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from itertools import islice
 from typing import Any, NamedTuple
@@ -23,6 +23,7 @@ from equipoise.errors import CommitUnknown, EquipoiseError, ReceiptUnknown, Stor
 from equipoise.live.experiment.combining import Combiner, Request
 from equipoise.live.experiment.state.fold import Fold
 from equipoise.live.experiment.turn import Turn
+from equipoise.live.log.encoding import encode
 from equipoise.live.log.receipts import Receipt
 from equipoise.live.log.rows import Draft, make_rows
 from equipoise.live.stores.store import Head, Row, Store, Writer
@@ -35,8 +36,8 @@ class Answer(NamedTuple):
     """What a request has come to."""
 
     value: Any
-    stored: Sequence[tuple[Mapping[str, Any], Row]]
-    """The events that it has written, with their rows."""
+    written: int
+    """Rows that it has written."""
     receipt: Receipt
     """The last row that it has written; the last row that there was, if it has written none."""
     rows: Sequence[Row]
@@ -49,7 +50,7 @@ _Answers = list[tuple[Request, tuple[Answer, Exception | None]]]
 class _Unsettled(NamedTuple):
     """Answers that are true if their rows are in the log."""
 
-    rows: list[Row]
+    rows: Sequence[Row]
     answers: _Answers
 
 
@@ -115,7 +116,8 @@ class Ledger:
             try:
                 with self.store.writing(self.name, self._look_ahead) as writer:
                     self._catch_up(writer.head, writer.newer)
-                    self._settle(writer)
+                    if self._unsettled is not None:
+                        self._settle(writer, self._unsettled)
                     self._fold.sound = False
                     waiting = [request for request in batch if request.answer is None]
                     rows, answers = self._perform(waiting, writer)
@@ -132,9 +134,10 @@ class Ledger:
         if self._fold.sound:  # also where reading has failed after some rows
             self._seen = self._fold.sequence, self._fold.hash
 
-    def _perform(self, requests: Sequence[Request], writer: Writer) -> tuple[list[Row], _Answers]:
+    def _perform(self, requests: Sequence[Request], writer: Writer) -> tuple[Sequence[Row], _Answers]:
         """Carry out requests, and append what they did."""
-        fold, done = self._fold, []
+        fold = self._fold
+        done: list[tuple[Request, Any, Exception | None, int]] = []
         drafts: list[Draft] = []
         erased: list[int] = []
         with fold.experiment.recording() as events:
@@ -143,7 +146,8 @@ class Ledger:
                 begin, value, error = len(events), None, None
                 try:
                     value = request.act(turn)
-                    drafts += [Draft.of(event, request.actor, request.reason) for event in events[begin:]]
+                    for event in events[begin:]:
+                        drafts.append(Draft(event["kind"], encode(event), request.actor, request.reason))
                 except StoreUnavailable:
                     raise  # which is tried again
                 except Exception as problem:
@@ -152,26 +156,28 @@ class Ledger:
                     if len(events) > begin:
                         raise _Spoiled(request, problem) from problem
                     error = problem
-                done.append((request, value, error, begin, len(events)))
-        rows = make_rows(
-            drafts,
-            previous=fold.hash,
-            sequence=fold.sequence,
-            time=writer.now,
-            epoch=fold.epoch,
-            mode=fold.mode,
-        )
-        for event, row in zip(events, rows, strict=True):
-            fold.note(event, row)
-        if rows:
+                done.append((request, value, error, len(events)))
+        epoch = fold.epoch
+        rows: Sequence[Row] = ()
+        if drafts:
+            rows = make_rows(
+                drafts,
+                previous=fold.hash,
+                sequence=fold.sequence,
+                time=turn.now,
+                epoch=epoch,
+                mode=fold.mode,
+            )
+            for event, row in zip(events, rows, strict=True):
+                fold.note(event, row)
             writer.append(rows)
         if erased:
             writer.erase(erased)
-        answers = []
-        for request, value, error, begin, end in done:
-            stored = tuple(zip(events[begin:end], rows[begin:end], strict=True))
-            receipt = fold.receipt(stored[-1][1] if stored else fold)
-            answers.append((request, (Answer(value, stored, receipt, rows), error)))
+        answers, begin = [], 0
+        for request, value, error, end in done:
+            receipt = fold.receipt(rows[end - 1] if end > begin else fold, epoch)
+            answers.append((request, (Answer(value, end - begin, receipt, rows), error)))
+            begin = end
         return rows, answers
 
     def _give(self, answers: _Answers) -> None:
@@ -181,11 +187,9 @@ class Ledger:
         self._unsettled, self._in_doubt = None, False
         self._fold.sound = True
 
-    def _settle(self, writer: Writer) -> None:
+    def _settle(self, writer: Writer, unsettled: _Unsettled) -> None:
         """Find out whether a commit whose end nobody saw has happened, and give its answers if so."""
-        if self._unsettled is None:
-            return
-        rows, answers = self._unsettled
+        rows, answers = unsettled
         there = list(islice(writer.newer(rows[-1].sequence - 1), 1))
         if there and there[0].hash == rows[-1].hash:
             self._give(answers)

@@ -14,8 +14,11 @@ from equipoise.live.stores.store import Row, Writer
 class Turn:
     """The state, and what is to be stored of it."""
 
+    __slots__ = ("_writer", "erased", "events", "experiment", "failures", "fold", "now")
+
     def __init__(self, fold: Fold, writer: Writer, events: list[dict[str, Any]], erased: list[int]) -> None:
         self.fold = fold
+        self.experiment: Experiment = fold.experiment
         self.now = writer.now
         """Microseconds, by the store's clock."""
         self.events = events
@@ -25,11 +28,6 @@ class Turn:
         self.failures: list[Exception] = []
         """What the database itself has raised, whichever request it was that read."""
         self._writer = writer
-
-    @property
-    def experiment(self) -> Experiment:
-        """The state."""
-        return self.fold.experiment
 
     def newer(self, after: int, upto: int | None = None) -> Sequence[Row]:
         """The rows after a number, up to another if one is given."""

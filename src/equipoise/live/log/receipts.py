@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from equipoise.errors import InvalidArgument
 
@@ -21,8 +21,7 @@ def line_of(hash: bytes) -> str:
     return hash[:4].hex()
 
 
-@dataclass(frozen=True, slots=True)
-class Receipt:
+class Receipt(NamedTuple):
     """Names one row of one experiment's log; ``str(receipt)`` and ``Receipt.parse`` are inverse.
 
     >>> receipt = Receipt("trial-1", 1, 17, bytes(32))

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from equipoise.core.arithmetic.numerics import NUMERICS
 from equipoise.live.log.encoding import encode
-from equipoise.live.stores.chain import SALT_BYTES, hash_payload, link
+from equipoise.live.stores.chain import SALT_BYTES, chained
 from equipoise.live.stores.store import Row
 from equipoise.version import __version__
 
@@ -35,31 +35,33 @@ class Draft(NamedTuple):
 
 def make_rows(
     drafts: Sequence[Draft], *, previous: bytes, sequence: int, time: int, epoch: int, mode: str
-) -> list[Row]:
+) -> Sequence[Row]:
     """Rows that follow on row ``sequence``, whose hash is ``previous``."""
     salts = os.urandom(SALT_BYTES * len(drafts))
-    rows = []
-    for i, (kind, payload, actor, reason) in enumerate(drafts):
-        sequence += 1
-        salt = salts[i * SALT_BYTES : (i + 1) * SALT_BYTES]
-        header = make_header(kind, actor, reason, sequence, time, epoch, mode)
-        covered = hash_payload(salt, payload)
-        previous = link(previous, covered, header)
-        rows.append(Row(sequence, time, header, salt, payload, covered, previous))
-    return rows
+    parts, number, place = [], sequence, 0
+    for kind, payload, actor, reason in drafts:
+        number += 1
+        header = make_header(kind, actor, reason, number, time, epoch, mode)
+        parts.append((header, salts[place : place + SALT_BYTES], payload))
+        place += SALT_BYTES
+    return chained(previous, sequence, time, parts)
 
 
 def make_header(
     kind: str, actor: str, reason: str | None, sequence: int, time: int, epoch: int, mode: str
 ) -> bytes:
-    """The header of a row: canonical JSON, put together from its parts, as every row needs one."""
-    return (
-        f'{{"actor":{_quoted(actor)},"epoch":{epoch},"kind":{_quoted(kind)},"mode":{_quoted(mode)},'
-        f'"numerics":{NUMERICS},"reason":{_quoted(reason)},"sequence":{sequence},"time":{time},'
-        f'"version":{_quoted(__version__)}}}'
-    ).encode("ascii")
+    """The header of a row: canonical JSON. Every row needs one, so what it shares with others is kept."""
+    beginning, end = _shared(kind, actor, reason, epoch, mode, __version__)
+    return b'%b%d,"time":%d%b' % (beginning, sequence, time, end)
 
 
 @lru_cache(maxsize=4096)
-def _quoted(text: str | None) -> str:
-    return json.dumps(text)
+def _shared(
+    kind: str, actor: str, reason: str | None, epoch: int, mode: str, version: str
+) -> tuple[bytes, bytes]:
+    """What stands before the sequence number, and after the time."""
+    beginning = (
+        f'{{"actor":{json.dumps(actor)},"epoch":{epoch},"kind":{json.dumps(kind)},'
+        f'"mode":{json.dumps(mode)},"numerics":{NUMERICS},"reason":{json.dumps(reason)},"sequence":'
+    )
+    return beginning.encode("ascii"), f',"version":{json.dumps(version)}}}'.encode("ascii")

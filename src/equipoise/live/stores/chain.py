@@ -6,8 +6,7 @@ the chain still holds.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 
 from equipoise.errors import InvalidArgument
@@ -34,6 +33,34 @@ def link(previous: bytes, payload_hash: bytes, header: bytes) -> bytes:
     return blake2b(previous + payload_hash + header, digest_size=HASH_BYTES).digest()
 
 
+class Chained(tuple[Row, ...]):
+    """Rows of one moment that :func:`chained` has linked, so that nobody need compute their hashes again."""
+
+    previous: bytes
+    """The hash that the first one follows on."""
+
+    def continues(self, head: Head) -> bool:
+        """Whether they come right after a head."""
+        first = self[0]
+        is_next = first.sequence == head.sequence + 1 and self.previous == head.hash
+        return is_next and head.updated <= first.time <= _MOST
+
+
+def chained(
+    previous: bytes, sequence: int, time: int, parts: Iterable[tuple[bytes, bytes, bytes]]
+) -> Chained:
+    """Rows that follow on row ``sequence``, whose hash is ``previous``, of headers, salts and payloads."""
+    rows, before = [], previous
+    for header, salt, payload in parts:
+        sequence += 1
+        covered = hash_payload(salt, payload)
+        before = link(before, covered, header)
+        rows.append(Row(sequence, time, header, salt, payload, covered, before))
+    made = Chained(rows)
+    made.previous = previous
+    return made
+
+
 def empty_head(name: str, mode: str, epoch: int = FIRST_EPOCH) -> Head:
     """An experiment before its first row."""
     if mode not in MODES:
@@ -54,6 +81,23 @@ def extended(head: Head, rows: Sequence[Row], epoch: int | None = None) -> Head:
     """The head after more rows; refuses rows that do not continue it."""
     if epoch is not None and not head.epoch < epoch <= _MOST:
         raise InvalidArgument(f"the epoch {epoch} does not come after {head.epoch}")
+    if not rows:
+        return head if epoch is None else head._replace(epoch=epoch)
+    if not (isinstance(rows, Chained) and rows.continues(head)):
+        _check(head, rows)
+    last = rows[-1]
+    return Head(
+        head.name,
+        head.mode,
+        last.sequence,
+        last.hash,
+        head.epoch if epoch is None else epoch,
+        rows[0].time if head.sequence == 0 else head.created,
+        last.time,
+    )
+
+
+def _check(head: Head, rows: Sequence[Row]) -> None:
     previous, sequence, time = head.hash, head.sequence, head.updated
     for row in rows:
         sequence += 1
@@ -61,17 +105,6 @@ def extended(head: Head, rows: Sequence[Row], epoch: int | None = None) -> Head:
         if wrong:
             raise InvalidArgument(f"row {row.sequence} does not continue {head.name!r}: {wrong}")
         previous, time = row.hash, row.time
-    if not rows:
-        return head if epoch is None else replace(head, epoch=epoch)
-    return Head(
-        head.name,
-        head.mode,
-        sequence,
-        previous,
-        head.epoch if epoch is None else epoch,
-        rows[0].time if head.sequence == 0 else head.created,
-        time,
-    )
 
 
 def _what_is_wrong(row: Row, previous: bytes, sequence: int, time: int) -> str | None:

@@ -13,7 +13,6 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from threading import Event, Thread
 
 from equipoise.errors import (
@@ -170,13 +169,13 @@ def only_what_continues_is_taken(store: Store) -> None:
         changes: list[list[Row]] = [
             [good[0], good[0]],
             [good[1]],
-            [replace(good[0], sequence=3)],
-            [replace(good[0], header=b"other")],
-            [replace(good[0], payload=b"other")],
-            [replace(good[0], salt=bytes(SALT_BYTES))],
-            [replace(good[0], payload=None)],
-            [good[0], replace(good[1], time=writer.now - 1)],
-            [replace(good[0], hash=bytes(32))],
+            [good[0]._replace(sequence=3)],
+            [good[0]._replace(header=b"other")],
+            [good[0]._replace(payload=b"other")],
+            [good[0]._replace(salt=bytes(SALT_BYTES))],
+            [good[0]._replace(payload=None)],
+            [good[0], good[1]._replace(time=writer.now - 1)],
+            [good[0]._replace(hash=bytes(32))],
         ]
         for rows in changes:
             _raises(InvalidArgument, lambda rows=rows: writer.append(rows))  # type: ignore[misc]

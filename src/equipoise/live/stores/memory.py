@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from threading import Lock
 
@@ -156,4 +155,4 @@ class MemoryStore(Store):
 
 
 def _erased(row: Row) -> Row:
-    return replace(row, salt=b"", payload=None)
+    return row._replace(salt=b"", payload=None)

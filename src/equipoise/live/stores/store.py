@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import NamedTuple, Self
 
 from equipoise.live.stores.names import parse_name
 
@@ -23,8 +23,7 @@ MODES = ("live", "practice")
 FIRST_EPOCH = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """One event as it is stored."""
 
     sequence: int
@@ -43,8 +42,7 @@ class Row:
     """BLAKE2b-256 of the hash before, ``payload_hash`` and ``header``."""
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(NamedTuple):
     """An experiment in a store, and where its rows end."""
 
     name: str

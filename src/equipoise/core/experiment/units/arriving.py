@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from equipoise.core.arithmetic.sums import exact_sum
 from equipoise.core.arms.state import WITHDRAWN
-from equipoise.core.arrays import Vector
+from equipoise.core.arrays import Counts, Vector
 from equipoise.core.choice.decide import CHOOSE
 from equipoise.core.experiment.admission import ALL_ARMS, NOT_RECORDED
 from equipoise.core.experiment.asking import Arrival, eligible_arms
@@ -30,8 +29,7 @@ from equipoise.errors import (
 from equipoise.words import counted
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Newcomer:
+class Newcomer(NamedTuple):
     """A unit as it was given, encoded."""
 
     context: Vector
@@ -74,30 +72,34 @@ def _rows(contexts: Any) -> Any:
 
 def arrival_at(record: Record, newcomer: Newcomer, arm: str | None, arms: Sequence[str] | None) -> Arrival:
     """What asks a record for an arm, if it may."""
-    problem, policy = record.problem, record.policy
+    return Arrival(*newcomer, *_terms(record, arm, arms))
+
+
+def arrivals_at(record: Record, batch: Sequence[Newcomer], arms: Sequence[str] | None) -> list[Arrival]:
+    """Many that ask together."""
+    terms = _terms(record, None, arms)
+    return [Arrival(*newcomer, *terms) for newcomer in batch]
+
+
+def _terms(record: Record, arm: str | None, arms: Sequence[str] | None) -> tuple[int, Counts, Vector]:
+    """Which arm a unit is given, which it may go to, and what is known of the choice."""
+    policy = record.policy
     if record.paused:
         raise ExperimentPaused("the experiment is paused", hint="resume() it before asking")
     if arm is not None and arms is not None:
         raise InvalidArgument("arm and arms are both given", hint="give the one arm, or those it may go to")
-    if arm is None and isinstance(policy, AbsentPolicy):
-        raise policy.refuse()
-    told, eligible, recorded = CHOOSE, ALL_ARMS, NOT_RECORDED
     if arm is not None:
         told = _given_arm(record, arm)
-        if isinstance(policy, AbsentPolicy):
-            recorded = np.array([np.nan, 1.0, 1.0, told])  # nobody knows what the rule would have done
-    elif arms is not None:
-        if isinstance(arms, str) or not len(arms):
-            raise InvalidArgument(f"arms={arms!r} is not a list of arms", hint="e.g. arms=['a', 'b']")
-        eligible = eligible_arms(problem, arms)
-    return Arrival(
-        newcomer.context,
-        key=newcomer.key,
-        given=newcomer.given,
-        told=told,
-        eligible=eligible,
-        recorded=recorded,
-    )
+        # Without the rule nobody knows what it would have done.
+        unknown = isinstance(policy, AbsentPolicy)
+        return told, ALL_ARMS, np.array([np.nan, 1.0, 1.0, told]) if unknown else NOT_RECORDED
+    if isinstance(policy, AbsentPolicy):
+        raise policy.refuse()
+    if arms is None:
+        return CHOOSE, ALL_ARMS, NOT_RECORDED
+    if isinstance(arms, str) or not len(arms):
+        raise InvalidArgument(f"arms={arms!r} is not a list of arms", hint="e.g. arms=['a', 'b']")
+    return CHOOSE, eligible_arms(record.problem, arms), NOT_RECORDED
 
 
 def _given_arm(record: Record, arm: str) -> int:

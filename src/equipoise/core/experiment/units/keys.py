@@ -41,7 +41,7 @@ def as_key(text: str) -> str:
 
 def plain_record(x: Any) -> dict[str, Any] | None:
     """A record as plain data, for logs and tables; None where it is a vector."""
-    if isinstance(x, np.ndarray | list | tuple):
+    if isinstance(x, _VECTORS):
         return None
     if not isinstance(x, Mapping) and not (hasattr(x, "to_dict") and hasattr(x, "index")):
         return None
@@ -78,5 +78,6 @@ def _text(text: str) -> str:
     return text
 
 
+_VECTORS = (np.ndarray, list, tuple)
 _MOST_BITS = 1024  # what a float can hold, and more than any number in use
 _HALF = re.compile(f"[{HALVES}]")

@@ -9,7 +9,7 @@ import numpy as np
 
 from equipoise.core.arrays import Matrix, Vector
 from equipoise.core.plain import suggest
-from equipoise.core.problem.inputs import checked_context
+from equipoise.core.problem.inputs import checked_context, checked_matrix
 from equipoise.errors import InvalidContext, InvalidFeatures
 
 
@@ -74,6 +74,9 @@ class Vectors:
         rows = np.asarray(contexts) if table else contexts
         if not isinstance(rows, Iterable) or (isinstance(rows, np.ndarray) and rows.ndim != 2):
             raise InvalidContext("the batch is not a list of contexts", hint="one row of numbers a unit")
+        matrix = checked_matrix(rows, self.dim)
+        if matrix is not None:
+            return matrix
         return np.array(encoded_rows(self.encode, rows)).reshape(-1, self.dim)
 
     def to_dict(self) -> list[str] | None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from equipoise.core.draws.streams import CONTEXT, fill_words, turn_into_normals
-from equipoise.core.jit.decorators import compiled
+from equipoise.core.draws.streams import CONTEXT, Address, fill_words, turn_into_normals
+from equipoise.core.jit.decorators import compiled, inlined
 from equipoise.lab.pieces.contexts.correlated import CorrelatedContexts
 from equipoise.lab.pieces.piece import Block, piece
 
@@ -26,6 +26,12 @@ class GaussianContexts(CorrelatedContexts):
         fill_normal_contexts(contexts, first, seed, trial)
 
 
+@inlined
+def address_of(seed: int, trial: int, t: int) -> Address:
+    """Where the normals of unit t's context begin."""
+    return seed, trial, CONTEXT, t, 0
+
+
 @compiled
 def fill_normal_contexts(contexts: Block, first: int, seed: int, trial: int) -> None:
     """Normal features from ``first`` on, of all units."""
@@ -33,7 +39,7 @@ def fill_normal_contexts(contexts: Block, first: int, seed: int, trial: int) -> 
     for b in range(contexts.shape[0]):
         rows = contexts[b]
         for t in range(units):
-            fill_words((seed, trial + b, CONTEXT, t, 0), 0, rows, t, first)
+            fill_words(address_of(seed, trial + b, t), 0, rows, t, first)
         if first == 0:
             turn_into_normals(rows, 0, units * dim)
         else:

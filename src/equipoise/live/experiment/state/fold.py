@@ -71,8 +71,9 @@ class Fold:
 
     def receipt(self, row: Row | Fold, epoch: int | None = None) -> Receipt:
         """Of a row, of the last epoch unless another is given."""
-        number = self.epoch if epoch is None else epoch
-        return Receipt(self.name, number, row.sequence, row.hash, self.lines[number - FIRST_EPOCH])
+        if epoch is None:
+            epoch = self.epoch
+        return Receipt(self.name, epoch, row.sequence, row.hash, self.lines[epoch - FIRST_EPOCH])
 
     def catch_up(self, rows: Iterable[Row]) -> None:
         """Fold in rows of the log, each of which must continue the chain."""
@@ -109,12 +110,13 @@ class Fold:
 
     def note(self, event: Mapping[str, Any], row: Row) -> None:
         """Come to a row, the event of which is in the experiment."""
-        self.moments.take(event, row.sequence, row.time)
-        if event["kind"] == "restored":
+        sequence, self.time, kind = row.sequence, row.time, event["kind"]
+        self.moments.take(event, sequence, self.time)
+        if kind == "restored":
             self.lines.append(line_of(row.hash))
-        elif event["kind"] == "redacted":
-            self.redacted = row.sequence
-        self.sequence, self.hash, self.time = row.sequence, row.hash, row.time
+        elif kind == "redacted":
+            self.redacted = sequence
+        self.sequence, self.hash = sequence, row.hash
 
 
 def event_of(row: Row) -> dict[str, Any]:

@@ -46,9 +46,7 @@ class Moments:
             if self._count == self._table.shape[1]:
                 more = np.zeros((3, max(self._count, 1024)), np.int64)
                 self._table = np.concatenate([self._table, more], axis=1)
-            self._table[0, self._count] = sequence
-            self._table[1, self._count] = time
-            self._table[2, self._count] = 0
+            self._table[:2, self._count] = sequence, time
             self._count += 1
         elif kind == "redacted":
             for row in event.get("live", {}).get("rows", ()):

@@ -83,9 +83,15 @@ class Snapshots:
         self._store = store
         self._saved = saved
         self._not_before = 0.0
+        self._nearest = 0
+        """No row before it asks for a snapshot: spacings only grow, each a multiple of the one before."""
 
     def is_due(self, first: int, last: int) -> bool:
         """Whether whoever has written these rows saves a snapshot now."""
+        if last < self._nearest:
+            return False
+        every = spacing(last)
+        self._nearest = (last // every + 1) * every
         return is_crossed(first, last) and time.monotonic() >= self._not_before
 
     def is_far(self, sequence: int) -> bool:
