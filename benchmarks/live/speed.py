@@ -7,7 +7,8 @@ the run unless ``--postgres`` names a database.
 
 An SQLite file is slower as long as its write-ahead log grows, up to the first checkpoint after 1,000 pages;
 bare commits and experiments are timed after it, when the log is written over. Processes ask for units of
-their own in every round: a unit that is known is only read.
+their own in every round: a unit that is known is only read. They are timed after a few calls, by which they
+have loaded what they need.
 
 Usage: python benchmarks/live/speed.py [--quick] [--events N] [--folder DIR] [--postgres URL] [--output FILE]
 """
@@ -155,7 +156,7 @@ def sqlite_rows(folder: str, sizes: Sizes) -> list[list[str]]:
     event = beside.commits().EVENT
     study = beside.optuna_studies(f"sqlite:///{folder}/optuna.db", ["study"])[0]
     live = clients.create(url)
-    each = max(sizes.pairs * 12 // sizes.processes, 2)
+    each = max(sizes.pairs * 48 // sizes.processes, 2)
     one, many = (clients.create(url).name for _ in range(2))
     n, few = sizes.pairs, max(sizes.pairs // 5, 2)
 

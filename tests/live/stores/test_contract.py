@@ -34,8 +34,8 @@ class Forgetful(MemoryStore):
 class Careless(MemoryStore):
     """Keeps what a failed block has appended."""
 
-    def writing(self, name):
-        return _Careless(super().writing(name))
+    def writing(self, name, meanwhile=None):
+        return _Careless(super().writing(name, meanwhile))
 
 
 class _Careless:

@@ -4,12 +4,12 @@ import os
 import signal
 import threading
 import time
-import warnings
 
 import apsw
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from storing.processes import forked
 from storing.rows import add, begin, payloads
 
 from equipoise.errors import NotOffered, OutputExists, OutputNotWritable, StoreBusy, StoreUnavailable
@@ -27,20 +27,6 @@ def store(url):
     with open_store(url, wait=20) as store:
         begin(store)
         yield store
-
-
-def forked(act):
-    """What a child does; gives its exit code when waited for."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # newer Pythons warn of forks beside threads
-        child = os.fork()
-    if child == 0:
-        try:
-            act()
-            os._exit(0)
-        except BaseException:
-            os._exit(1)
-    return lambda: os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
 def test_every_commit_is_on_the_disk(store):
@@ -88,7 +74,7 @@ def test_a_forked_process_has_connections_of_its_own(store):
             add(store, b"child")
         store.close()
 
-    children = [forked(act) for _ in range(3)]
+    children = [forked(act)[1] for _ in range(3)]
     for _ in range(20):
         add(store, b"parent")
     assert [wait() for wait in children] == [0, 0, 0]
@@ -105,7 +91,7 @@ def test_a_fork_inside_of_writing_does_not_end_the_parents_transaction(store):
     writing = store.writing("trial")
     writer = writing.__enter__()
     writer.append(rows_after(writer.head, [b"parent"], writer.now))
-    wait = forked(act)
+    _, wait = forked(act)
     assert wait() == 0
     writing.__exit__(None, None, None)
     assert payloads(store) == [b"created", b"parent"]

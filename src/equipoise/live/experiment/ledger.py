@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -113,7 +114,7 @@ class Ledger:
     def _commit(self, batch: Sequence[Request]) -> None:
         while True:
             try:
-                with self.store.writing(self.name) as writer:
+                with self.store.writing(self.name, self._look_ahead) as writer:
                     self._catch_up(writer.head, writer.newer)
                     if self._unsettled is not None:
                         self._settle(writer, self._unsettled)
@@ -125,6 +126,13 @@ class Ledger:
                 return
             except _Spoiled as spoiled:
                 spoiled.request.answer = None, spoiled.error
+
+    def _look_ahead(self) -> None:
+        """Fold in what is there already while the head is waited for; what goes wrong is met again after."""
+        with suppress(EquipoiseError):
+            self._catch_up(self.store.head(self.name), lambda after: self.store.read(self.name, after))
+        if self._fold.sound:  # also where reading has failed after some rows
+            self._seen = self._fold.sequence, self._fold.hash
 
     def _perform(self, requests: Sequence[Request], writer: Writer) -> tuple[Sequence[Row], _Answers]:
         """Carry out requests, and append what they did."""

@@ -17,6 +17,8 @@ from typing import NamedTuple, Self
 
 from equipoise.live.stores.names import parse_name
 
+Meanwhile = Callable[[], object]
+"""What is done while another writer is waited for."""
 MODES = ("live", "practice")
 FIRST_EPOCH = 1
 
@@ -109,12 +111,15 @@ class Store(ABC):
     """Where it is, without a password."""
 
     @abstractmethod
-    def writing(self, name: str) -> AbstractContextManager[Writer]:
+    def writing(self, name: str, meanwhile: Meanwhile | None = None) -> AbstractContextManager[Writer]:
         """Hold an experiment's head: ``with store.writing(name) as writer``.
 
         All is committed at the end of the block, or nothing if it raises. Waits for another writer for a
         bounded time, then raises StoreBusy. After :class:`~equipoise.errors.CommitUnknown` read the head
         again; after any other error nothing was stored.
+
+        ``meanwhile`` is what can be done before the head is held. Where a store waits for another writer it
+        may call it, also several times; it may read from the store.
         """
 
     @abstractmethod

@@ -7,8 +7,6 @@ in this process. What must be known of the file comes from ``stat`` and from SQL
 from __future__ import annotations
 
 import os
-import random
-import time
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -20,6 +18,8 @@ from equipoise.errors import InvalidStore
 from equipoise.live.stores.migrations import check_readable, newest
 from equipoise.live.stores.sql import VERSION
 from equipoise.live.stores.sqlite.failures import damaged, translated
+from equipoise.live.stores.sqlite.waiting import Patience, Seat
+from equipoise.live.stores.store import Meanwhile
 
 OLDEST_SQLITE = (3, 51, 3)
 """Before it, a writer and a checkpoint at the same moment could damage the file."""
@@ -36,8 +36,6 @@ PRAGMA cell_size_check = ON;
 PRAGMA trusted_schema = OFF;
 PRAGMA journal_size_limit = 67108864;
 """
-# Seconds between two tries: who has waited long looks less often, so that a crowd does not eat the processor.
-_SHORTEST, _GROWTH, _LONGEST = 0.0002, 1.5, 0.004
 
 Place = tuple[int, int]
 
@@ -68,34 +66,19 @@ def native(sql: str) -> str:
     return sql.replace("$", "?")
 
 
-class Patience:
-    """Waits for other processes, a bounded time, and lets a Ctrl-C through."""
-
-    def __init__(self, wait: float) -> None:
-        self._wait = wait
-        self._until = 0.0
-
-    def __call__(self, tries: int) -> bool:
-        """Whether to try once more."""
-        now = time.monotonic()
-        if tries == 0:
-            self._until = now + self._wait
-        if now >= self._until:
-            return False
-        time.sleep(random.uniform(0.5, 1.0) * min(_SHORTEST * _GROWTH ** min(tries, 20), _LONGEST))
-        return True
-
-
 class Connection:
     """One connection, and the files that it was opened on."""
 
     def __init__(self, path: Path, url: str, wait: float) -> None:
-        self.path, self.url, self._wait = path, url, wait
+        self.path, self.url = path, url
         if path.is_dir():
             raise InvalidStore(f"{path} is a folder", hint="name a file in it")
         self._check_size()
         self._place = place_of(path)
         self._file = str(path)
+        self._wal = f"{path}-wal"
+        self._seat = Seat(self._wal)
+        self._patience = Patience(wait)
         try:
             self.raw = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
         except apsw.Error as error:
@@ -108,7 +91,6 @@ class Connection:
             if isinstance(error, apsw.Error):
                 raise translated(error, path, wait, system=system) from error
             raise
-        self._wal = f"{path}-wal"
         self._wal_place = place_of(self._wal)
 
     @property
@@ -119,6 +101,22 @@ class Connection:
     def run(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """What a statement gives."""
         return self.raw.execute(native(sql), values).fetchall()
+
+    def begin(self, meanwhile: Meanwhile | None = None) -> None:
+        """Take the lock for writing; it is waited for."""
+        self._patience.seat, self._patience.meanwhile = self._seat, meanwhile
+        try:
+            self.raw.execute("BEGIN IMMEDIATE").fetchall()
+        finally:
+            self._patience.seat = self._patience.meanwhile = None
+            self._seat.leave()
+
+    def close(self) -> None:
+        """Give everything back."""
+        try:
+            self.raw.close(True)
+        finally:
+            self._seat.close()
 
     def is_in_place(self) -> bool:
         """Whether the file is still there; if not, what is written would be lost."""
@@ -132,7 +130,7 @@ class Connection:
         try:
             busy, _, _ = self.run("PRAGMA wal_checkpoint(TRUNCATE)")[0]
         finally:
-            self.raw.set_busy_handler(Patience(self._wait))
+            self.raw.set_busy_handler(self._patience)
         return not busy
 
     def check_name(self) -> int:
@@ -144,9 +142,9 @@ class Connection:
         return int(self.run(VERSION)[0][0] or 0)
 
     def _set_up(self) -> None:
-        self.raw.set_busy_handler(Patience(self._wait))
+        self.raw.set_busy_handler(self._patience)
         self.raw.execute(_SETTINGS).fetchall()  # a statement runs when what the one before gives was read
-        wal = Path(f"{self.path}-wal")
+        wal = Path(self._wal)
         empty_before = _size(wal) == 0
         version = self.check_name()
         if self.raw.pragma("journal_mode") != "wal":  # a file that other tools have written

@@ -27,7 +27,7 @@ from equipoise.live.stores.sqlite.connecting import SCHEMA, Connection, Place, c
 from equipoise.live.stores.sqlite.failures import translated
 from equipoise.live.stores.sqlite.file_systems import refuse_network
 from equipoise.live.stores.sqlite.making import copy_file, make_file
-from equipoise.live.stores.store import FIRST_EPOCH, Head, Row, Writer
+from equipoise.live.stores.store import FIRST_EPOCH, Head, Meanwhile, Row, Writer
 
 _MOST_READERS = 16
 _MOMENT = 0.1
@@ -78,10 +78,10 @@ class SqliteStore(SqlStore):
         self._readers = Pool(self._connect, _close, most=_MOST_READERS, wait=wait)
 
     @contextmanager
-    def writing(self, name: str) -> Iterator[Writer]:
+    def writing(self, name: str, meanwhile: Meanwhile | None = None) -> Iterator[Writer]:
         """Hold an experiment's head: BEGIN IMMEDIATE, and COMMIT at the end."""
         name = full_name(name)
-        with self._transaction() as connection:
+        with self._transaction(meanwhile) as connection:
             found = connection.run(_HOLD, (name,))
             if not found:
                 raise self._no_experiment(name)
@@ -183,12 +183,12 @@ class SqliteStore(SqlStore):
             held.sound = True
 
     @contextmanager
-    def _transaction(self) -> Iterator[Connection]:
+    def _transaction(self, meanwhile: Meanwhile | None = None) -> Iterator[Connection]:
         with self._writers.using() as held:
             connection = held.connection
             committing = False
             try:
-                connection.run("BEGIN IMMEDIATE")
+                connection.begin(meanwhile)
                 yield connection
                 if held.is_inherited:
                     raise StoreUnavailable(
@@ -271,4 +271,4 @@ def insert(connection: Connection, number: int, rows: Sequence[Row]) -> None:
 
 def _close(connection: Connection) -> None:
     with suppress(apsw.Error):
-        connection.raw.close(True)
+        connection.close()
