@@ -182,3 +182,25 @@ def test_threads_share_an_experiment(store, name):
     assert live.pending == []
     verified = live.verify()
     assert (verified.rows, verified.decided) == (161, 80)
+
+
+def test_an_interrupt_between_runs_of_rows_leaves_an_experiment_that_goes_on(monkeypatch):
+    with eq.open_store("memory:") as store:
+        problem = eq.Problem(arms=["a", "b"], dim=1, budget=500)
+        one = eq.create_experiment(store=store, name="trial", problem=problem, policy="uniform")
+        other = eq.load_experiment(store=store, name="trial")
+        one.ask_many([[1.0]] * 300, [f"u{i}" for i in range(300)])
+        fold = other._ledger.state
+        take = fold._take
+
+        def interrupted(rows):
+            take(rows)
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(fold, "_take", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            other.ask([1.0], unit="new")
+        monkeypatch.undo()
+        assert 1 < fold.sequence < 301
+        assert other.ask([1.0], unit="new").id == 301
+        assert other.verify().decided == 301

@@ -131,8 +131,6 @@ class Ledger:
         """Fold in what is there already while the head is waited for; what goes wrong is met again after."""
         with suppress(EquipoiseError):
             self._catch_up(self.store.head(self.name), lambda after: self.store.read(self.name, after))
-        if self._fold.sound:  # also where reading has failed after some rows
-            self._seen = self._fold.sequence, self._fold.hash
 
     def _perform(self, requests: Sequence[Request], writer: Writer) -> tuple[Sequence[Row], _Answers]:
         """Carry out requests, and append what they did."""
@@ -215,6 +213,9 @@ class Ledger:
             raise self._was_replaced()
         if self._fold.sound and (head.sequence, head.hash) == (self._fold.sequence, self._fold.hash):
             return
+        # A sound state says itself how far it has come: an interrupt may have come after some rows.
+        if self._fold.sound:
+            self._seen = self._fold.sequence, self._fold.hash
         sequence, link = self._seen
         rows = iter(newer(sequence - 1))
         known = next(rows, None)
