@@ -6,7 +6,6 @@ in this process. What must be known of the file comes from ``stat`` and from SQL
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -18,6 +17,7 @@ from equipoise.errors import InvalidStore
 from equipoise.live.stores.migrations import check_readable, newest
 from equipoise.live.stores.sql import VERSION
 from equipoise.live.stores.sqlite.failures import damaged, translated
+from equipoise.live.stores.sqlite.placement import Place, Placement, place_of
 from equipoise.live.stores.sqlite.waiting import Patience, Seat
 from equipoise.live.stores.store import Meanwhile
 
@@ -37,8 +37,6 @@ PRAGMA trusted_schema = OFF;
 PRAGMA journal_size_limit = 67108864;
 """
 
-Place = tuple[int, int]
-
 
 def check_library() -> None:
     """Refuse an SQLite that may damage files."""
@@ -49,15 +47,6 @@ def check_library() -> None:
             f"SQLite {found} may damage a file that is written while it is tidied up; {wanted} is needed",
             hint=f"pip install 'apsw>={wanted}'",
         )
-
-
-def place_of(path: str | Path) -> Place | None:
-    """Which file is there: another one under the same name has another place."""
-    try:
-        found = os.stat(path)  # noqa: PTH116 - two of them in every commit
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
 
 
 @cache
@@ -75,7 +64,6 @@ class Connection:
             raise InvalidStore(f"{path} is a folder", hint="name a file in it")
         self._check_size()
         self._place = place_of(path)
-        self._file = str(path)
         self._wal = f"{path}-wal"
         self._seat = Seat(self._wal)
         self._patience = Patience(wait)
@@ -91,7 +79,8 @@ class Connection:
             if isinstance(error, apsw.Error):
                 raise translated(error, path, wait, system=system) from error
             raise
-        self._wal_place = place_of(self._wal)
+        opened = [(str(path), self._place), (self._wal, place_of(self._wal))]
+        self._placement = Placement(path.parent, [(file, place) for file, place in opened if place])
 
     @property
     def place(self) -> Place | None:
@@ -120,9 +109,7 @@ class Connection:
 
     def is_in_place(self) -> bool:
         """Whether the file is still there; if not, what is written would be lost."""
-        return place_of(self._file) == self._place and (
-            self._wal_place is None or place_of(self._wal) == self._wal_place
-        )
+        return self._placement.holds()
 
     def empty_log(self, wait: float) -> bool:
         """Move the write-ahead log into the file, and cut it to nothing; whether nobody was in the way."""

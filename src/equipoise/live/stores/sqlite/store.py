@@ -23,10 +23,11 @@ from equipoise.live.stores.migrations import check_writable, not_understood
 from equipoise.live.stores.names import full_name
 from equipoise.live.stores.pool import Held, Pool
 from equipoise.live.stores.sql import VERSION, SqlStore, SqlWriter, Step
-from equipoise.live.stores.sqlite.connecting import SCHEMA, Connection, Place, check_library, place_of
+from equipoise.live.stores.sqlite.connecting import SCHEMA, Connection, check_library
 from equipoise.live.stores.sqlite.failures import translated
 from equipoise.live.stores.sqlite.file_systems import refuse_network
 from equipoise.live.stores.sqlite.making import copy_file, make_file
+from equipoise.live.stores.sqlite.placement import Place, place_of
 from equipoise.live.stores.store import FIRST_EPOCH, Head, Meanwhile, Row, Writer
 
 _MOST_READERS = 16

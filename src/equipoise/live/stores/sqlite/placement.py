@@ -1,0 +1,60 @@
+"""Whether files are still where they were opened, at the price of one look at their folder.
+
+What is committed to a file that was removed is lost, so this is asked before every commit. The folder answers
+it: its times change when anything in it is removed, renamed or put there. The files themselves are asked only
+when it has changed. Not before every commit: whoever asks Linux (from 6.13) when a file was last
+written makes its next write note the time exactly, and the sync after it waits for that, too, which
+takes half as long again.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+Place = tuple[int, int]
+
+_SETTLED = 100_000_000
+"""Nanoseconds after which a second change cannot bear the time of the first: the clock that folders are
+stamped by ticks every few milliseconds. Where it has whole seconds alone it is never relied on."""
+_SECOND = 1_000_000_000
+
+
+def place_of(path: str | Path) -> Place | None:
+    """Which file is there: another one under the same name has another place."""
+    try:
+        found = os.stat(path)  # noqa: PTH116 - in every commit
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+class Placement:
+    """Files of one folder, each with the place that it must keep."""
+
+    def __init__(self, folder: str | Path, files: Sequence[tuple[str, Place]]) -> None:
+        self._folder = str(folder)
+        self._files = files
+        self._known: tuple[int, ...] | None = None
+        """The folder when all files were last found in it; None: it may have changed since, unnoticed."""
+
+    def holds(self) -> bool:
+        """Whether all files are where they were."""
+        try:
+            found = os.stat(self._folder)  # noqa: PTH116 - in every commit
+        except OSError:
+            return False
+        folder = found.st_ino, found.st_dev, found.st_mtime_ns, found.st_ctime_ns
+        if folder == self._known:
+            return True
+        if any(place_of(path) != place for path, place in self._files):
+            self._known = None
+            return False
+        self._known = folder if _is_settled(max(found.st_mtime_ns, found.st_ctime_ns)) else None
+        return True
+
+
+def _is_settled(changed: int) -> bool:
+    return changed % _SECOND != 0 and time.time_ns() - changed > _SETTLED
