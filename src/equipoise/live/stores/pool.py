@@ -8,10 +8,10 @@ not even to close them.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from threading import BoundedSemaphore, RLock
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Self, TypeVar
 from weakref import WeakSet
 
 from equipoise.errors import StoreBusy, StoreUnavailable
@@ -23,19 +23,48 @@ _untouchable: list[Any] = []
 
 
 class Held(Generic[C]):
-    """A connection while it is used."""
+    """A connection of one's own, as long as a block runs: ``with pool.using() as held``.
+
+    A class of its own, not a generator: every call of a live experiment goes through here.
+    """
+
+    __slots__ = ("_has_room", "_pool", "_process", "_room", "connection", "sound", "was_idle")
+
+    connection: C
+    was_idle: bool
+    """Whether it was made for somebody before: then the other side may have gone away since."""
 
     def __init__(self, pool: Pool[C]) -> None:
-        self._pool = pool
+        self._pool, self._room = pool, pool.room
+        self._has_room = False
         self._process = os.getpid()
         self.sound = False
         """Whether it is in order, outside any transaction; else it is closed."""
-        self.connection, self.was_idle = pool.take()
+
+    def __enter__(self) -> Self:
+        try:
+            self._has_room = self._room.acquire(timeout=self._pool.wait)
+            if not self._has_room:
+                raise StoreBusy(
+                    f"other threads of this program have used the store for {self._pool.wait:g} s",
+                    hint="try again",
+                )
+            self.connection, self.was_idle = self._pool.take()
+            return self
+        except BaseException:
+            self._leave_room()
+            raise
+
+    def __exit__(self, *exception: object) -> None:
+        try:
+            self._give_back()
+        finally:
+            self._leave_room()
 
     def renew(self) -> None:
         """Put a new connection in the place of one that the other side has left."""
         self.sound = False
-        self.leave()
+        self._give_back()
         self.connection, self.was_idle = self._pool.take()
 
     @property
@@ -43,12 +72,16 @@ class Held(Generic[C]):
         """Whether this process is a child of the one that connected."""
         return self._process != os.getpid()
 
-    def leave(self) -> None:
-        """Give the connection back, or close it."""
-        if self.is_inherited:
+    def _give_back(self) -> None:
+        if self._process != os.getpid():
             _untouchable.append(self.connection)
         else:
             self._pool.give(self.connection, self.sound)
+
+    def _leave_room(self) -> None:
+        # A lock knows who has it, also where an interrupt falls between taking it and noting that.
+        if self._room._is_owned() if self._pool.is_single else self._has_room:
+            self._room.release()
 
 
 class Pool(Generic[C]):
@@ -57,41 +90,27 @@ class Pool(Generic[C]):
     def __init__(
         self, connect: Callable[[], C], close: Callable[[C], object], *, most: int, wait: float
     ) -> None:
-        self._connect, self._close, self._most, self._wait = connect, close, most, wait
+        self._connect, self._close, self._most = connect, close, most
+        self.is_single = most == 1
+        self.wait = wait
+        """Seconds that are waited where all connections are taken."""
         self._closed = False
         self._start()
         _pools.add(self)
 
     def _start(self) -> None:
         self._idle: list[C] = []
-        # A lock knows who has it, also where an interrupt falls between taking it and noting that.
-        self._room: Any = RLock() if self._most == 1 else BoundedSemaphore(self._most)
+        self.room: Any = RLock() if self.is_single else BoundedSemaphore(self._most)
+        """What everybody takes before a connection."""
 
-    @contextmanager
-    def using(self) -> Iterator[Held[C]]:
+    def using(self) -> Held[C]:
         """A connection of one's own, waited for if all are taken."""
-        room = self._room
-        taken = False
-        try:
-            taken = room.acquire(timeout=self._wait)
-            if not taken:
-                raise StoreBusy(
-                    f"other threads of this program have used the store for {self._wait:g} s",
-                    hint="try again",
-                )
-            if self._closed:
-                raise StoreUnavailable("the store is closed", hint="open it anew")
-            held = Held(self)
-            try:
-                yield held
-            finally:
-                held.leave()
-        finally:
-            if room._is_owned() if self._most == 1 else taken:
-                room.release()
+        return Held(self)
 
     def take(self) -> tuple[C, bool]:
-        """A connection, and whether it was idle before: then the other side may have gone away since."""
+        """A connection, and whether it was idle before."""
+        if self._closed:
+            raise StoreUnavailable("the store is closed", hint="open it anew")
         try:
             return self._idle.pop(), True
         except IndexError:

@@ -19,7 +19,7 @@ from equipoise.live.stores.sql import VERSION
 from equipoise.live.stores.sqlite.failures import damaged, translated
 from equipoise.live.stores.sqlite.placement import Place, Placement, place_of
 from equipoise.live.stores.sqlite.waiting import Patience, Seat
-from equipoise.live.stores.store import Meanwhile
+from equipoise.live.stores.store import Head, Meanwhile
 
 OLDEST_SQLITE = (3, 51, 3)
 """Before it, a writer and a checkpoint at the same moment could damage the file."""
@@ -81,6 +81,8 @@ class Connection:
             raise
         opened = [(str(path), self._place), (self._wal, place_of(self._wal))]
         self._placement = Placement(path.parent, [(file, place) for file, place in opened if place])
+        self._heads: dict[str, tuple[int, Head]] = {}
+        self._heads_version = -1
 
     @property
     def place(self) -> Place | None:
@@ -99,6 +101,22 @@ class Connection:
         finally:
             self._patience.seat = self._patience.meanwhile = None
             self._seat.leave()
+
+    def head_left(self, name: str) -> tuple[int, Head] | None:
+        """An experiment's number and head, if :meth:`leave_head` noted them and nobody wrote since.
+
+        For whoever has the lock for writing. SQLite counts the changes of a file: those that others have
+        made since are counted when the lock is taken.
+        """
+        if self.raw.data_version() != self._heads_version:
+            self._heads.clear()
+            return None
+        return self._heads.get(name)
+
+    def leave_head(self, name: str, number: int, head: Head) -> None:
+        """Note what was committed just now, so that it need not be read for the next commit."""
+        self._heads_version = self.raw.data_version()
+        self._heads[name] = number, head
 
     def close(self) -> None:
         """Give everything back."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -38,9 +38,7 @@ _HOLD = (
     " name, mode, sequence, hash, epoch, created, updated FROM equipoise_experiments WHERE name = $1"
 )
 _INSERT = "INSERT INTO equipoise_events VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
-_MOVE = (
-    "UPDATE equipoise_experiments SET sequence = $1, hash = $2, epoch = $3, updated = $4 WHERE number = $5"
-)
+_MOVE = "UPDATE equipoise_experiments SET sequence = ?, hash = ?, epoch = ?, updated = ? WHERE number = ?"
 _BEGIN_EXPERIMENT = (
     "INSERT INTO equipoise_experiments (name, mode, sequence, hash, epoch, created, updated)"
     " VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING number"
@@ -50,16 +48,115 @@ _BEGIN_EXPERIMENT = (
 class _SqliteWriter(SqlWriter):
     def __init__(self, number: int, head: Head, connection: Connection) -> None:
         super().__init__(number, head, clock(), connection.run)
-        self._connection = connection
+        self.connection = connection
 
     def _send(self, rows: Sequence[Row]) -> None:
         head = self.head
         if self.number:
-            self._run(_MOVE, (head.sequence, head.hash, head.epoch, head.updated, self.number))
+            self.connection.raw.execute(
+                _MOVE, (head.sequence, head.hash, head.epoch, head.updated, self.number)
+            )
         else:
             values = (head.name, head.mode, head.sequence, head.hash, head.epoch, head.created, head.updated)
             self.number = self._run(_BEGIN_EXPERIMENT, values)[0][0]
-        insert(self._connection, self.number, rows)
+        self.connection.raw.executemany(_INSERT, [_columns(self.number, row) for row in rows])
+
+
+class _Transaction:
+    """BEGIN IMMEDIATE when a block begins, COMMIT at its end, ROLLBACK if it raises.
+
+    A class, and no generator, for the sake of speed. What may be interrupted stands inside ``try``.
+    """
+
+    def __init__(self, store: SqliteStore, meanwhile: Meanwhile | None = None) -> None:
+        self._store = store
+        self._meanwhile = meanwhile
+        self._held = store._writers.using()
+        self._is_committing = False
+
+    def __enter__(self) -> Any:
+        """The connection; of a class that derives from this, what it begins with."""
+        held = self._held
+        held.__enter__()
+        try:
+            held.connection.begin(self._meanwhile)
+            return self._begun(held.connection)
+        except BaseException as error:
+            try:
+                self._undo(error)
+            finally:
+                held.__exit__()
+            raise
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        try:
+            if error is not None:
+                self._undo(error)
+                return
+            try:
+                self._commit()
+            except BaseException as problem:
+                self._undo(problem)
+                raise
+        finally:
+            self._held.__exit__()
+
+    def _begun(self, connection: Connection) -> Any:
+        return connection
+
+    def _commit(self) -> None:
+        held = self._held
+        connection = held.connection
+        if held.is_inherited:
+            raise StoreUnavailable(
+                "a fork inside of writing: the transaction is the parent's", hint="nothing was stored here"
+            )
+        self._store._check_place(connection)  # what is committed to a file that was removed is lost
+        self._is_committing = True
+        connection.raw.execute("COMMIT")
+        held.sound = True
+
+    def _undo(self, error: BaseException) -> None:
+        """Roll back; an error of the database is raised as one of ours."""
+        held = self._held
+        failure = None
+        if isinstance(error, apsw.Error):
+            failure = self._store._translated(error, held.connection, committing=self._is_committing)
+        if not held.is_inherited:
+            # A connection that cannot roll back is closed instead, which does the same.
+            with suppress(apsw.Error):
+                if held.connection.raw.in_transaction:
+                    held.connection.run("ROLLBACK")
+                held.sound = True
+        if failure is not None:
+            raise failure from error
+
+
+class _Writing(_Transaction):
+    """A transaction that holds the head of an experiment."""
+
+    def __init__(self, store: SqliteStore, name: str, meanwhile: Meanwhile | None) -> None:
+        super().__init__(store, meanwhile)
+        self._name = name
+
+    def _begun(self, connection: Connection) -> Writer:
+        number, head = connection.head_left(self._name) or self._read_head(connection)
+        self._writer = _SqliteWriter(number, head, connection)
+        return self._writer
+
+    def _read_head(self, connection: Connection) -> tuple[int, Head]:
+        found = connection.run(_HOLD, (self._name,))
+        if not found:
+            raise self._store._no_experiment(self._name)
+        version, number, *columns = found[0]
+        check_writable(self._store.url, version, SCHEMA)
+        return number, self._store._as_head(columns)
+
+    def _commit(self) -> None:
+        writer = self._writer
+        writer.flush()
+        super()._commit()
+        writer.connection.leave_head(self._name, writer.number, writer.head)
 
 
 class SqliteStore(SqlStore):
@@ -78,19 +175,9 @@ class SqliteStore(SqlStore):
         self._writers = Pool(self._connect, _close, most=1, wait=wait)
         self._readers = Pool(self._connect, _close, most=_MOST_READERS, wait=wait)
 
-    @contextmanager
-    def writing(self, name: str, meanwhile: Meanwhile | None = None) -> Iterator[Writer]:
+    def writing(self, name: str, meanwhile: Meanwhile | None = None) -> AbstractContextManager[Writer]:
         """Hold an experiment's head: BEGIN IMMEDIATE, and COMMIT at the end."""
-        name = full_name(name)
-        with self._transaction(meanwhile) as connection:
-            found = connection.run(_HOLD, (name,))
-            if not found:
-                raise self._no_experiment(name)
-            version, number, *columns = found[0]
-            check_writable(self.url, version, SCHEMA)
-            writer = _SqliteWriter(number, self._as_head(columns), connection)
-            yield writer
-            writer.flush()
+        return _Writing(self, full_name(name), meanwhile)
 
     @contextmanager
     def creating(self, name: str, mode: str, *, epoch: int = FIRST_EPOCH) -> Iterator[Writer]:
@@ -98,7 +185,7 @@ class SqliteStore(SqlStore):
         start = empty_head(name, mode, epoch)
         if self._place is None and not self.path.exists():
             make_file(self.path)
-        with self._transaction() as connection:
+        with _Transaction(self) as connection:
             check_writable(self.url, connection.run(VERSION)[0][0], SCHEMA)
             if connection.run("SELECT 1 FROM equipoise_experiments WHERE name = $1", (start.name,)):
                 raise ExperimentExists(
@@ -183,40 +270,6 @@ class SqliteStore(SqlStore):
                 raise self._translated(error, connection) from error
             held.sound = True
 
-    @contextmanager
-    def _transaction(self, meanwhile: Meanwhile | None = None) -> Iterator[Connection]:
-        with self._writers.using() as held:
-            connection = held.connection
-            committing = False
-            try:
-                connection.begin(meanwhile)
-                yield connection
-                if held.is_inherited:
-                    raise StoreUnavailable(
-                        "a fork inside of writing: the transaction is the parent's",
-                        hint="nothing was stored here",
-                    )
-                self._check_place(connection)  # what is committed to a file that was removed is lost
-                committing = True
-                connection.run("COMMIT")
-            except apsw.Error as error:
-                failure = self._translated(error, connection, committing=committing)
-                self._roll_back(held)
-                raise failure from error
-            except BaseException:
-                self._roll_back(held)
-                raise
-            held.sound = True
-
-    def _roll_back(self, held: Held[Connection]) -> None:
-        if held.is_inherited:
-            return
-        # A connection that cannot roll back is closed instead, which does the same.
-        with suppress(apsw.Error):
-            if held.connection.raw.in_transaction:
-                held.connection.run("ROLLBACK")
-            held.sound = True
-
     def _translated(
         self, error: apsw.Error, connection: Connection, *, committing: bool = False
     ) -> EquipoiseError:
@@ -236,7 +289,7 @@ class SqliteStore(SqlStore):
             return held.connection.run(sql, values)
 
     def _change(self, *steps: Step) -> None:
-        with self._transaction() as connection:
+        with _Transaction(self) as connection:
             check_writable(self.url, connection.run(VERSION)[0][0], SCHEMA)
             for sql, values in steps:
                 connection.run(sql, values)
@@ -250,24 +303,9 @@ def clock() -> int:
     return time.time_ns() // 1000
 
 
-def insert(connection: Connection, number: int, rows: Sequence[Row]) -> None:
-    """Add rows to an experiment's log; a number that is taken is an error."""
-    connection.raw.executemany(
-        _INSERT,
-        [
-            (
-                number,
-                row.sequence,
-                row.time,
-                row.header,
-                row.salt if row.payload is not None else None,
-                row.payload,
-                row.payload_hash,
-                row.hash,
-            )
-            for row in rows
-        ],
-    )
+def _columns(number: int, row: Row) -> tuple[Any, ...]:
+    """A row of an experiment, in the order of the table's columns."""
+    return (number, *(row if row.payload is not None else row._replace(salt=None)))  # type: ignore[arg-type]
 
 
 def _close(connection: Connection) -> None:
