@@ -114,7 +114,7 @@ class Torture:
         """Wait until everybody has ended."""
         statuses = [self.nursery.wait(pid) for pid in self.running.values()]
         self.running = {}
-        assert statuses == [0] * len(statuses), self._failures()
+        assert statuses == [0] * len(statuses), f"{statuses}\n{self._failures()}"
 
     def journals(self):
         return sorted(self.folder.glob("*.journal"))

@@ -25,7 +25,7 @@ SHARED = 5
 """Of so many units one is asked for and told of by all clients, at about the same moment."""
 
 STUCK = 15.0
-"""Seconds after which a worker writes down where its threads are."""
+"""Seconds without a call or an answer after which a worker writes down where its threads are."""
 
 
 @dataclass(frozen=True)
@@ -65,9 +65,7 @@ def steps(client, units):
 def work(job):
     """Do a job; gives the exit status."""
     end, failed = time.monotonic() + job.seconds, []
-    # Where it hangs, if it does: the harness shows it.
-    stacks = (Path(job.folder) / f"{job.clients[0]}-{os.getpid()}.stacks").open("w")
-    faulthandler.dump_traceback_later(STUCK, repeat=True, file=stacks)
+    threading.Thread(target=_watch, args=(job,), daemon=True).start()
     live = _patiently(lambda: eq.load_experiment(store=job.url, name=job.name), end)
     threads = [
         threading.Thread(target=_serve, args=(job, live, client, end, failed)) for client in job.clients
@@ -80,6 +78,22 @@ def work(job):
     if failed:
         (Path(job.folder) / f"{job.clients[0]}.failed").write_text("\n".join(failed))
     return len(failed)
+
+
+def _watch(job):
+    """Where it hangs, if it does: the harness shows it.
+
+    Only a worker that gets nowhere is looked at: looking at threads that run may crash the process.
+    """
+    folder, before = Path(job.folder), -1
+    stacks = (folder / f"{job.clients[0]}-{os.getpid()}.stacks").open("w")
+    while True:
+        journals = [folder / f"{client}.journal" for client in job.clients]
+        written = sum(path.stat().st_size for path in journals if path.exists())
+        if written != before:
+            faulthandler.dump_traceback_later(STUCK, repeat=True, file=stacks)
+        before = written
+        time.sleep(STUCK / 10)
 
 
 def _serve(job, live, client, end, failed):

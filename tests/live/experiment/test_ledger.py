@@ -17,7 +17,7 @@ from equipoise.errors import (
 )
 from equipoise.live.experiment import asking, ledger
 from equipoise.live.experiment.combining import Request
-from equipoise.live.log.rows import Draft, make_rows
+from equipoise.live.log.rows import make_rows
 from equipoise.live.stores.memory import MemoryStore
 
 FAULTS = {
@@ -362,7 +362,8 @@ def test_the_row_that_cannot_be_folded_is_named(live, faulty):
     with faulty.writing("trial") as writer:
         writer.append(
             make_rows(
-                [Draft.of(event, "ann")],
+                [event],
+                "ann",
                 previous=head.hash,
                 sequence=head.sequence,
                 time=writer.now,

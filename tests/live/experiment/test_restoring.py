@@ -18,7 +18,7 @@ from equipoise.errors import (
     ReceiptUnknown,
     WrongMode,
 )
-from equipoise.live.log.rows import Draft, make_rows
+from equipoise.live.log.rows import make_rows
 
 
 def begun(store, name, problem, **rest):
@@ -197,11 +197,12 @@ def long_archive(path, problem, count):
     with eq.open_store("memory:") as store:
         live = eq.create_experiment(store=store, name="trial", problem=problem, seed=3)
         head = store.head("trial")
-        drafts = [Draft.of({"kind": "note", "text": f"{i:010d}" * 1000}, "ann") for i in range(count)]
+        events = [{"kind": "note", "text": f"{i:010d}" * 1000} for i in range(count)]
         with store.writing("trial") as writer:
             writer.append(
                 make_rows(
-                    drafts,
+                    events,
+                    "ann",
                     previous=head.hash,
                     sequence=1,
                     time=writer.now,

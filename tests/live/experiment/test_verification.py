@@ -11,7 +11,7 @@ from equipoise.core.policies.base.policy import known_policies, restore_policies
 from equipoise.errors import ChainBroken, EquipoiseError, PolicyNotAtHand, ReceiptUnknown, ReplayMismatch
 from equipoise.live.experiment.verification import verify_rows
 from equipoise.live.log.encoding import decode, encode
-from equipoise.live.log.rows import Draft, make_rows
+from equipoise.live.log.rows import make_rows
 from equipoise.live.stores.chain import first_link, hash_payload, link
 
 
@@ -90,16 +90,23 @@ def test_a_payload_that_nobody_redacted(rows):
 
 def rewritten(rows, place, change):
     """The log with another event in one row, and a chain that holds all the same."""
-    drafts = []
+    made, previous = [], first_link("trial")
     for number, row in enumerate(rows):
         event, header = decode(row.payload), decode(row.header)
         if number == place:
             change(event)
-        drafts.append(Draft.of(event, header["actor"], header["reason"]))
-    made = make_rows(
-        drafts, previous=first_link("trial"), sequence=0, time=rows[-1].time, epoch=1, mode="live"
-    )
-    return list(made)
+        made += make_rows(
+            [event],
+            header["actor"],
+            header["reason"],
+            previous=previous,
+            sequence=number,
+            time=rows[-1].time,
+            epoch=1,
+            mode="live",
+        )
+        previous = made[-1].hash
+    return made
 
 
 def test_a_log_that_was_written_anew_is_found_by_its_decisions(live, rows):

@@ -3,14 +3,14 @@
 import pytest
 
 from equipoise.errors import InvalidArgument
-from equipoise.live.log.rows import Draft, make_rows
+from equipoise.live.log.rows import make_rows
 from equipoise.live.stores.chain import empty_head, extended
 
-DRAFTS = [Draft.of({"kind": "note", "text": f"remark {i}"}, "ann") for i in range(3)]
+EVENTS = [{"kind": "note", "text": f"remark {i}"} for i in range(3)]
 
 
 def made(previous, sequence, time=10):
-    return make_rows(DRAFTS, previous=previous, sequence=sequence, time=time, epoch=1, mode="live")
+    return make_rows(EVENTS, "ann", previous=previous, sequence=sequence, time=time, epoch=1, mode="live")
 
 
 def test_the_head_is_the_same_whether_rows_are_looked_at_or_not():

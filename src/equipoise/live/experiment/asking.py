@@ -7,57 +7,41 @@ what is stored is answered.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 from equipoise.core.experiment.assignment import Assignment
 from equipoise.core.experiment.experiment import Experiment
-from equipoise.core.experiment.history.events import ASKED, assignment_of
+from equipoise.core.experiment.history.events import assignment_of
 from equipoise.live.experiment.ledger import Answer
 from equipoise.live.experiment.turn import Turn
 from equipoise.live.log.checking import broken
 from equipoise.live.log.encoding import decode
 from equipoise.live.log.receipts import Receipt
 
-
-class Asked(NamedTuple):
-    """A unit that was asked for, and the row of this commit that tells of it; 0: it is in the log already."""
-
-    assignment: Assignment
-    row: int
+_ASKED = b'"kind":"asked'
+"""In the header of a row that tells of an assignment, alone or together with others."""
 
 
-def noted(turn: Turn, ask: Callable[[Experiment], Sequence[Assignment]]) -> list[Asked]:
+def noted(turn: Turn, ask: Callable[[Experiment], Sequence[Assignment]]) -> list[Assignment]:
     """Ask; units that were known already are as the log has them."""
-    begin = len(turn.events)
-    given = ask(turn.experiment)
-    number, new = turn.fold.sequence + begin, {}
-    for event in turn.events[begin:]:
-        number += 1
-        if event["kind"] in ASKED:
-            new[event["id"]] = number
-    return [Asked(unit, new[unit.id]) if unit.id in new else _again(turn, unit) for unit in given]
+    known = len(turn.fold.moments)
+    return [_recorded(turn, unit) if unit.id <= known else unit for unit in ask(turn.experiment)]
 
 
 def assignments(answer: Answer) -> list[Assignment]:
-    """What is given to the caller, after the commit."""
+    """What is given to the caller, after the commit: every new unit with a receipt of its own row.
+
+    Rows tell of units in the order of their ids.
+    """
+    given: list[Assignment] = answer.value
     own = answer.receipt
-    for unit, number in answer.value:
-        if number == own.sequence:
-            _with_receipt(unit, own)
-        elif number:
-            row = answer.rows[number - answer.rows[0].sequence]
-            _with_receipt(unit, Receipt(own.name, own.epoch, number, row.hash, own.line))
-    return [unit for unit, _ in answer.value]
-
-
-def _again(turn: Turn, unit: Assignment) -> Asked:
-    """A unit that was known, perhaps only since an earlier request of the same commit."""
-    if unit.id <= len(turn.fold.moments):
-        return Asked(_recorded(turn, unit), 0)
-    place, event = next(
-        (i, event) for i, event in enumerate(turn.events) if event["kind"] in ASKED and event["id"] == unit.id
-    )
-    return Asked(assignment_of(event, unit.arms), turn.fold.sequence + 1 + place)
+    if len(given) == len(answer.rows) == 1:
+        _with_receipt(given[0], own)
+    elif answer.rows:
+        new = sorted((unit for unit in given if unit.receipt is None), key=lambda unit: unit.id)
+        told = (row for row in answer.rows if _ASKED in row.header)
+        for unit, row in zip(new, told, strict=False):
+            _with_receipt(unit, own._replace(sequence=row.sequence, hash=row.hash))
+    return given
 
 
 def _recorded(turn: Turn, unit: Assignment) -> Assignment:

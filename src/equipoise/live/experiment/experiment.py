@@ -103,7 +103,7 @@ class LiveExperiment(ExperimentReader):
         """
         why = optional(reason) if arm is None else demanded(reason, "give a unit an arm")
 
-        def act(turn: Turn) -> list[asking.Asked]:
+        def act(turn: Turn) -> list[Assignment]:
             return asking.noted(turn, lambda experiment: [experiment.ask(x, unit, arm=arm, arms=arms)])
 
         return asking.assignments(self._do(act, why))[0]
@@ -116,7 +116,7 @@ class LiveExperiment(ExperimentReader):
         contexts = list(contexts) if isinstance(contexts, Iterator) else contexts
         units = list(units) if isinstance(units, Iterator) else units
 
-        def act(turn: Turn) -> list[asking.Asked]:
+        def act(turn: Turn) -> list[Assignment]:
             return asking.noted(turn, lambda experiment: experiment.ask_many(contexts, units, arms=arms))
 
         return asking.assignments(self._do(act))
@@ -305,9 +305,9 @@ class LiveExperiment(ExperimentReader):
         self._check_open()
         answer = self._ledger.submit(act, self._actor.name, reason)
         self._own.receipt = answer.receipt
-        if answer.written:
+        if answer.rows:
             last = self._last_written = answer.receipt.sequence
-            if self._snapshots.is_due(last - answer.written + 1, last):
+            if self._snapshots.is_due(answer.rows[0].sequence, last):
                 self._save_snapshot()
         return answer
 

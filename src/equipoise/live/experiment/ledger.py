@@ -23,9 +23,7 @@ from equipoise.errors import CommitUnknown, EquipoiseError, ReceiptUnknown, Stor
 from equipoise.live.experiment.combining import Combiner, Request
 from equipoise.live.experiment.state.fold import Fold
 from equipoise.live.experiment.turn import Turn
-from equipoise.live.log.encoding import encode
 from equipoise.live.log.receipts import Receipt
-from equipoise.live.log.rows import Draft, make_rows
 from equipoise.live.stores.store import Head, Row, Store, Writer
 
 ATTEMPTS, PAUSE = 3, 0.05
@@ -36,14 +34,13 @@ class Answer(NamedTuple):
     """What a request has come to."""
 
     value: Any
-    written: int
-    """Rows that it has written."""
+    rows: Sequence[Row]
+    """What it has written."""
     receipt: Receipt
     """The last row that it has written; the last row that there was, if it has written none."""
-    rows: Sequence[Row]
-    """All rows of the commit that it was part of."""
 
 
+_NO_ROWS: Sequence[Row] = ()
 _Answers = list[tuple[Request, tuple[Answer, Exception | None]]]
 
 
@@ -133,49 +130,34 @@ class Ledger:
             self._catch_up(self.store.head(self.name), lambda after: self.store.read(self.name, after))
 
     def _perform(self, requests: Sequence[Request], writer: Writer) -> tuple[Sequence[Row], _Answers]:
-        """Carry out requests, and append what they did."""
+        """Carry out requests, and append what each did before the next."""
         fold = self._fold
-        done: list[tuple[Request, Any, Exception | None, int]] = []
-        drafts: list[Draft] = []
-        erased: list[int] = []
+        rows: list[Row] = []
+        answers: _Answers = []
         with fold.experiment.recording() as events:
-            turn = Turn(fold, writer, events, erased)
+            turn = Turn(fold, writer, events)
             for request in requests:
-                begin, value, error = len(events), None, None
+                value, error, new = None, None, _NO_ROWS
                 try:
                     value = request.act(turn)
-                    for event in events[begin:]:
-                        drafts.append(Draft(event["kind"], encode(event), request.actor, request.reason))
+                    if events:
+                        new = fold.following(events, request.actor, request.reason, turn.now)
                 except StoreUnavailable:
                     raise  # which is tried again
                 except Exception as problem:
                     if problem in turn.failures:
                         raise  # of the database, for the store to say what it means
-                    if len(events) > begin:
+                    if events:
                         raise _Spoiled(request, problem) from problem
                     error = problem
-                done.append((request, value, error, len(events)))
-        epoch = fold.epoch
-        rows: Sequence[Row] = ()
-        if drafts:
-            rows = make_rows(
-                drafts,
-                previous=fold.hash,
-                sequence=fold.sequence,
-                time=turn.now,
-                epoch=epoch,
-                mode=fold.mode,
-            )
-            for event, row in zip(events, rows, strict=True):
-                fold.note(event, row)
-            writer.append(rows)
-        if erased:
-            writer.erase(erased)
-        answers, begin = [], 0
-        for request, value, error, end in done:
-            receipt = fold.receipt(rows[end - 1] if end > begin else fold, epoch)
-            answers.append((request, (Answer(value, end - begin, receipt, rows), error)))
-            begin = end
+                if new:
+                    fold.come_to(events, new)
+                    writer.append(new)
+                    rows += new
+                    events.clear()
+                answers.append((request, (Answer(value, new, fold.receipt(fold)), error)))
+        if turn.erased:
+            writer.erase(turn.erased)
         return rows, answers
 
     def _give(self, answers: _Answers) -> None:

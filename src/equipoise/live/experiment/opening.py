@@ -21,8 +21,9 @@ from equipoise.errors import (
 from equipoise.live.experiment.actors import Actor
 from equipoise.live.experiment.experiment import LiveExperiment
 from equipoise.live.experiment.late import checked_duration
+from equipoise.live.log.encoding import encode
 from equipoise.live.log.receipts import Receipt
-from equipoise.live.log.rows import Draft, make_rows
+from equipoise.live.log.rows import make_rows
 from equipoise.live.stores.chain import first_link
 from equipoise.live.stores.names import full_name
 from equipoise.live.stores.opening import open_store
@@ -91,12 +92,19 @@ def create_experiment(
     event: dict[str, Any] = dict(Experiment(problem, policy, chosen).created_event())
     if deadline is not None:
         event["live"] = {"deadline": checked_duration(deadline).total_seconds()}
-    draft = Draft.of(event, Actor(actor).name)
+    encode(event)  # what cannot be written down is refused before a store is made
+    who = Actor(actor).name
 
     def fill(writer: Writer) -> None:
         writer.append(
             make_rows(
-                [draft], previous=first_link(name), sequence=0, time=writer.now, epoch=FIRST_EPOCH, mode=mode
+                [event],
+                who,
+                previous=first_link(name),
+                sequence=0,
+                time=writer.now,
+                epoch=FIRST_EPOCH,
+                mode=mode,
             )
         )
 

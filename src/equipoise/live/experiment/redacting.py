@@ -39,13 +39,9 @@ class Redaction:
 
     def act(self, turn: Turn) -> None:
         """Erase, as a request that is carried out in its turn."""
-        before = turn.fold.sequence
-        rows = self._rows + [row for row in self._about(turn.newer(self._upto)) if row <= before]
-        # Of this commit, which are appended when all of it is known.
-        rows += [before + 1 + i for i, event in enumerate(turn.events) if event.get("id") == self._id]
-        count = len(turn.events)
+        rows = self._rows + self._about(turn.newer(self._upto))
         turn.experiment.redact(self._id)
-        if len(turn.events) == count:
+        if not turn.events:
             return  # somebody was quicker
         turn.events[-1]["live"] = {"rows": rows}
         turn.erased.extend(rows)

@@ -17,7 +17,7 @@ from equipoise.live.experiment.experiment import LiveExperiment
 from equipoise.live.experiment.opening import begin, opened
 from equipoise.live.log.archive import reading_archive
 from equipoise.live.log.checking import Walk
-from equipoise.live.log.rows import Draft, make_rows
+from equipoise.live.log.rows import make_rows
 from equipoise.live.stores.names import full_name
 from equipoise.live.stores.opening import open_store
 from equipoise.live.stores.sql import PAGE_ROWS
@@ -132,7 +132,9 @@ def _restored(walk: Walk, time: int, actor: str, reason: str) -> Row:
     """The row that begins an epoch."""
     of = {"epoch": walk.epoch, "sequence": walk.sequence, "hash": walk.hash.hex()}
     (row,) = make_rows(
-        [Draft.of({"kind": "restored", "of": of}, actor, reason)],
+        [{"kind": "restored", "of": of}],
+        actor,
+        reason,
         previous=walk.hash,
         sequence=walk.sequence,
         time=time,

@@ -16,18 +16,19 @@ class Turn:
 
     __slots__ = ("_writer", "erased", "events", "experiment", "failures", "fold", "now")
 
-    def __init__(self, fold: Fold, writer: Writer, events: list[dict[str, Any]], erased: list[int]) -> None:
+    def __init__(self, fold: Fold, writer: Writer, events: list[dict[str, Any]]) -> None:
+        self._writer = writer
         self.fold = fold
+        """The log so far, what requests before have done in the same commit included."""
         self.experiment: Experiment = fold.experiment
         self.now = writer.now
         """Microseconds, by the store's clock."""
         self.events = events
-        """What has happened in this commit so far; calls of the experiment append to it."""
-        self.erased = erased
+        """What this request has done so far; calls of the experiment append to it."""
+        self.erased: list[int] = []
         """Rows whose payloads are erased in the same commit."""
         self.failures: list[Exception] = []
         """What the database itself has raised, whichever request it was that read."""
-        self._writer = writer
 
     def newer(self, after: int, upto: int | None = None) -> Sequence[Row]:
         """The rows after a number, up to another if one is given."""

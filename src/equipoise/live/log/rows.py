@@ -10,39 +10,35 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from equipoise.core.arithmetic.numerics import NUMERICS
 from equipoise.live.log.encoding import encode
-from equipoise.live.stores.chain import SALT_BYTES, chained
-from equipoise.live.stores.store import Row
+from equipoise.live.stores.chain import SALT_BYTES, Chained, chained
 from equipoise.version import __version__
 
 
-class Draft(NamedTuple):
-    """An event that is to be stored, encoded, and who is behind it."""
-
-    kind: str
-    payload: bytes
-    actor: str
-    reason: str | None
-
-    @classmethod
-    def of(cls, event: Mapping[str, Any], actor: str, reason: str | None = None) -> Draft:
-        """The draft of an event; or InvalidArgument, if it cannot be written down."""
-        return cls(event["kind"], encode(event), actor, reason)
-
-
 def make_rows(
-    drafts: Sequence[Draft], *, previous: bytes, sequence: int, time: int, epoch: int, mode: str
-) -> Sequence[Row]:
-    """Rows that follow on row ``sequence``, whose hash is ``previous``."""
-    salts = os.urandom(SALT_BYTES * len(drafts))
+    events: Sequence[Mapping[str, Any]],
+    actor: str,
+    reason: str | None = None,
+    *,
+    previous: bytes,
+    sequence: int,
+    time: int,
+    epoch: int,
+    mode: str,
+) -> Chained:
+    """Rows that follow on row ``sequence``, whose hash is ``previous``; all of one person's doing.
+
+    InvalidArgument if an event cannot be written down.
+    """
+    salts = os.urandom(SALT_BYTES * len(events))
     parts, number, place = [], sequence, 0
-    for kind, payload, actor, reason in drafts:
+    for event in events:
         number += 1
-        header = make_header(kind, actor, reason, number, time, epoch, mode)
-        parts.append((header, salts[place : place + SALT_BYTES], payload))
+        header = make_header(event["kind"], actor, reason, number, time, epoch, mode)
+        parts.append((header, salts[place : place + SALT_BYTES], encode(event)))
         place += SALT_BYTES
     return chained(previous, sequence, time, parts)
 

@@ -17,6 +17,7 @@ from equipoise.live.experiment.state.moments import Moments
 from equipoise.live.log.checking import broken, check_link
 from equipoise.live.log.encoding import decode
 from equipoise.live.log.receipts import Receipt, line_of
+from equipoise.live.log.rows import make_rows
 from equipoise.live.stores.chain import first_link
 from equipoise.live.stores.store import FIRST_EPOCH, Row
 
@@ -104,19 +105,35 @@ class Fold:
                 place = self.experiment._apply_some(events, place)
         except EquipoiseError as error:
             raise _at(self.name, told[place][1], error) from error
-        for event, row in told:
-            self.note(event, row)
+        self.come_to(events, [row for _, row in told])
         self.sound = True
 
-    def note(self, event: Mapping[str, Any], row: Row) -> None:
-        """Come to a row, the event of which is in the experiment."""
-        sequence, self.time, kind = row.sequence, row.time, event["kind"]
-        self.moments.take(event, sequence, self.time)
-        if kind == "restored":
-            self.lines.append(line_of(row.hash))
-        elif kind == "redacted":
-            self.redacted = sequence
-        self.sequence, self.hash = sequence, row.hash
+    def following(
+        self, events: Sequence[Mapping[str, Any]], actor: str, reason: str | None, time: int
+    ) -> Sequence[Row]:
+        """The rows that tell of events, after the last one."""
+        return make_rows(
+            events,
+            actor,
+            reason,
+            previous=self.hash,
+            sequence=self.sequence,
+            time=time,
+            epoch=self.epoch,
+            mode=self.mode,
+        )
+
+    def come_to(self, events: Sequence[Mapping[str, Any]], rows: Sequence[Row]) -> None:
+        """Note rows, the events of which are in the experiment."""
+        for event, row in zip(events, rows, strict=True):
+            kind = event["kind"]
+            self.moments.take(event, row.sequence, row.time)
+            if kind == "restored":
+                self.lines.append(line_of(row.hash))
+            elif kind == "redacted":
+                self.redacted = row.sequence
+        last = rows[-1]
+        self.sequence, self.hash, self.time = last.sequence, last.hash, last.time
 
 
 def event_of(row: Row) -> dict[str, Any]:
