@@ -71,9 +71,10 @@ class Combiner:
         """Have a request carried out, and give its result or raise its error."""
         if self._worker == threading.get_ident():
             self.change()  # refuses if this call comes from a signal handler
-        self._waiting.append(request)
+        waiting = self._waiting
+        waiting.append(request)
         try:
-            first = self._waiting[0]
+            first = waiting[0]
             if first is not request and first.process == request.process:
                 # Whoever is first wakes the next one. Should an interrupt have kept it from that, time does.
                 request.gate.acquire(timeout=PATIENCE)
@@ -86,7 +87,6 @@ class Combiner:
             self._forget(request)
             self._wake_next()
             raise
-        assert request.answer is not None
         result, error = request.answer
         if error is not None:
             raise _own_copy(error) from error.__cause__
@@ -103,27 +103,33 @@ class Combiner:
 
     def _work(self, own: Request) -> None:
         """Carry out what waits, for the thread whose request is its own."""
-        process, self._worker = os.getpid(), threading.get_ident()
-        batch = []
-        for request in tuple(self._waiting)[:MOST]:
-            if request.process != process:
-                self._forget(request)
-            else:
-                batch.append(request)
+        self._worker = threading.get_ident()
+        batch = [own] if len(self._waiting) == 1 else self._batch(own.process)
         try:
             self._carry_out(batch)
         except Exception as error:
             for request in batch:
                 if request.answer is None:
                     request.answer = None, error
-        done = [request for request in batch if request.answer is not None]
         # First out of the queue, then the look for the next: whoever comes in between finds itself the first.
-        for request in done:
-            self._forget(request)
-        for request in done:
-            if request is not own:
+        for request in batch:
+            if request.answer is not None:
+                self._forget(request)
+        for request in batch:
+            if request is not own and request.answer is not None:
                 request.wake()
-        self._wake_next()
+        if self._waiting:
+            self._wake_next()
+
+    def _batch(self, process: int) -> list[Request]:
+        """The requests that wait, without those of a parent's threads."""
+        batch = []
+        for request in tuple(self._waiting)[:MOST]:
+            if request.process != process:
+                self._forget(request)
+            else:
+                batch.append(request)
+        return batch
 
     def _wake_next(self) -> None:
         try:

@@ -131,31 +131,30 @@ class Ledger:
 
     def _perform(self, requests: Sequence[Request], writer: Writer) -> tuple[Sequence[Row], _Answers]:
         """Carry out requests, and append what each did before the next."""
-        fold = self._fold
+        fold, turn = self._fold, Turn(self._fold, writer)
+        events = fold.events
         rows: list[Row] = []
         answers: _Answers = []
-        with fold.experiment.recording() as events:
-            turn = Turn(fold, writer, events)
-            for request in requests:
-                value, error, new = None, None, _NO_ROWS
-                try:
-                    value = request.act(turn)
-                    if events:
-                        new = fold.following(events, request.actor, request.reason, turn.now)
-                except StoreUnavailable:
-                    raise  # which is tried again
-                except Exception as problem:
-                    if problem in turn.failures:
-                        raise  # of the database, for the store to say what it means
-                    if events:
-                        raise _Spoiled(request, problem) from problem
-                    error = problem
-                if new:
-                    fold.come_to(events, new)
-                    writer.append(new)
-                    rows += new
-                    events.clear()
-                answers.append((request, (Answer(value, new, fold.receipt(fold)), error)))
+        for request in requests:
+            value, error, new = None, None, _NO_ROWS
+            try:
+                value = request.act(turn)
+                if events:
+                    new = fold.following(events, request.actor, request.reason, turn.now)
+            except StoreUnavailable:
+                raise  # which is tried again
+            except Exception as problem:
+                if problem in turn.failures:
+                    raise  # of the database, for the store to say what it means
+                if events:
+                    raise _Spoiled(request, problem) from problem
+                error = problem
+            if new:
+                fold.come_to(events, new)
+                writer.append(new)
+                rows += new
+                events.clear()
+            answers.append((request, (Answer(value, new, fold.last_receipt()), error)))
         if turn.erased:
             writer.erase(turn.erased)
         return rows, answers

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from equipoise.core.experiment.experiment import Experiment
 from equipoise.errors import EquipoiseError
@@ -16,14 +15,14 @@ class Turn:
 
     __slots__ = ("_writer", "erased", "events", "experiment", "failures", "fold", "now")
 
-    def __init__(self, fold: Fold, writer: Writer, events: list[dict[str, Any]]) -> None:
+    def __init__(self, fold: Fold, writer: Writer) -> None:
         self._writer = writer
         self.fold = fold
         """The log so far, what requests before have done in the same commit included."""
         self.experiment: Experiment = fold.experiment
         self.now = writer.now
         """Microseconds, by the store's clock."""
-        self.events = events
+        self.events = fold.events
         """What this request has done so far; calls of the experiment append to it."""
         self.erased: list[int] = []
         """Rows whose payloads are erased in the same commit."""

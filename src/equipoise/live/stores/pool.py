@@ -25,7 +25,8 @@ _untouchable: list[Any] = []
 class Held(Generic[C]):
     """A connection of one's own, as long as a block runs: ``with pool.using() as held``.
 
-    A class of its own, not a generator: every call of a live experiment goes through here.
+    A class, and no generator, as every call of a live experiment goes through here. What may be interrupted
+    on the way stands inside ``try``.
     """
 
     __slots__ = ("_has_room", "_pool", "_process", "_room", "connection", "sound", "was_idle")

@@ -53,11 +53,15 @@ class Fold:
     def __init__(self, name: str) -> None:
         self.name = name
         self.experiment: CachedExperiment
+        self.events: list[dict[str, Any]] = []
+        """What calls of the experiment have led to and no row tells of yet."""
         self.moments = Moments()
         self.sequence = 0
         self.hash = first_link(name)
         self.lines = [""]
         """What tells every epoch from others of its number."""
+        self.epoch = FIRST_EPOCH
+        """One more after every restored backup."""
         self.time = 0
         self.mode = ""
         self.deadline: timedelta | None = None
@@ -65,16 +69,20 @@ class Fold:
         """The last row that tells of a redaction, among those that were folded here."""
         self.sound = True
 
-    @property
-    def epoch(self) -> int:
-        """One more after every restored backup."""
-        return FIRST_EPOCH - 1 + len(self.lines)
+    def begin(self, experiment: CachedExperiment, lines: Sequence[str] = ("",)) -> None:
+        """Hold an experiment as a log has it, after so many epochs."""
+        self.experiment = experiment
+        self.events = experiment.recording().__enter__()  # for as long as it is held here
+        self.lines = list(lines)
+        self.epoch = FIRST_EPOCH - 1 + len(self.lines)
 
-    def receipt(self, row: Row | Fold, epoch: int | None = None) -> Receipt:
-        """Of a row, of the last epoch unless another is given."""
-        if epoch is None:
-            epoch = self.epoch
+    def receipt(self, row: Row, epoch: int) -> Receipt:
+        """Of a row of some epoch."""
         return Receipt(self.name, epoch, row.sequence, row.hash, self.lines[epoch - FIRST_EPOCH])
+
+    def last_receipt(self) -> Receipt:
+        """Of the last row."""
+        return Receipt(self.name, self.epoch, self.sequence, self.hash, self.lines[-1])
 
     def catch_up(self, rows: Iterable[Row]) -> None:
         """Fold in rows of the log, each of which must continue the chain."""
@@ -97,7 +105,7 @@ class Fold:
         events, place = [event for event, _ in told], 0
         try:
             if self.sequence == 0:
-                self.experiment = CachedExperiment.replay(events, details=False)
+                self.begin(CachedExperiment.replay(events, details=False))
                 self.deadline = _duration(events[0].get("live", {}).get("deadline"))
                 self.mode = decode(told[0][1].header)["mode"]
                 place = 1
@@ -130,6 +138,7 @@ class Fold:
             self.moments.take(event, row.sequence, row.time)
             if kind == "restored":
                 self.lines.append(line_of(row.hash))
+                self.epoch += 1
             elif kind == "redacted":
                 self.redacted = row.sequence
         last = rows[-1]

@@ -160,12 +160,12 @@ def _unpacked(name: str, snapshot: Snapshot) -> Fold | None:
             return None
         moments = arrays.pop("live_moments")
         fold = Fold(name)
-        fold.experiment = CachedExperiment.restore(arrays)
+        fold.begin(CachedExperiment.restore(arrays), meta["lines"])
     except (EquipoiseError, LookupError, TypeError, ValueError, struct.error):
         return None
     fold.moments = Moments(moments)
     fold.sequence, fold.hash = snapshot.sequence, snapshot.hash
-    fold.lines, fold.time, fold.mode = meta["lines"], meta["time"], meta["mode"]
+    fold.time, fold.mode = meta["time"], meta["mode"]
     deadline = meta["deadline"]
     fold.deadline = None if deadline is None else timedelta(seconds=deadline)
     return fold

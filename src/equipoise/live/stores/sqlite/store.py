@@ -37,7 +37,8 @@ _HOLD = (
     "SELECT (SELECT max(version) FROM equipoise_schema), number,"
     " name, mode, sequence, hash, epoch, created, updated FROM equipoise_experiments WHERE name = $1"
 )
-_INSERT = "INSERT INTO equipoise_events VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+# The salt of a row that was redacted is empty in a log that is copied, and nothing in the table.
+_INSERT = "INSERT INTO equipoise_events VALUES (?, ?, ?, ?, nullif(?, x''), ?, ?, ?)"
 _MOVE = "UPDATE equipoise_experiments SET sequence = ?, hash = ?, epoch = ?, updated = ? WHERE number = ?"
 _BEGIN_EXPERIMENT = (
     "INSERT INTO equipoise_experiments (name, mode, sequence, hash, epoch, created, updated)"
@@ -48,92 +49,88 @@ _BEGIN_EXPERIMENT = (
 class _SqliteWriter(SqlWriter):
     def __init__(self, number: int, head: Head, connection: Connection) -> None:
         super().__init__(number, head, clock(), connection.run)
-        self.connection = connection
+        self._raw = connection.raw
 
     def _send(self, rows: Sequence[Row]) -> None:
         head = self.head
         if self.number:
-            self.connection.raw.execute(
-                _MOVE, (head.sequence, head.hash, head.epoch, head.updated, self.number)
-            )
+            self._raw.execute(_MOVE, (head.sequence, head.hash, head.epoch, head.updated, self.number))
         else:
             values = (head.name, head.mode, head.sequence, head.hash, head.epoch, head.created, head.updated)
             self.number = self._run(_BEGIN_EXPERIMENT, values)[0][0]
-        self.connection.raw.executemany(_INSERT, [_columns(self.number, row) for row in rows])
+        self._raw.executemany(_INSERT, [(self.number, *row) for row in rows])
 
 
-class _Transaction:
-    """BEGIN IMMEDIATE when a block begins, COMMIT at its end, ROLLBACK if it raises.
+class _Transaction(Held[Connection]):
+    """BEGIN IMMEDIATE when a block begins, COMMIT at its end, ROLLBACK if it raises."""
 
-    A class, and no generator, for the sake of speed. What may be interrupted stands inside ``try``.
-    """
+    __slots__ = ("_is_committing", "_meanwhile", "_store")
 
     def __init__(self, store: SqliteStore, meanwhile: Meanwhile | None = None) -> None:
+        super().__init__(store._writers)
         self._store = store
         self._meanwhile = meanwhile
-        self._held = store._writers.using()
         self._is_committing = False
 
     def __enter__(self) -> Any:
         """The connection; of a class that derives from this, what it begins with."""
-        held = self._held
-        held.__enter__()
+        super().__enter__()
         try:
-            held.connection.begin(self._meanwhile)
-            return self._begun(held.connection)
+            self.connection.begin(self._meanwhile)
+            return self._begun(self.connection)
         except BaseException as error:
             try:
                 self._undo(error)
             finally:
-                held.__exit__()
+                super().__exit__()
             raise
 
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+    def __exit__(self, *exception: Any) -> None:
+        error: BaseException | None = exception[1]
         try:
             if error is not None:
                 self._undo(error)
                 return
             try:
-                self._commit()
+                self._commit(self.connection)
             except BaseException as problem:
                 self._undo(problem)
                 raise
         finally:
-            self._held.__exit__()
+            super().__exit__()
 
     def _begun(self, connection: Connection) -> Any:
         return connection
 
-    def _commit(self) -> None:
-        held = self._held
-        connection = held.connection
-        if held.is_inherited:
+    def _commit(self, connection: Connection) -> None:
+        if self.is_inherited:
             raise StoreUnavailable(
                 "a fork inside of writing: the transaction is the parent's", hint="nothing was stored here"
             )
         self._store._check_place(connection)  # what is committed to a file that was removed is lost
         self._is_committing = True
         connection.raw.execute("COMMIT")
-        held.sound = True
+        self.sound = True
 
     def _undo(self, error: BaseException) -> None:
         """Roll back; an error of the database is raised as one of ours."""
-        held = self._held
         failure = None
         if isinstance(error, apsw.Error):
-            failure = self._store._translated(error, held.connection, committing=self._is_committing)
-        if not held.is_inherited:
+            failure = self._store._translated(error, self.connection, committing=self._is_committing)
+        if not self.is_inherited:
             # A connection that cannot roll back is closed instead, which does the same.
             with suppress(apsw.Error):
-                if held.connection.raw.in_transaction:
-                    held.connection.run("ROLLBACK")
-                held.sound = True
+                if self.connection.raw.in_transaction:
+                    self.connection.run("ROLLBACK")
+                self.sound = True
         if failure is not None:
             raise failure from error
 
 
 class _Writing(_Transaction):
     """A transaction that holds the head of an experiment."""
+
+    __slots__ = ("_name", "_writer")
 
     def __init__(self, store: SqliteStore, name: str, meanwhile: Meanwhile | None) -> None:
         super().__init__(store, meanwhile)
@@ -152,11 +149,11 @@ class _Writing(_Transaction):
         check_writable(self._store.url, version, SCHEMA)
         return number, self._store._as_head(columns)
 
-    def _commit(self) -> None:
+    def _commit(self, connection: Connection) -> None:
         writer = self._writer
         writer.flush()
-        super()._commit()
-        writer.connection.leave_head(self._name, writer.number, writer.head)
+        super()._commit(connection)
+        connection.leave_head(self._name, writer.number, writer.head)
 
 
 class SqliteStore(SqlStore):
@@ -301,11 +298,6 @@ class SqliteStore(SqlStore):
 def clock() -> int:
     """The machine's time, in microseconds."""
     return time.time_ns() // 1000
-
-
-def _columns(number: int, row: Row) -> tuple[Any, ...]:
-    """A row of an experiment, in the order of the table's columns."""
-    return (number, *(row if row.payload is not None else row._replace(salt=None)))  # type: ignore[arg-type]
 
 
 def _close(connection: Connection) -> None:
