@@ -344,6 +344,21 @@ def small_disk(postgres_server):
     subprocess.run(["umount", str(folder)], check=True)
 
 
+def test_the_first_of_several_failures_counts(store):
+    """Of statements sent together the server refuses the rest, too, and that may be what is raised."""
+
+    def answered():
+        try:
+            raise psycopg.errors.DiskFull("could not extend file")
+        finally:
+            raise psycopg.errors.PipelineAborted("pipeline aborted")
+
+    with pytest.raises(StoreFull), store._pool.using() as held, store._ending(held):
+        answered()
+    with pytest.raises(StoreUnavailable), store._pool.using() as held, store._ending(held):
+        raise psycopg.errors.PipelineAborted("pipeline aborted")
+
+
 def test_a_full_disk(postgres_server, small_disk):
     name = f"full_{secrets.token_hex(4)}"
     postgres_server.run_sql(f"CREATE TABLESPACE {name} LOCATION '{small_disk}'")

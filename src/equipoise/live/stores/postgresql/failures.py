@@ -22,6 +22,17 @@ _DAMAGED = ("XX001", "XX002", "58030", "58P01", "23")
 _REFUSALS = ("does not exist", "authentication failed", "no password", "pg_hba.conf", "permission denied")
 
 
+def first_failure(error: psycopg.Error) -> psycopg.Error:
+    """What made statements fail that were sent together.
+
+    Of the ones after it the server only says that they were not run, and whichever answer is read last
+    is raised.
+    """
+    while isinstance(error, psycopg.errors.PipelineAborted) and isinstance(error.__context__, psycopg.Error):
+        error = error.__context__
+    return error
+
+
 def translated(error: psycopg.Error, url: str, wait: float) -> EquipoiseError:
     """The error to raise in the place of the server's."""
     state, said = error.sqlstate or "", _first_line(error)

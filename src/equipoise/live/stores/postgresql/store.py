@@ -28,7 +28,7 @@ from equipoise.live.stores.postgresql.connecting import (
     connect_to_ours,
     without_password,
 )
-from equipoise.live.stores.postgresql.failures import is_lost, translated
+from equipoise.live.stores.postgresql.failures import first_failure, is_lost, translated
 from equipoise.live.stores.postgresql.making import CLOCK
 from equipoise.live.stores.sql import VERSION, SqlStore, SqlWriter, Step
 from equipoise.live.stores.store import FIRST_EPOCH, Head, Meanwhile, Row, Writer
@@ -148,7 +148,7 @@ class PostgresStore(SqlStore):
         try:
             yield
         except psycopg.Error as error:
-            failure = self._translated(error, held.connection)
+            failure = self._translated(first_failure(error), held.connection)
             self._roll_back(held)
             raise failure from error
         except BaseException:
