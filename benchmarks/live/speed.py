@@ -165,6 +165,8 @@ def sqlite_rows(folder: str, sizes: Sizes) -> list[list[str]]:
 
     repeat(sizes.warming, lambda: bare(b"x"))()
     clients.pairs(live, sizes.warming // 2, "warm")
+    same = beside.commits().bare_rows(f"{folder}/same.db", list(live.store.read(live.name, 1)))
+    repeat(sizes.warming, same)()
     clients.batch(live, 10)
     beside.optuna_pairs(study, 1)
     found = in_turns(
@@ -172,6 +174,7 @@ def sqlite_rows(folder: str, sizes: Sizes) -> list[list[str]]:
         {
             "bare": rate(4 * n, repeat(4 * n, lambda: bare(b"x")), lambda: bare(b"x")),
             "bare event": rate(2 * n, repeat(2 * n, lambda: bare(event)), lambda: bare(b"x")),
+            "same rows": rate(2 * n, repeat(2 * n, same), same),
             "single": rate(n, lambda: clients.pairs(live, n, "one"), one_pair),
             "optuna": rate(
                 few, lambda: beside.optuna_pairs(study, few), lambda: beside.optuna_pairs(study, 1)
@@ -208,6 +211,14 @@ def sqlite_rows(folder: str, sizes: Sizes) -> list[list[str]]:
             times=2,
         ),
         row("the same", single, f"bare commits of {len(event)} bytes", found["bare event"], "–", times=2),
+        row(
+            "the same",
+            single,
+            "the same rows in the same tables, by SQL alone",
+            found["same rows"],
+            "–",
+            times=2,
+        ),
         row("`ask_many` and `tell_many` of 100", found["batch"], "single calls", single, "10"),
         row(f"{sizes.threads} threads of single calls", found["threads"], "one thread", single, "3"),
         row(

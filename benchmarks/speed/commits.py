@@ -14,8 +14,9 @@ import importlib
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -24,7 +25,8 @@ from equipoise.core.text_tables import text_table
 from equipoise.live.stores.chain import empty_head
 from equipoise.live.stores.contract import rows_after
 from equipoise.live.stores.opening import migrate, open_store
-from equipoise.live.stores.store import Store
+from equipoise.live.stores.sqlite import making
+from equipoise.live.stores.store import Row, Store
 
 HELPERS = Path(__file__).resolve().parents[2] / "tests" / "helpers"
 HEADER, PAYLOAD = b"h" * 200, b"p" * 600
@@ -102,6 +104,32 @@ def bare_sqlite(path: str) -> Callable[[bytes], object]:
     connection.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL").fetchall()
     connection.execute("CREATE TABLE bare (number INTEGER PRIMARY KEY, data BLOB)")
     return lambda data: connection.execute("INSERT INTO bare (data) VALUES (?)", (data,)).fetchall()
+
+
+def bare_rows(path: str, rows: Sequence[Row]) -> Callable[[], object]:
+    """Commits of rows as they are, one each, over and over, to the tables of a store, by SQL alone."""
+    import apsw
+
+    making.make_file(Path(path))
+    connection = apsw.Connection(path)
+    connection.execute("PRAGMA synchronous = FULL").fetchall()
+    connection.execute(
+        "INSERT INTO equipoise_experiments VALUES (1, 'bare', 'live', 0, ?, 1, 0, 0)", (bytes(32),)
+    )
+    numbers = count(1)
+
+    def commit() -> None:
+        number = next(numbers)
+        row = rows[number % len(rows)]
+        connection.execute("BEGIN IMMEDIATE")
+        connection.execute(
+            "UPDATE equipoise_experiments SET sequence = ?, hash = ?, updated = ? WHERE number = 1",
+            (number, row.hash, row.time),
+        )
+        connection.execute("INSERT INTO equipoise_events VALUES (1, ?, ?, ?, ?, ?, ?, ?)", (number, *row[1:]))
+        connection.execute("COMMIT")
+
+    return commit
 
 
 def bare_postgres(url: str) -> Callable[[bytes], object]:
