@@ -15,6 +15,7 @@ from storing.rows import add, begin, payloads
 from equipoise.errors import NotOffered, OutputExists, OutputNotWritable, StoreBusy, StoreUnavailable
 from equipoise.live.stores.contract import rows_after
 from equipoise.live.stores.opening import open_store
+from equipoise.live.stores.sqlite.store import _Writing
 
 
 @pytest.fixture
@@ -52,6 +53,58 @@ def test_the_tables_refuse_changes(store, tmp_path):
         with pytest.raises(apsw.ConstraintError, match=message):
             raw.execute(sql)
     raw.close()
+
+
+@pytest.fixture
+def heads_read(monkeypatch):
+    """The experiments whose heads were read from the file."""
+    read, seen = _Writing._read_head, []
+
+    def noted(self, connection):
+        seen.append(self._name)
+        return read(self, connection)
+
+    monkeypatch.setattr(_Writing, "_read_head", noted)
+    return seen
+
+
+def test_a_head_is_read_again_where_somebody_else_has_written(store, url, heads_read):
+    begin(store, "second")
+    add(store, b"one")
+    assert heads_read == ["trial"]
+    add(store, b"two")
+    add(store, b"three")
+    assert heads_read == ["trial"]
+    add(store, b"x", name="second")
+    add(store, b"four")
+    add(store, b"y", name="second")
+    assert heads_read == ["trial", "second"]
+    with open_store(url) as other:
+        add(other, b"five")
+        del heads_read[:]
+        assert add(store, b"six").sequence == 7
+        assert heads_read == ["trial"]
+        add(other, b"z", name="second")  # another experiment is a change, too
+        add(store, b"seven")
+        assert heads_read[-1] == "trial"
+        store.save_snapshot("trial", 1, bytes(32), "label", b"state")
+        assert add(store, b"eight").sequence == 9
+    words = b"created one two three four five six seven eight"
+    assert payloads(store) == words.split()
+
+
+def test_a_head_is_read_again_after_a_commit_that_failed(store, heads_read):
+    add(store, b"one")
+
+    def fail():
+        with store.writing("trial") as writer:
+            writer.append(rows_after(writer.head, [b"two"], writer.now))
+            writer.flush()
+            raise ZeroDivisionError
+
+    pytest.raises(ZeroDivisionError, fail)
+    assert add(store, b"three").sequence == 3
+    assert payloads(store) == [b"created", b"one", b"three"]
 
 
 def test_closing_leaves_one_file(url, tmp_path):
