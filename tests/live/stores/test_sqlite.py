@@ -102,7 +102,8 @@ def test_a_head_is_read_again_after_a_commit_that_failed(store, heads_read):
             writer.flush()
             raise ZeroDivisionError
 
-    pytest.raises(ZeroDivisionError, fail)
+    with pytest.raises(ZeroDivisionError):
+        fail()
     assert add(store, b"three").sequence == 3
     assert payloads(store) == [b"created", b"one", b"three"]
 
