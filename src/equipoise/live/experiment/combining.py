@@ -29,6 +29,19 @@ PATIENCE = 1.0
 """Seconds after which a thread looks by itself."""
 
 
+_process = os.getpid()
+"""This process, as it was last asked for: after every fork, not in every call."""
+
+
+def _after_fork() -> None:
+    global _process
+    _process = os.getpid()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
 class Request:
     """What one thread wants done."""
 
@@ -38,7 +51,7 @@ class Request:
         self.act = act
         self.actor = actor
         self.reason = reason
-        self.process = os.getpid()
+        self.process = _process
         self.answer: tuple[Any, BaseException | None] | None = None
         """(result, error) once it is known."""
         self.gate = threading.Lock()

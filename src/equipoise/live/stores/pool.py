@@ -29,7 +29,7 @@ class Held(Generic[C]):
     on the way stands inside ``try``.
     """
 
-    __slots__ = ("_has_room", "_pool", "_process", "_room", "connection", "sound", "was_idle")
+    __slots__ = ("_has_room", "_pool", "_room", "connection", "sound", "was_idle")
 
     connection: C
     was_idle: bool
@@ -38,7 +38,6 @@ class Held(Generic[C]):
     def __init__(self, pool: Pool[C]) -> None:
         self._pool, self._room = pool, pool.room
         self._has_room = False
-        self._process = os.getpid()
         self.sound = False
         """Whether it is in order, outside any transaction; else it is closed."""
 
@@ -70,11 +69,11 @@ class Held(Generic[C]):
 
     @property
     def is_inherited(self) -> bool:
-        """Whether this process is a child of the one that connected."""
-        return self._process != os.getpid()
+        """Whether this process is a child of the one that connected: there the pool has begun anew."""
+        return self._room is not self._pool.room
 
     def _give_back(self) -> None:
-        if self._process != os.getpid():
+        if self.is_inherited:
             _untouchable.append(self.connection)
         else:
             self._pool.give(self.connection, self.sound)
