@@ -36,17 +36,17 @@ def fit_ridge(
     ready = state.arms[i].data_ready
     scale = ridge if ready else 1.0
     for r in range(dim):
-        along[r] = 0.0
+        entry = 0.0
+        for k in range(dim):
+            entry += root[k, r] * least_squares[k]
+        along[r] = entry
         for c in range(r + 1):
-            system[r, c] = 0.0
-        system[r, r] = 1.0 if ready else ridge
-    for k in range(dim):
-        for r in range(dim):
-            entry = root[k, r]
-            along[r] += entry * least_squares[k]
-            entry *= scale
-            for c in range(r + 1):
-                system[r, c] += entry * root[k, c]
+            entry = 0.0
+            if r == c:
+                entry = 1.0 if ready else ridge
+            for k in range(dim):
+                entry += root[k, r] * scale * root[k, c]
+            system[r, c] = entry
     cholesky_solve(system, along)
     for r in range(dim):
         coef[r] = along[r]
