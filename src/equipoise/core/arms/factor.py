@@ -178,10 +178,25 @@ def rotate(upper: Matrix, rotated: Vector, z: Vector, y: float) -> float:
             length = np.sqrt(square)
             cosine, sine = upper[j, j] / length, z[j] / length
             upper[j, j] = length
-            for c in range(j + 1, dim):
-                above, below = upper[j, c], z[c]
-                upper[j, c] = cosine * above + sine * below
+            line, c = upper[j], j + 1
+            # Four columns are read before any is written, so that they need not wait for each other.
+            while c + 4 <= dim:
+                a0, a1, a2, a3 = line[c], line[c + 1], line[c + 2], line[c + 3]
+                b0, b1, b2, b3 = z[c], z[c + 1], z[c + 2], z[c + 3]
+                line[c] = cosine * a0 + sine * b0
+                line[c + 1] = cosine * a1 + sine * b1
+                line[c + 2] = cosine * a2 + sine * b2
+                line[c + 3] = cosine * a3 + sine * b3
+                z[c] = cosine * b0 - sine * a0
+                z[c + 1] = cosine * b1 - sine * a1
+                z[c + 2] = cosine * b2 - sine * a2
+                z[c + 3] = cosine * b3 - sine * a3
+                c += 4
+            while c < dim:
+                above, below = line[c], z[c]
+                line[c] = cosine * above + sine * below
                 z[c] = cosine * below - sine * above
+                c += 1
             above = rotated[j]
             rotated[j] = cosine * above + sine * y
             y = cosine * y - sine * above
