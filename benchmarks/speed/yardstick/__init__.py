@@ -35,6 +35,21 @@ def build(folder: Path) -> Path:
     return compile_with(["-O3", "-march=native"], folder)
 
 
+def build_limit(source: Path, folder: Path) -> Path:
+    """Compile a program of somebody else's, as fast as the compiler makes it whatever rules that breaks."""
+    program = folder / "limit"
+    flags = ["-O3", "-march=native", "-ffast-math"]
+    subprocess.run(["gcc", *flags, "-o", program, source, "-lm"], check=True)
+    return program
+
+
+def run_limit(program: Path, arms: int, dim: int, budget: int, trials: int) -> float:
+    """Decisions a second of that program, which prints the nanoseconds of one first."""
+    numbers = map(str, (arms, dim, budget, trials))
+    out = subprocess.run([program, *numbers], capture_output=True, text=True, check=True).stdout
+    return 1e9 / float(out.split()[0])
+
+
 def compile_with(flags: Sequence[str], folder: Path) -> Path:
     """Compile the program with some flags, together with the package's table of normals."""
     rows = ",\n".join("{" + ", ".join(value.hex() for value in row) + "}" for row in TABLE.tolist())

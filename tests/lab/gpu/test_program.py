@@ -25,8 +25,9 @@ from equipoise.lab.gpu.driver import devices
 from equipoise.lab.gpu.memory import near_offsets, slot_bytes
 from equipoise.lab.trial.bench import ScenarioBench
 from equipoise.lab.trial.ledger import new_ledger
+from equipoise.lab.trial.opening import room_for
 from equipoise.lab.trial.rule import rule_of
-from equipoise.lab.trial.run import run_trials
+from equipoise.lab.trial.trials import run_trials
 from equipoise.lab.trial.world import Draws
 
 SCENARIO = eq.GaussianScenario(noise=[0.3, 0.7, 2.0], dim=3, budget=60, estimator="ridge")
@@ -66,7 +67,8 @@ def test_one_factor_an_arm_gives_the_same_bits_where_outcomes_come_at_once():
         if not whole:
             state = bench.with_one_factor(state)
         here.draws.draw(0, trials)
-        run(state, rule_of(mine.stage), mine.ties, here.draws.world, mine.judge, ledger, slice(0, trials), 0)
+        judged = mine.judge, ledger, slice(0, trials), 0
+        run(state, rule_of(mine.stage), mine.ties, here.draws.world, *judged, room_for(state))
         found.append(ledger)
     for one, other in zip(*found, strict=True):
         np.testing.assert_array_equal(one, other)

@@ -11,6 +11,7 @@ Arrays are addressed by the offset of the first of four entries from the array's
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
 from typing import Any, cast
 
@@ -18,7 +19,8 @@ import numpy as np
 import numpy.typing as npt
 from llvmlite import ir
 from numba import types
-from numba.extending import intrinsic, models, register_model
+from numba.core.typing.templates import ConcreteTemplate, infer_global
+from numba.extending import intrinsic, lower_builtin, models, register_model
 
 WIDTH = 4
 
@@ -110,6 +112,28 @@ def _add_product(typing_context, lanes, left, right):
         return instruction(builder, f"llvm.fma.v{WIDTH}f64", [arguments[1], arguments[2], arguments[0]])
 
     return LANES(LANES, LANES, LANES), generate
+
+
+@infer_global(operator.add)
+@infer_global(operator.sub)
+@infer_global(operator.mul)
+class _LaneByLane(ConcreteTemplate):
+    cases = [LANES(LANES, LANES)]
+
+
+@lower_builtin(operator.add, LANES, LANES)
+def _add(context, builder, signature, arguments):
+    return builder.fadd(*arguments)
+
+
+@lower_builtin(operator.sub, LANES, LANES)
+def _subtract(context, builder, signature, arguments):
+    return builder.fsub(*arguments)
+
+
+@lower_builtin(operator.mul, LANES, LANES)
+def _multiply(context, builder, signature, arguments):
+    return builder.fmul(*arguments)
 
 
 @intrinsic

@@ -17,7 +17,16 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from equipoise.core.arithmetic.lanes import WIDTH, add_product, load, spread, store, total
+from equipoise.core.arithmetic.lanes import (
+    WIDTH,
+    add_product,
+    load,
+    load_one,
+    spread,
+    store,
+    store_one,
+    total,
+)
 from equipoise.core.arrays import Matrix, Vector
 from equipoise.core.jit.decorators import compiled, inlined
 
@@ -169,14 +178,60 @@ def rotate(upper: Matrix, rotated: Vector, z: Vector, y: float) -> float:
             length = np.sqrt(square)
             cosine, sine = upper[j, j] / length, z[j] / length
             upper[j, j] = length
-            for c in range(j + 1, dim):
-                above, below = upper[j, c], z[c]
-                upper[j, c] = cosine * above + sine * below
+            line, c = upper[j], j + 1
+            # Four columns are read before any is written, so that they need not wait for each other.
+            while c + 4 <= dim:
+                a0, a1, a2, a3 = line[c], line[c + 1], line[c + 2], line[c + 3]
+                b0, b1, b2, b3 = z[c], z[c + 1], z[c + 2], z[c + 3]
+                line[c] = cosine * a0 + sine * b0
+                line[c + 1] = cosine * a1 + sine * b1
+                line[c + 2] = cosine * a2 + sine * b2
+                line[c + 3] = cosine * a3 + sine * b3
+                z[c] = cosine * b0 - sine * a0
+                z[c + 1] = cosine * b1 - sine * a1
+                z[c + 2] = cosine * b2 - sine * a2
+                z[c + 3] = cosine * b3 - sine * a3
+                c += 4
+            while c < dim:
+                above, below = line[c], z[c]
+                line[c] = cosine * above + sine * below
                 z[c] = cosine * below - sine * above
+                c += 1
             above = rotated[j]
             rotated[j] = cosine * above + sine * y
             y = cosine * y - sine * above
     return y
+
+
+@compiled
+def rotate_together(factors: Stack, rotated: Matrix, first: int, rows: Stack) -> None:
+    """:func:`rotate` for the first rows of several arms, to the same bits: ``rows[k]`` of arm ``first + k``.
+
+    A row is padded as those of factors are, and y comes after that; what is left of y stays there. Every turn
+    begins with a root and quotients that the arm's next turn waits for, so arms take turns.
+    """
+    arms, count, across = rows.shape
+    dim, width = factors.shape[2:]
+    for r in range(count):
+        for j in range(dim):
+            for k in range(arms):
+                above = (factors.shape[1] * (first + k) * dim + j) * width
+                below = (k * count + r) * across
+                pivot, entry = load_one(factors, above + j), load_one(rows, below + j)
+                square = pivot * pivot + entry * entry
+                if entry != 0.0 and square > 0.0:
+                    length = np.sqrt(square)
+                    cosine, sine = pivot / length, entry / length
+                    # Both rows are zero before column j, and stay so.
+                    for c in range(j - j % WIDTH, width, WIDTH):
+                        high, low = load(factors, above + c), load(rows, below + c)
+                        store(factors, above + c, spread(cosine) * high + spread(sine) * low)
+                        store(rows, below + c, spread(cosine) * low - spread(sine) * high)
+                    store_one(factors, above + j, length)
+                    store_one(rows, below + j, 0.0)
+                    one, other = rotated[first + k, j], load_one(rows, below + width)
+                    rotated[first + k, j] = cosine * one + sine * other
+                    store_one(rows, below + width, cosine * other - sine * one)
 
 
 @compiled

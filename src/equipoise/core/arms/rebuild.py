@@ -111,10 +111,11 @@ def _forget_rows(state: State, i: int) -> None:
     arm.noise_variance = arm.inverse_root_dof = 1.0
     forget_design(arm)
     forget_spread(state, i)
+    coefs, factor_of_data = state.coefs[i], state.factors[i, 0]
     for r in range(dim):
-        state.coefs[i, r] = 0.0
+        coefs[r] = 0.0
         for c in range(dim):
-            state.factors[i, 0, r, c] = 0.0
+            factor_of_data[r, c] = 0.0
     arm.provisional = 0
     provisional.begin(state, i)
 

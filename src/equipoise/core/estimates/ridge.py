@@ -36,17 +36,14 @@ def fit_ridge(
     ready = state.arms[i].data_ready
     scale = ridge if ready else 1.0
     for r in range(dim):
-        along[r] = 0.0
-        for c in range(r + 1):
+        entry = 0.0
+        for k in range(dim):
+            entry += root[k, r] * least_squares[k]
+        along[r] = entry
+        for c in range(r):
             system[r, c] = 0.0
         system[r, r] = 1.0 if ready else ridge
-    for k in range(dim):
-        for r in range(dim):
-            entry = root[k, r]
-            along[r] += entry * least_squares[k]
-            entry *= scale
-            for c in range(r + 1):
-                system[r, c] += entry * root[k, c]
+        _add_products(root, scale, r, system)
     cholesky_solve(system, along)
     for r in range(dim):
         coef[r] = along[r]
@@ -56,6 +53,29 @@ def fit_ridge(
             for k in range(dim):
                 entry += root[r, k] * along[k]
             coef[r] = least_squares[r] - ridge * entry
+
+
+@inlined
+def _add_products(root: Matrix, scale: float, r: int, system: Matrix) -> None:
+    """Add scale·VᵀV to row r of the lower triangle."""
+    dim, c = root.shape[0], 0
+    # Four sums at a time, so that none waits for another.
+    while c + 4 <= r + 1:
+        a0, a1, a2, a3 = system[r, c], system[r, c + 1], system[r, c + 2], system[r, c + 3]
+        for k in range(dim):
+            entry, row = root[k, r] * scale, root[k]
+            a0 += entry * row[c]
+            a1 += entry * row[c + 1]
+            a2 += entry * row[c + 2]
+            a3 += entry * row[c + 3]
+        system[r, c], system[r, c + 1], system[r, c + 2], system[r, c + 3] = a0, a1, a2, a3
+        c += 4
+    while c < r + 1:
+        a0 = system[r, c]
+        for k in range(dim):
+            a0 += root[k, r] * scale * root[k, c]
+        system[r, c] = a0
+        c += 1
 
 
 @compiled

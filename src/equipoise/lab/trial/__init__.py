@@ -4,10 +4,9 @@
 ``world``     what is drawn for a block of trials, and outcomes from it
 ``rule``      how arms are chosen in a stage, as compiled trials read it
 ``run``       the loop over units: context, arm, outcome
-``course``    when units arrive and outcomes come, in calendar time or in units
-``arrivals``  outcomes that come late or never
-``closures``  arms that are closed for some units
-``stopping``  trials that end when a target is reached
+``opening``   the units that arms get in turns before scores are compared, all at once
+``calendar``  outcomes that come late or never, arms that are closed for a while, trials that stop early
+``trials``    trials of one stage in one loop
 ``ending``    the estimates that a trial ends with
 ``judge``     errors of the estimates, coverage of the intervals
 ``robust``    coverage of robust intervals

@@ -16,24 +16,29 @@ from equipoise.core.policies.base.policy import Policy
 from equipoise.core.policies.base.staged import StagedPolicy
 from equipoise.core.stages.stage import Stage, first_stage, next_stage
 from equipoise.lab.trial.blocks import run_in_blocks
+from equipoise.lab.trial.calendar.stopping import run_with_looks
 from equipoise.lab.trial.ending import Ending
 from equipoise.lab.trial.judge import Judge, judge_coefs, judge_intervals, new_judge
 from equipoise.lab.trial.ledger import Ledger
+from equipoise.lab.trial.opening import room_for
 from equipoise.lab.trial.robust import judge_robust
 from equipoise.lab.trial.rule import rule_of
-from equipoise.lab.trial.run import run_stage, run_trials, start_trial
-from equipoise.lab.trial.stopping import run_with_looks
+from equipoise.lab.trial.run import run_stage, start_trial
+from equipoise.lab.trial.trials import run_trials
 from equipoise.lab.trial.world import Draws
 
 if TYPE_CHECKING:
     from equipoise.lab.scenario import Scenario
+
+# Normals that are drawn when an arm has used up its noise: that interrupts a decision, so not every fourth.
+_NOISE_AT_ONCE = 16
 
 
 class ScenarioBench:
     """Everything one worker needs to run trials of some policies; nothing is shared between two of them."""
 
     def __init__(self, scenario: Scenario, policies: Sequence[Policy], seed: int) -> None:
-        self.draws = Draws(scenario, seed)
+        self.draws = Draws(scenario, seed, noise_at_once=_NOISE_AT_ONCE)
         self.seats = [ScenarioSeat(scenario, policy, seed, self.draws) for policy in policies]
 
     def __call__(self, first: int, ledgers: Sequence[Ledger]) -> Vector:
@@ -69,7 +74,7 @@ class ScenarioSeat:
         """Run trials that the world has drawn; fill the ledger from ``row`` on."""
         if self._in_one_loop:
             state, rule, trials = self.stage.state, rule_of(self.stage), slice(numbers.start, numbers.stop)
-            run_trials(state, rule, self.ties, self._world, self.judge, ledger, trials, row)
+            run_trials(state, rule, self.ties, self._world, self.judge, ledger, trials, row, room_for(state))
             return
         for place, number in enumerate(numbers):
             self.run_one(place, number)

@@ -8,10 +8,8 @@ from equipoise.core.arms.state import State
 from equipoise.core.arrays import Counts, Vector
 from equipoise.core.choice.ties import Ties, order_arms
 from equipoise.core.jit.decorators import compiled, inlined
-from equipoise.lab.trial.arrivals import meet_fate, receive
-from equipoise.lab.trial.closures import close_arms
-from equipoise.lab.trial.judge import Judge, judge_trial
-from equipoise.lab.trial.ledger import Ledger
+from equipoise.lab.trial.calendar.arrivals import meet_fate, receive
+from equipoise.lab.trial.calendar.closures import close_arms
 from equipoise.lab.trial.rule import Rule, choose_arm, next_is_due
 from equipoise.lab.trial.world import World, draw_outcome, start_clock
 
@@ -54,22 +52,6 @@ def show_context(state: State, rule: Rule, world: World, t: int) -> None:
     context, seen = world.contexts[world.clock[0].place, t], state.contexts[t]
     for c in range(rule.columns.shape[0]):
         seen[c] = context[rule.columns[c]]
-
-
-@compiled
-def run_trials(
-    state: State, rule: Rule, ties: Ties, world: World, judge: Judge, ledger: Ledger, numbers: slice, row: int
-) -> None:
-    """Trials ``numbers`` of one stage, which the world's block holds, judged by ridge estimates.
-
-    They fill the ledger from ``row`` on. Policies with several stages and other estimates go back to Python
-    after every trial; here that would cost more than it does.
-    """
-    for place in range(numbers.stop - numbers.start):
-        start_trial(state, ties, world, place, numbers.start + place)
-        run_stage(state, rule, world)
-        judge_trial(state, rule, judge, world.coefs[place], ledger, row + place)
-        ledger.course[row + place, 0] = state.trial[0].step
 
 
 @compiled

@@ -26,7 +26,7 @@ from equipoise.core.jit.decorators import compiled, inlined, only_where
 from equipoise.core.jit.handles import Handle, handled
 from equipoise.lab.pieces.outcomes.links import outcome_of, rate_of
 from equipoise.lab.pieces.piece import Block
-from equipoise.lab.trial.course import Course, depends_on_arm, is_late
+from equipoise.lab.trial.calendar.course import Course, depends_on_arm, is_late
 
 if TYPE_CHECKING:
     from equipoise.lab.scenario import Scenario
@@ -80,8 +80,8 @@ class World(NamedTuple):
     curves: Matrix  # [m, 4] of outcomes that are no real numbers, see links.py; [0] of others
     outcome: Vector  # [2] what is predicted for the unit at hand, and its noise
     shocks: Block  # [block, m, n] noise of unit variance; empty where it is normal, and drawn when needed
-    normals: Matrix  # [m, 4] some of each arm's normal noise
-    at_hand: Counts  # [m, 2] of which trial that is, and which block of its pulls
+    normals: Matrix  # [m, at once] some of each arm's normal noise
+    at_hand: Counts  # [m, 2] of which trial that is, and from which pull on
     delays: Counts  # [block, n] units until an outcome arrives, −1 − delay: never; [0] if all arrive at once
     fates: Counts  # [block, n, m] the same for every arm that a unit may get; [0] if arms make no difference
     closures: Counts  # [block, closures, 3] arm, first unit that finds it closed, first that does not; [0]
@@ -93,13 +93,15 @@ class World(NamedTuple):
 class Draws:
     """Draws blocks of trials of a scenario."""
 
-    def __init__(self, scenario: Scenario, seed: int, block: int | None = None) -> None:
+    def __init__(
+        self, scenario: Scenario, seed: int, block: int | None = None, noise_at_once: int = BLOCK
+    ) -> None:
         self.scenario, self.seed = scenario, seed
         varying = scenario.dim - scenario.intercept
         covariance = scenario.contexts.covariance_matrix(varying)
         mixes = scenario.contexts.mixes and not np.array_equal(covariance, np.eye(varying))
         self._root = root_of(covariance) if mixes else None
-        self.world = _new_world(scenario, seed, covariance, self._root, block)
+        self.world = _new_world(scenario, seed, covariance, self._root, block, noise_at_once)
         self.course = Course(scenario, seed, self.world)
         self._slopes = self.world.squares[2] if np.any(self.world.squares[2]) else None
 
@@ -134,7 +136,12 @@ class Draws:
 
 
 def _new_world(
-    scenario: Scenario, seed: int, covariance: Matrix, root: Matrix | None, block: int | None
+    scenario: Scenario,
+    seed: int,
+    covariance: Matrix,
+    root: Matrix | None,
+    block: int | None,
+    noise_at_once: int,
 ) -> World:
     m, units, dim = len(scenario.noise), scenario.units, scenario.dim
     block = block or max(1, min(64, _BLOCK_BYTES // (8 * units * dim)))
@@ -157,7 +164,7 @@ def _new_world(
         curves=np.zeros(0) if linked is None else linked.curves(scenario.noise),
         outcome=np.zeros(2),
         shocks=np.zeros((block, m, units) if at_hand else (0, 0, 0)),
-        normals=np.zeros((m, BLOCK)),
+        normals=np.zeros((m, noise_at_once)),
         at_hand=np.full((m, 2), -1),
         delays=np.zeros((block, units) if late else 0, np.int64),
         fates=np.zeros((block, units, m) if depends_on_arm(scenario) else 0, np.int64),
@@ -224,8 +231,8 @@ def draw_outcome(world: World, t: int, i: int) -> float:
     pull = world.pulls[i]
     world.pulls[i] += 1
     if world.shocks.shape[0] == 0:
-        _keep_at_hand(world, i, pull // BLOCK)
-        shock = world.normals[i, pull % BLOCK]
+        _keep_at_hand(world, i, pull)
+        shock = world.normals[i, pull - world.at_hand[i, 1]]
     else:
         shock = world.shocks[clock.place, i, pull]
     y = 0.0
@@ -279,11 +286,12 @@ def _answer(world: World, i: int) -> None:
 
 
 @inlined
-def _keep_at_hand(world: World, i: int, block: int) -> None:
-    """Draw the normal noise of a block of pulls of arm i, unless it stands there already."""
-    number = world.clock[0].number
-    if world.at_hand[i, 0] != number or world.at_hand[i, 1] != block:
-        world.at_hand[i, 0], world.at_hand[i, 1] = number, block
+def _keep_at_hand(world: World, i: int, pull: int) -> None:
+    """Draw the normal noise of some pulls of arm i from this one on, unless it stands there already."""
+    number, ahead = world.clock[0].number, pull - world.at_hand[i, 1]
+    if world.at_hand[i, 0] != number or ahead < 0 or ahead >= world.normals.shape[1]:
+        block = pull // BLOCK
+        world.at_hand[i, 0], world.at_hand[i, 1] = number, block * BLOCK
         fill_normals((world.setting[0].seed, number, NOISE, i, 0), block, world.normals, i, 0)
 
 

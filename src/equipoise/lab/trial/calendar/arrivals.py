@@ -1,4 +1,4 @@
-"""When outcomes arrive that come late or never; :mod:`equipoise.lab.trial.course` has drawn it."""
+"""When outcomes arrive that come late or never; :mod:`equipoise.lab.trial.calendar.course` has drawn it."""
 
 from __future__ import annotations
 
