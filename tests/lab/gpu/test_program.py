@@ -22,7 +22,9 @@ from equipoise.core.jit.relinking import Relinker
 from equipoise.errors import DeviceUnavailable
 from equipoise.lab.gpu import bench, program
 from equipoise.lab.gpu.driver import devices
-from equipoise.lab.gpu.memory import near_offsets, slot_bytes
+from equipoise.lab.gpu.lanes import Team
+from equipoise.lab.gpu.memory import share_of, trial_bytes
+from equipoise.lab.gpu.places import PLACES
 from equipoise.lab.trial.bench import ScenarioBench
 from equipoise.lab.trial.ledger import new_ledger
 from equipoise.lab.trial.rule import rule_of
@@ -42,8 +44,9 @@ def seat(policy, scenario=SCENARIO):
     return bench.Seat(scenario, eq.parse_policy(policy), 0, Draws(scenario, 0, block=1), Processor())
 
 
-def test_a_trial_compiles_for_a_gpu_without_one():
-    ptx = seat("trace-ucb").ptx()
+@pytest.mark.parametrize("what", ["trials", "judged"])
+def test_a_trial_compiles_for_a_gpu_without_one(what):
+    ptx = seat("trace-ucb").ptx(what)
     assert ".target sm_80" in ptx
     assert f".entry {ENTRY}" in ptx
     # Nothing is called that the GPU does not have, and nothing is fused but what is written so.
@@ -54,9 +57,10 @@ def test_a_trial_compiles_for_a_gpu_without_one():
     assert ".approx" not in ptx
 
 
-def test_one_factor_an_arm_gives_the_same_bits_where_outcomes_come_at_once():
+def test_what_is_left_out_changes_no_bit_where_outcomes_come_at_once():
     relink = Relinker()
     relink.replace(factor.beside, Kernel(lambda b: b, inline=True))
+    program.use_no_delays(relink)
     trials = 20
     found = []
     for run, whole in ((run_trials, True), (relink(run_trials), False)):
@@ -81,7 +85,7 @@ def test_one_normal_at_a_time_has_the_bits_of_four():
 
         return types.float64(table, types.float64), generate
 
-    table = normal.TABLE
+    table = normal.TABLE_BY_TERMS
 
     @compiled
     def draw(words, ones, fours):
@@ -98,19 +102,20 @@ def test_one_normal_at_a_time_has_the_bits_of_four():
 
 def test_shares_of_near_memory_do_not_overlap():
     groups = seat("trace-gain").groups
-    offsets, share = near_offsets(groups, program.PLACES)
+    share = share_of(groups, PLACES, Team(4))
     ends = [
-        (start, start + slot_bytes(getattr(groups[group], name))) for (group, name), start in offsets.items()
+        (start, start + trial_bytes(getattr(groups[group], name)))
+        for (group, name), start in share.offsets.items()
     ]
     ends.sort()
     assert all(end <= start for (_, end), (start, _) in itertools.pairwise(ends))
-    assert ends[-1][1] <= share
-    assert share % 128 == 16
+    assert ends[-1][1] <= share.size
+    assert share.size % 128 == 16
 
 
 def test_the_more_arms_the_less_lies_near():
     near = [
-        sum(len(places.near) for places in seat("trace-ucb", many_arms(arms)).places.values())
+        sum(len(places.near) for places in seat("trace-ucb", many_arms(arms)).plans["trials"].places.values())
         for arms in (3, 30, 900)
     ]
     assert near[0] > near[1] > near[2] == 0

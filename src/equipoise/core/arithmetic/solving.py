@@ -8,7 +8,7 @@ from equipoise.core.arrays import Matrix, Vector
 from equipoise.core.jit.decorators import compiled
 
 # Pivots below this share of their diagonal entry are rounding.
-_OPEN = 1e-13
+OPEN = 1e-13
 
 
 @compiled
@@ -22,7 +22,7 @@ def cholesky_solve(system: Matrix, x: Vector) -> None:
                 entry -= system[r, k] * system[c, k]
             if r == c:
                 # Without a penalty a singular system leaves some directions open: those stay at 0.
-                open_end = entry <= _OPEN * system[r, r]
+                open_end = entry <= OPEN * system[r, r]
                 system[r, r] = np.inf if open_end else np.sqrt(entry)
             else:
                 system[r, c] = entry / system[c, c]

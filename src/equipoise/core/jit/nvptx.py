@@ -20,6 +20,14 @@ from equipoise.errors import DeviceUnavailable
 ENTRY = "equipoise_entry"
 """The name of the kernel in the PTX."""
 
+TABLE = "equipoise_table"
+"""The name of a table of whole numbers among its constants, which whoever runs it writes first."""
+
+CONSTANT = 4
+"""The address space of constants."""
+
+_TABLE_WORDS = 2048
+
 APART = "apart_"
 """How functions are called that callers do not take in: what happens once a trial, and is long."""
 
@@ -74,6 +82,14 @@ def _retargeted(text: str, name: str, words: int) -> str:
         r"^declare double @sqrt\(double\).*$", "declare double @llvm.sqrt.f64(double)", text, flags=re.M
     )
     text = text.replace("@sqrt(", "@llvm.sqrt.f64(")
+    # Parts only say that there is a table.
+    text = re.sub(
+        rf"^@{TABLE} = .*$",
+        f"@{TABLE} = addrspace({CONSTANT}) externally_initialized global [{_TABLE_WORDS} x i64] "
+        "zeroinitializer, align 8",
+        text,
+        flags=re.M,
+    )
     arguments = ", ".join(f"i64 %word.{place}" for place in range(words))
     # Numba's functions take places for their result and for an exception, and return a status.
     return f"""{text}

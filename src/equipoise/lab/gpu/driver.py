@@ -9,6 +9,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from equipoise.errors import DeviceUnavailable
 
@@ -134,16 +135,21 @@ class Program:
     """A kernel in the memory of a GPU."""
 
     def __init__(self, ptx: str) -> None:
-        from equipoise.core.jit.nvptx import ENTRY
+        from equipoise.core.jit.nvptx import ENTRY, TABLE
 
         self._module = _call("cuModuleLoadData", ptx.encode() + b"\0")
         self._function = _call("cuModuleGetFunction", self._module, ENTRY.encode())
+        self._table, self._room = _call("cuModuleGetGlobal", self._module, TABLE.encode())
 
-    def launch(self, blocks: int, threads: int, shared: int, words: Sequence[int]) -> float:
-        """Run it with some whole numbers, wait for its end, and give the milliseconds that it took."""
+    def launch(
+        self, table: npt.NDArray[np.int64], blocks: int, threads: int, shared: int, words: Sequence[int]
+    ) -> float:
+        """Run it with a table and some whole numbers, wait for its end, and give the milliseconds it took."""
         import ctypes
 
         driver = _driver()
+        assert table.nbytes <= self._room
+        _call("cuMemcpyHtoD", self._table, table.ctypes.data, table.nbytes)
         if shared:
             limit = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
             _call("cuFuncSetAttribute", self._function, limit, shared)
