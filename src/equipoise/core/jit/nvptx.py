@@ -27,6 +27,8 @@ CONSTANT = 4
 """The address space of constants."""
 
 _TABLE_WORDS = 2048
+_MOST_REGISTERS = 255
+_NODE = 10**6  # of metadata: no other has that number
 
 APART = "apart_"
 """How functions are called that callers do not take in: what happens once a trial, and is long."""
@@ -37,9 +39,17 @@ _FEATURES = "+ptx80"  # drivers of CUDA 12 and later read it
 _njit: Any = numba.njit
 
 
-def to_ptx(function: Callable[..., Any], words: int, target: str) -> str:
-    """PTX of a function of so many whole numbers, for GPUs from ``target`` on, such as ``"sm_80"``."""
-    module = binding.parse_assembly(_retargeted(*_lowered(function, words)))
+def to_ptx(function: Callable[..., Any], words: int, target: str, *, registers: int = _MOST_REGISTERS) -> str:
+    """PTX of a function of so many whole numbers, for GPUs from ``target`` on, such as ``"sm_80"``.
+
+    ``registers`` is how many a thread may have at most.
+    """
+    text = _retargeted(*_lowered(function, words))
+    if registers < _MOST_REGISTERS:
+        text += (
+            f'!nvvm.annotations = !{{!{_NODE}}}\n!{_NODE} = !{{ptr @{ENTRY}, !"maxnreg", i32 {registers}}}\n'
+        )
+    module = binding.parse_assembly(text)
     module.verify()
     machine = _machine(target)
     for part in module.functions:

@@ -34,12 +34,16 @@ from equipoise.lab.scenario import Scenario
 from equipoise.lab.trial.bench import ScenarioSeat
 from equipoise.lab.trial.ledger import Ledger, new_ledger
 from equipoise.lab.trial.rule import rule_of
-from equipoise.lab.trial.world import Draws
+from equipoise.lab.trial.world import Draws, World
 
 _THREADS_A_BLOCK = 128
-_MOST_BLOCKS = 2  # a processor: more registers than that there are not
+_MOST_BLOCKS, _MOST_BLOCKS_OF_LARGE_TEAMS = 2, 3
+"""On a processor: with more threads, each would have too few registers for an arm's factor."""
+_REGISTERS = 65_536
+"""Of a processor."""
 _COST_OF_DISTANCE = 0.75
 """How much slower a trial gets with each step of :func:`placements`, about."""
+_COST_OF_JUDGING_FAR_AWAY = 0.1
 _MOST_TRIALS = 65_536
 _THREADS_THAT_DRAW, _BLOCKS_THAT_DRAW = 128, 12
 _BLOCKS_THAT_JUDGE = 4
@@ -105,11 +109,7 @@ class _DeviceWorld:
         return time.perf_counter() - begin
 
     def _draw_there(self, first: int, count: int) -> float:
-        groups = {"world": self.arrays}
-        key = "draws", *_kinds(groups)
-        program = _program(
-            self._device, key, lambda: to_ptx(draw_program(groups), WORDS, self._device.target)
-        )
+        groups, program = {"world": self.arrays}, drawing(self.arrays, self._device)
         rows, kept = [], []
         for _, name, array in all_arrays(groups):
             kept.append(self.buffers.get(name) or self._device.upload(array))
@@ -146,13 +146,15 @@ class Seat:
         dim, width = state.factors.shape[2:]
         team = best_team(dim, width)
         judges = judging_team(dim) if self._estimator == RIDGE else Team(LANES)
-        running = _arranged(self.groups, placements(at_once=bool(at_once)), team, device, _MOST_BLOCKS)
+        blocks = _MOST_BLOCKS if team.size == LANES else _MOST_BLOCKS_OF_LARGE_TEAMS
+        running = _arranged(self.groups, placements(team, at_once=bool(at_once)), team, device, blocks)
         judged = _arranged(
             self.groups,
             judging_placements() if self._estimator == RIDGE else judging_placements()[1:],
             judges,
             device,
             _BLOCKS_THAT_JUDGE,
+            cost_of_distance=_COST_OF_JUDGING_FAR_AWAY,
         )
         self._arrangements = {"trials": running, "judged": judged}
         self.trials_at_once = running.teams * running.blocks * device.processors
@@ -215,7 +217,7 @@ class Seat:
     def _launch(self, what: str, table: Counts, words: tuple[int, ...]) -> float:
         plan, (_, share, teams, blocks) = self.plans[what], self._arrangements[what]
         blocks *= self._device.processors
-        return self._program(what).launch(table, blocks, teams * plan.team.size, teams * share.size, words)
+        return self.program(what).launch(table, blocks, teams * plan.team.size, teams * share.size, words)
 
     def _buffer(self, group: str, name: str, array: Any, times: int) -> Buffer:
         """The memory of an array that serves all trials, or one each."""
@@ -232,24 +234,30 @@ class Seat:
             made = trial_program(self.plans[what])
         else:
             made = judge_program(self.plans[what], self._estimator)
-        return to_ptx(made, WORDS, self._device.target)
+        return to_ptx(made, WORDS, self._device.target, registers=self._registers(what))
 
-    def _program(self, what: str) -> Program:
+    def _registers(self, what: str) -> int:
+        """How many a thread may have, for as many to be there as were planned."""
+        plan, arranged = self.plans[what], self._arrangements[what]
+        return _REGISTERS // (arranged.teams * plan.team.size * arranged.blocks) // 8 * 8
+
+    def program(self, what: str) -> Program:
+        """Its program for trials, or for how they are ``"judged"``, ready to run."""
         plan = self.plans[what]
         kind = type(plan.policy)
         functions: list[Any] = [kind.score]
         if issubclass(kind, Design):
             functions += [kind.weigh, kind.remember]
-        settings = (
+        settings: list[Any] = [
             what,
             self._estimator,
             plan.at_once,
             plan.one_factor,
-            plan.share,
-            plan.known,
             plan.team.size,
-        )
-        key = *map(code_fingerprint, functions), *map(str, settings), *_kinds(self.groups)
+            plan.share,
+        ]
+        settings += [self._registers(what), plan.known if what == "trials" else ()]
+        key = *map(code_fingerprint, functions), *map(str, settings), *_kinds(self.groups, plan.places)
         return _program(self._device, key, lambda: self.ptx(what), stored=all(map(is_stamped, functions)))
 
 
@@ -263,7 +271,13 @@ class _Arrangement(NamedTuple):
 
 
 def _arranged(
-    groups: Groups, choices: Sequence[dict[str, Places]], team: Team, device: Device, most_blocks: int
+    groups: Groups,
+    choices: Sequence[dict[str, Places]],
+    team: Team,
+    device: Device,
+    most_blocks: int,
+    *,
+    cost_of_distance: float = _COST_OF_DISTANCE,
 ) -> _Arrangement:
     """Where arrays lie, and how many trials run at once."""
     found = []
@@ -274,7 +288,7 @@ def _arranged(
         teams -= teams % (WARP // team.size)
         if teams:
             blocks = min(most_blocks, fitting // teams)
-            worth = teams * blocks * _COST_OF_DISTANCE**rank
+            worth = teams * blocks * cost_of_distance**rank
             found.append((worth, _Arrangement(places, share, teams, blocks)))
     return max(found, key=lambda each: each[0])[1]
 
@@ -310,11 +324,12 @@ def with_one_factor(state: State) -> State:
     return state._replace(factors=np.ascontiguousarray(state.factors[:, :1]))
 
 
-def _kinds(groups: Mapping[str, Any]) -> list[str]:
-    """All of a program's arrays that it is compiled for."""
+def _kinds(groups: Mapping[str, Any], places: Mapping[str, Places]) -> list[str]:
+    """All of a program's arrays that it is compiled for, and where they lie."""
     kinds = [str(numba.typeof(arrays)) for arrays in groups.values()]
     for group, name, array in all_arrays(groups):
-        kinds.append(str(PLACES[group].constants(name, array.shape)))
+        lies = "near" if name in places[group].near else "far"
+        kinds.append(f"{places[group].constants(name, array.shape)} {lies}")
     return kinds
 
 
@@ -323,19 +338,40 @@ def _of_many(shape: tuple[int, ...], block: int) -> tuple[int, ...]:
     return (block, *shape[1:]) if math.prod(shape) else shape
 
 
+def drawing(world: World, device: Device) -> Program:
+    """The program that draws such a world."""
+    groups = {"world": world}
+    return _program(
+        device, ("draws", *_kinds(groups, PLACES)), lambda: to_ptx(draw_program(groups), WORDS, device.target)
+    )
+
+
+def compile_program(scenario: Scenario, policy: Policy, what: str) -> None:
+    """Have a program on disk that runs ``"trials"`` of a policy, or with which they are ``"judged"``.
+
+    Or, for any policy, one that ``"draws"`` them.
+    """
+    device, draws = open_device(), Draws(scenario, 0, block=1)
+    if what != "draws":
+        Seat(scenario, policy, 0, draws, device).program(what)
+    elif _is_drawn_there(scenario):
+        drawing(draws.world, device)
+
+
 _PROGRAMS: dict[tuple[Any, ...], Program] = {}
 
 
 def _program(
     device: Device, key: tuple[str, ...], make: Callable[[], str], *, stored: bool = True
 ) -> Program:
-    """A program for a GPU, compiled once a process, and kept on disk as PTX."""
-    whole = (device.name, *key)
+    """A program for a GPU, compiled once a process, and kept on disk as machine code."""
+    whole = (device.description, *key)
     if whole not in _PROGRAMS:
-        name = f"ptx {device.target} {key}"
-        kept = storage.read(name) if stored else None
-        ptx = make() if kept is None else kept.decode()
-        if kept is None and stored:
-            storage.write(name, ptx.encode())
-        _PROGRAMS[whole] = device.load(ptx)
+        name = f"GPU {whole}"
+        code = storage.read(name) if stored else None
+        if code is None:
+            code = device.assemble(make())
+            if stored:
+                storage.write(name, code)
+        _PROGRAMS[whole] = device.load(code)
     return _PROGRAMS[whole]

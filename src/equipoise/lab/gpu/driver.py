@@ -84,10 +84,29 @@ class Device:
         buffer.write(array)
         return buffer
 
-    def load(self, ptx: str) -> Program:
-        """A program, compiled for this GPU by its driver."""
+    @property
+    def description(self) -> str:
+        """What machine code depends on."""
+        return f"{self.name}, {self.target}, driver {_call('cuDriverGetVersion')}"
+
+    def assemble(self, ptx: str) -> bytes:
+        """Machine code, made by the driver."""
+        import ctypes
+
         self.use()
-        return Program(ptx)
+        data, kind = ptx.encode() + b"\0", _driver().CUjitInputType.CU_JIT_INPUT_PTX
+        linking = _call("cuLinkCreate", 0, [], [])
+        try:
+            _call("cuLinkAddData", linking, kind, data, len(data), b"program", 0, [], [])
+            address, size = _call("cuLinkComplete", linking)
+            return ctypes.string_at(int(address), size)
+        finally:
+            _call("cuLinkDestroy", linking)
+
+    def load(self, machine_code: bytes) -> Program:
+        """A program of such machine code."""
+        self.use()
+        return Program(machine_code)
 
     def _attribute(self, name: str) -> int:
         attributes = _driver().CUdevice_attribute
@@ -134,10 +153,10 @@ class Buffer:
 class Program:
     """A kernel in the memory of a GPU."""
 
-    def __init__(self, ptx: str) -> None:
+    def __init__(self, machine_code: bytes) -> None:
         from equipoise.core.jit.nvptx import ENTRY, TABLE
 
-        self._module = _call("cuModuleLoadData", ptx.encode() + b"\0")
+        self._module = _call("cuModuleLoadData", machine_code)
         self._function = _call("cuModuleGetFunction", self._module, ENTRY.encode())
         self._table, self._room = _call("cuModuleGetGlobal", self._module, TABLE.encode())
 

@@ -11,7 +11,6 @@ loops over them are short and known; those of units and trials are not, so that 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -78,7 +77,7 @@ class Places:
 
     def constants(self, name: str, shape: tuple[int, ...]) -> tuple[int | None, ...]:
         """The lengths of an array that are written into programs; None for the others."""
-        long = self.long.get(name, ()) if math.prod(shape) else ()
+        long = () if 0 in shape else self.long.get(name, ())
         return tuple(None if axis in long else length for axis, length in enumerate(shape))
 
 

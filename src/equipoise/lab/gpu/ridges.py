@@ -17,16 +17,13 @@ from equipoise.core.arms import coordinates
 from equipoise.core.estimates import ridge as ridges
 from equipoise.core.jit.kernel import Kernel
 from equipoise.core.jit.relinking import Relinker
-from equipoise.lab.gpu.lanes import LANES, WARP, Team
+from equipoise.lab.gpu.lanes import WARP, Team
 from equipoise.lab.trial import judge as judging
 
 
 def judging_team(dim: int) -> Team:
-    """A thread for every row, as far as there may be so many."""
-    size = LANES
-    while size < min(dim, WARP):
-        size *= 2
-    return Team(size)
+    """About a thread for every row."""
+    return Team(WARP // 2 if dim <= WARP // 2 else WARP)
 
 
 def use_rows(relink: Relinker, team: Team) -> None:
