@@ -11,6 +11,7 @@ from numba.extending import intrinsic
 
 import equipoise as eq
 from equipoise.core.arithmetic.bits import float_of
+from equipoise.core.arithmetic.lanes import padded
 from equipoise.core.arms import factor
 from equipoise.core.draws import normal
 from equipoise.core.jit import ways
@@ -20,11 +21,12 @@ from equipoise.core.jit.nvptx import ENTRY, to_ptx
 from equipoise.core.jit.plain import Plain
 from equipoise.core.jit.relinking import Relinker
 from equipoise.errors import DeviceUnavailable
-from equipoise.lab.gpu import bench, program
+from equipoise.lab.gpu import ahead, bench, program
 from equipoise.lab.gpu.driver import devices
 from equipoise.lab.gpu.lanes import Team
 from equipoise.lab.gpu.memory import share_of, trial_bytes
 from equipoise.lab.gpu.places import PLACES
+from equipoise.lab.gpu.tiles import best_team
 from equipoise.lab.trial.bench import ScenarioBench
 from equipoise.lab.trial.ledger import new_ledger
 from equipoise.lab.trial.rule import rule_of
@@ -123,6 +125,27 @@ def test_the_more_arms_the_less_lies_near():
 
 def many_arms(arms):
     return eq.GaussianScenario(noise=np.linspace(0.1, 1.0, arms).tolist(), dim=1, budget=1_000)
+
+
+@pytest.mark.parametrize(("dim", "threads"), [(1, 4), (10, 4), (15, 8), (20, 16), (30, 32), (40, 32)])
+def test_the_more_features_the_more_threads(dim, threads):
+    assert best_team(dim, padded(dim)).size == threads
+
+
+def test_trials_with_many_threads_compile():
+    ptx = seat("trace-ucb", SCENARIO.replace(dim=15, budget=90)).ptx()
+    assert "shfl.sync.idx" in ptx
+
+
+def test_programs_of_a_study_are_compiled_once_each(monkeypatch):
+    monkeypatch.setattr(ahead, "split", lambda arena, policies, device, *, elsewhere: set(policies))
+    points = [
+        (SCENARIO.replace(dim=dim, budget=budget), ["uniform", "trace-ucb", "trace-ucb:width=theory:bound=3"])
+        for dim in (2, 3)
+        for budget in (60, 80)
+    ]
+    tasks = list(ahead._tasks(points, "cuda"))
+    assert sorted(task["what"] for task in tasks) == ["draws"] * 2 + ["judged"] * 4 + ["trials"] * 4
 
 
 def test_the_plain_way_of_compiling_is_refused(monkeypatch):

@@ -66,7 +66,7 @@ def observe_at_once(state: State, row: int, i: int, y: float) -> None:
     if state.arms[i].data_ready:
         _learn(state, i, row, y)
     else:
-        collect(state, i, y)
+        _collect(state, i, y)
 
 
 @compiled
@@ -248,7 +248,7 @@ def gain_anew(state: State, i: int, joins: bool) -> None:
 
 
 @compiled
-def collect(state: State, i: int, y: float) -> None:
+def _collect(state: State, i: int, y: float) -> None:
     """Take an outcome, of context z, into an arm whose data are not invertible yet."""
     arm = state.arms[i]
     z = state.z

@@ -26,7 +26,7 @@ from equipoise.lab.gpu.driver import open_device
 from equipoise.lab.gpu.offers import CPU, split
 from equipoise.lab.scenario import Scenario
 
-_WORTH_A_HELPER = 3
+_WORTH_A_HELPER = 4
 """Tasks that are compiled sooner here than a helper has started."""
 _SETTINGS = ("width", "bound", "delta", "caution")
 """Options of policies that are numbers in memory, and no part of a program."""

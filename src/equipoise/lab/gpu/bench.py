@@ -15,7 +15,7 @@ from equipoise.core.arms.state import State
 from equipoise.core.arrays import Counts, Vector
 from equipoise.core.estimates.estimators import RIDGE, new_workspace
 from equipoise.core.jit import storage
-from equipoise.core.jit.fingerprint import code_fingerprint
+from equipoise.core.jit.fingerprint import lasting_fingerprint
 from equipoise.core.jit.nvptx import to_ptx
 from equipoise.core.jit.sources import is_stamped
 from equipoise.core.policies.base.design import Design
@@ -38,7 +38,8 @@ from equipoise.lab.trial.world import Draws, World
 
 _THREADS_A_BLOCK = 128
 _MOST_BLOCKS, _MOST_BLOCKS_OF_LARGE_TEAMS = 2, 3
-"""On a processor: with more threads, each would have too few registers for an arm's factor."""
+"""On a processor: more threads would have too few registers for an arm's factor, and factors no room in
+caches, where an arm has two."""
 _REGISTERS = 65_536
 """Of a processor."""
 _COST_OF_DISTANCE = 0.75
@@ -146,8 +147,8 @@ class Seat:
         dim, width = state.factors.shape[2:]
         team = best_team(dim, width)
         judges = judging_team(dim) if self._estimator == RIDGE else Team(LANES)
-        blocks = _MOST_BLOCKS if team.size == LANES else _MOST_BLOCKS_OF_LARGE_TEAMS
-        running = _arranged(self.groups, placements(team, at_once=bool(at_once)), team, device, blocks)
+        blocks = _MOST_BLOCKS_OF_LARGE_TEAMS if team.size > LANES and one_factor else _MOST_BLOCKS
+        running = _arranged(self.groups, placements(at_once=bool(at_once)), team, device, blocks)
         judged = _arranged(
             self.groups,
             judging_placements() if self._estimator == RIDGE else judging_placements()[1:],
@@ -257,7 +258,7 @@ class Seat:
             plan.share,
         ]
         settings += [self._registers(what), plan.known if what == "trials" else ()]
-        key = *map(code_fingerprint, functions), *map(str, settings), *_kinds(self.groups, plan.places)
+        key = *map(lasting_fingerprint, functions), *map(str, settings), *_kinds(self.groups, plan.places)
         return _program(self._device, key, lambda: self.ptx(what), stored=all(map(is_stamped, functions)))
 
 

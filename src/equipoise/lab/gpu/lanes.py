@@ -116,19 +116,6 @@ class Team:
 
         return number
 
-    @cached_property
-    def given(self) -> Any:
-        """:meth:`number_of_member` in compiled functions."""
-
-        @intrinsic
-        def given(typing_context, number, member):
-            def generate(context, builder, signature, arguments):
-                return self.number_of_member(builder, arguments[0], builder.trunc(arguments[1], _HALF))
-
-            return types.float64(types.float64, types.intp), generate
-
-        return given
-
     def _mask(self, builder: Any) -> Any:
         """The bits of the trial's threads in their warp."""
         if self.size == WARP:

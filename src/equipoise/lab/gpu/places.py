@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from equipoise.core.arms.state import ARM
-from equipoise.lab.gpu.lanes import LANES, Team
 from equipoise.lab.gpu.memory import Groups, Places
 
 PLACES = {
@@ -90,16 +89,12 @@ _FARTHER: tuple[dict[str, tuple[str, ...]], ...] = (
 """What gives way, by group, where arms or features are many: the more trials at once, the better."""
 
 
-def placements(team: Team, *, at_once: bool) -> list[dict[str, Places]]:
+def placements(*, at_once: bool) -> list[dict[str, Places]]:
     """Where arrays may lie: first what is fastest for each trial, last what lets most trials run at once."""
     found = [
         {group: places.without(moved.get(group, ())) for group, places in PLACES.items()}
         for moved in ({}, *_FARTHER)
     ]
-    if team.size > LANES:
-        state = found[0]["state"]
-        # Units that are put by are turned there, see starts.py.
-        found.insert(0, {**found[0], "state": replace(state, near=state.near | {"scratch"})})
     if not at_once:
         # A unit's gain serves when its outcome comes: every arm keeps one.
         found = [{**each, "state": replace(each["state"], same={})} for each in found]

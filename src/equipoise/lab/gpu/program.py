@@ -22,9 +22,8 @@ from equipoise.core.jit.kernel import Kernel
 from equipoise.core.jit.relinking import Relinker
 from equipoise.core.policies.base.design import Design
 from equipoise.core.policies.base.policy import Policy
-from equipoise.lab.gpu.lanes import LANES, Team, number_of, use_threads
+from equipoise.lab.gpu.lanes import Team, number_of, use_threads
 from equipoise.lab.gpu.memory import Assembler, Groups, Known, Places, Share, fetch
-from equipoise.lab.gpu.starts import use_joint_starts
 from equipoise.lab.gpu.tiles import use_tiles
 from equipoise.lab.gpu.triangles import use_triangles
 from equipoise.lab.trial.run import run_stage, show_context, start_trial
@@ -80,11 +79,8 @@ def trial_program(plan: Plan) -> Callable[..., None]:
     use_design(relink, plan.policy)
     if plan.one_factor:
         relink.replace(factor.beside, Kernel(_itself, inline=True))
-    finish = Kernel(_nothing_to_settle, inline=True)
     if plan.at_once:
         use_no_delays(relink)
-        if team.size > LANES:
-            finish = use_joint_starts(relink, team)
     near = [each for group, each in assemblers.items() if plan.places[group].near]
     copy_in, copy_out = (
         Kernel(_each([each.copier(out=out) for each in near]), inline=True) for out in (False, True)
@@ -92,7 +88,7 @@ def trial_program(plan: Plan) -> Callable[..., None]:
     wait, size = team.wait, team.size
     # What happens once a trial is apart from the loop over its units, and finds its arrays by itself.
     begin = Kernel(_beginning(assemblers, relink))
-    units = Kernel(_middle(assemblers, plan.known, relink, finish), inline=True)
+    units = Kernel(_middle(assemblers, plan.known, relink), inline=True)
     thread, block, block_threads, blocks = map(number_of, ("tid", "ctaid", "ntid", "nctaid"))
 
     def run(first: int, count: int, free: int) -> None:
@@ -149,7 +145,7 @@ def _beginning(assemblers: Mapping[str, Assembler], relink: Relinker) -> Callabl
 
 
 def _middle(
-    assemblers: Mapping[str, Assembler], known: Mapping[str, Known], relink: Relinker, finish: Kernel
+    assemblers: Mapping[str, Assembler], known: Mapping[str, Known], relink: Relinker
 ) -> Callable[..., None]:
     state_of, rule_of, world_of = (
         assemblers[group].handle(known.get(group, {})) for group in ("state", "rule", "world")
@@ -160,7 +156,6 @@ def _middle(
     def run_units(place: int, local: int) -> None:
         state, rule, world = state_of(place, local), rule_of(place, local), world_of(place, local)
         stage(state, rule, world)
-        finish(state)
         keep_state(state, place, local)
         keep_world(world, place, local)
 
