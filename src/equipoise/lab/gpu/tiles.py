@@ -27,7 +27,7 @@ from equipoise.lab.gpu.lanes import LANES, WARP, Team, lane_number
 _HELD = 36
 """Numbers of a factor that a thread should keep, at most."""
 _LARGEST = 64
-"""Numbers of a factor that a thread may have: 44 features."""
+"""Numbers of a factor that a thread may have: up to 40 features."""
 _HALF, _WORD, _NUMBER = ir.IntType(32), ir.IntType(64), ir.DoubleType()
 
 
