@@ -64,9 +64,9 @@ def work(policy: str, dim: int) -> None:
 
 
 def counted(policy: str, dim: int) -> dict[str, float]:
-    """The counters of the second run; every run draws first."""
+    """The counters of the second run's trials; every run draws first, and judges afterwards."""
     names = ",".join(name for name, _, _ in METRICS.values())
-    command = ["ncu", "--csv", "--metrics", names, "--launch-skip", "3", "--launch-count", "1"]
+    command = ["ncu", "--csv", "--metrics", names, "--launch-skip", "4", "--launch-count", "1"]
     inner = [sys.executable, str(Path(__file__).resolve()), "--work", policy, "--dim", str(dim)]
     text = subprocess.run([*command, *inner], check=True, capture_output=True, text=True).stdout
     lines = text[text.index('"ID"') :].splitlines()

@@ -1,7 +1,7 @@
 """How long studies take on a GPU: a sweep of 200 scenarios, and the six panels of the paper's Figure 1.
 
-Everything is compiled first (``EQUIPOISE_KERNELS`` should name an empty folder), the 45 programs of the
-panels by several processes: that is what somebody waits once who has never run it.
+Everything is compiled first (``EQUIPOISE_KERNELS`` should name an empty folder), by several processes: that
+is what somebody waits once who has never run it.
 
 Usage: python benchmarks/gpu/studies.py [--quick] [--panels] [--output FILE]
 """
@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import argparse
 import datetime
-import multiprocessing
-import os
 import time
 from collections.abc import Callable
 from importlib import metadata
@@ -22,6 +20,7 @@ import numpy as np
 import equipoise as eq
 from equipoise.core.arithmetic.numerics import NUMERICS
 from equipoise.core.text_tables import markdown_table
+from equipoise.lab.gpu.ahead import compile_ahead
 from equipoise.lab.gpu.driver import open_device
 from equipoise.studies.paper.figure1 import PANELS, compared_policies
 
@@ -53,17 +52,10 @@ def panels(trials: float) -> tuple[int, float]:
     return decisions, seconds
 
 
-def tried(dim: int) -> None:
-    """One trial of every policy with so many features."""
-    scenario = next(each for each in PANELS["a"].sweep.arenas if each.dim == dim)
-    eq.simulate(scenario, compared_policies(), trials=1, seed=1, device="cuda", workers=1)
-
-
 def panels_compiled() -> None:
-    """The programs of all panels, by a process for each number of features."""
-    dims = sorted({each.dim for panel in PANELS.values() for each in panel.sweep.arenas})
-    with multiprocessing.get_context("spawn").Pool(min(len(dims), os.cpu_count() or 1)) as pool:
-        pool.map(tried, dims, chunksize=1)
+    """The programs of all panels, by several processes."""
+    arenas = [arena for panel in PANELS.values() for arena in panel.sweep.arenas]
+    compile_ahead([(arena, compared_policies()) for arena in arenas], "cuda")
 
 
 def timed(what: str, quick: Callable[[], object], whole: Callable[[], tuple[int, float]]) -> list[str]:
@@ -80,7 +72,7 @@ def timed(what: str, quick: Callable[[], object], whole: Callable[[], tuple[int,
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--quick", action="store_true", help="few trials: only to see that it runs")
-    parser.add_argument("--panels", action="store_true", help="the panels, too: 45 programs are compiled")
+    parser.add_argument("--panels", action="store_true", help="the panels, too: 99 programs are compiled")
     parser.add_argument("--output", type=Path, help="a file for the same text")
     options = parser.parse_args()
     share = 0.01 if options.quick else 1.0

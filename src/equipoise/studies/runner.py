@@ -6,7 +6,7 @@ whoever asks for them: a policy that is there already, a point of another sweep,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 from equipoise.core.arithmetic.numerics import NUMERICS
 from equipoise.core.policies.base.policy import Policy
 from equipoise.lab.arena import Arena, Setting
+from equipoise.lab.gpu.offers import CPU
 from equipoise.lab.results.simulation import SimulationResult
 from equipoise.lab.running.checkpoint import policy_fingerprint
 from equipoise.lab.running.simulate import pack_trials, run_policies
@@ -53,6 +54,13 @@ class Runner:
     meter: Meter
     executor: Executor | None = None
     device: str = "cpu"
+
+    def compile_ahead(self, points: Iterable[tuple[Arena, Sequence[Policy | str]]]) -> None:
+        """Have programs for a GPU compiled together that points will need one after the other."""
+        if self.device != CPU and self.executor is None:
+            from equipoise.lab.gpu.ahead import compile_ahead
+
+            compile_ahead(points, self.device)
 
     def result(
         self,

@@ -11,6 +11,7 @@ from numba.extending import intrinsic
 
 import equipoise as eq
 from equipoise.core.arithmetic.bits import float_of
+from equipoise.core.arithmetic.lanes import padded
 from equipoise.core.arms import factor
 from equipoise.core.draws import normal
 from equipoise.core.jit import ways
@@ -20,9 +21,12 @@ from equipoise.core.jit.nvptx import ENTRY, to_ptx
 from equipoise.core.jit.plain import Plain
 from equipoise.core.jit.relinking import Relinker
 from equipoise.errors import DeviceUnavailable
-from equipoise.lab.gpu import bench, program
+from equipoise.lab.gpu import ahead, bench, program
 from equipoise.lab.gpu.driver import devices
-from equipoise.lab.gpu.memory import near_offsets, slot_bytes
+from equipoise.lab.gpu.lanes import Team
+from equipoise.lab.gpu.memory import share_of, trial_bytes
+from equipoise.lab.gpu.places import PLACES
+from equipoise.lab.gpu.tiles import best_team
 from equipoise.lab.trial.bench import ScenarioBench
 from equipoise.lab.trial.ledger import new_ledger
 from equipoise.lab.trial.opening import room_for
@@ -43,8 +47,9 @@ def seat(policy, scenario=SCENARIO):
     return bench.Seat(scenario, eq.parse_policy(policy), 0, Draws(scenario, 0, block=1), Processor())
 
 
-def test_a_trial_compiles_for_a_gpu_without_one():
-    ptx = seat("trace-ucb").ptx()
+@pytest.mark.parametrize("what", ["trials", "judged"])
+def test_a_trial_compiles_for_a_gpu_without_one(what):
+    ptx = seat("trace-ucb").ptx(what)
     assert ".target sm_80" in ptx
     assert f".entry {ENTRY}" in ptx
     # Nothing is called that the GPU does not have, and nothing is fused but what is written so.
@@ -55,9 +60,10 @@ def test_a_trial_compiles_for_a_gpu_without_one():
     assert ".approx" not in ptx
 
 
-def test_one_factor_an_arm_gives_the_same_bits_where_outcomes_come_at_once():
+def test_what_is_left_out_changes_no_bit_where_outcomes_come_at_once():
     relink = Relinker()
     relink.replace(factor.beside, Kernel(lambda b: b, inline=True))
+    program.use_no_delays(relink)
     trials = 20
     found = []
     for run, whole in ((run_trials, True), (relink(run_trials), False)):
@@ -83,7 +89,7 @@ def test_one_normal_at_a_time_has_the_bits_of_four():
 
         return types.float64(table, types.float64), generate
 
-    table = normal.TABLE
+    table = normal.TABLE_BY_TERMS
 
     @compiled
     def draw(words, ones, fours):
@@ -100,19 +106,20 @@ def test_one_normal_at_a_time_has_the_bits_of_four():
 
 def test_shares_of_near_memory_do_not_overlap():
     groups = seat("trace-gain").groups
-    offsets, share = near_offsets(groups, program.PLACES)
+    share = share_of(groups, PLACES, Team(4))
     ends = [
-        (start, start + slot_bytes(getattr(groups[group], name))) for (group, name), start in offsets.items()
+        (start, start + trial_bytes(getattr(groups[group], name)))
+        for (group, name), start in share.offsets.items()
     ]
     ends.sort()
     assert all(end <= start for (_, end), (start, _) in itertools.pairwise(ends))
-    assert ends[-1][1] <= share
-    assert share % 128 == 16
+    assert ends[-1][1] <= share.size
+    assert share.size % 128 == 16
 
 
 def test_the_more_arms_the_less_lies_near():
     near = [
-        sum(len(places.near) for places in seat("trace-ucb", many_arms(arms)).places.values())
+        sum(len(places.near) for places in seat("trace-ucb", many_arms(arms)).plans["trials"].places.values())
         for arms in (3, 30, 900)
     ]
     assert near[0] > near[1] > near[2] == 0
@@ -120,6 +127,27 @@ def test_the_more_arms_the_less_lies_near():
 
 def many_arms(arms):
     return eq.GaussianScenario(noise=np.linspace(0.1, 1.0, arms).tolist(), dim=1, budget=1_000)
+
+
+@pytest.mark.parametrize(("dim", "threads"), [(1, 4), (10, 4), (15, 8), (20, 16), (30, 32), (40, 32)])
+def test_the_more_features_the_more_threads(dim, threads):
+    assert best_team(dim, padded(dim)).size == threads
+
+
+def test_trials_with_many_threads_compile():
+    ptx = seat("trace-ucb", SCENARIO.replace(dim=15, budget=90)).ptx()
+    assert "shfl.sync.idx" in ptx
+
+
+def test_programs_of_a_study_are_compiled_once_each(monkeypatch):
+    monkeypatch.setattr(ahead, "split", lambda arena, policies, device, *, elsewhere: set(policies))
+    points = [
+        (SCENARIO.replace(dim=dim, budget=budget), ["uniform", "trace-ucb", "trace-ucb:width=theory:bound=3"])
+        for dim in (2, 3)
+        for budget in (60, 80)
+    ]
+    tasks = list(ahead._tasks(points, "cuda"))
+    assert sorted(task["what"] for task in tasks) == ["draws"] * 2 + ["judged"] * 4 + ["trials"] * 4
 
 
 def test_the_plain_way_of_compiling_is_refused(monkeypatch):

@@ -8,7 +8,7 @@ from equipoise.core.arrays import Matrix, Vector
 from equipoise.core.jit.decorators import compiled, inlined
 
 # Pivots below this share of their diagonal entry are rounding.
-_OPEN = 1e-13
+OPEN = 1e-13
 
 
 @compiled
@@ -20,7 +20,7 @@ def cholesky_solve(system: Matrix, x: Vector) -> None:
         for k in range(c):
             entry -= system[c, k] * system[c, k]
         # Without a penalty a singular system leaves some directions open: those stay at 0.
-        open_end = entry <= _OPEN * system[c, c]
+        open_end = entry <= OPEN * system[c, c]
         system[c, c] = np.inf if open_end else np.sqrt(entry)
         _divide_below(system, c)
     for r in range(dim):

@@ -11,11 +11,7 @@ from equipoise.core.jit.decorators import compiled
 def to_user_coordinates(state: State, i: int, root: Matrix, coef: Vector) -> None:
     """V_x = L⁻ᵀV and β̂ = L⁻ᵀβ_z for a ready arm; R_x = RLᵀ and q for one that is not."""
     dim = coef.shape[0]
-    data = state.arms[i].buffer
-    for r in range(dim):
-        coef[r] = state.coefs[i, r]
-        for c in range(dim):
-            root[r, c] = state.factors[i, data, r, c]
+    copy_arm(state, i, root, coef)
     if state.whitener.shape[0] == 0:
         return
     lower = state.whitener
@@ -35,3 +31,14 @@ def to_user_coordinates(state: State, i: int, root: Matrix, coef: Vector) -> Non
                 for k in range(c + 1):
                     entry += root[r, k] * lower[c, k]
                 root[r, c] = entry
+
+
+@compiled
+def copy_arm(state: State, i: int, root: Matrix, coef: Vector) -> None:
+    """An arm's factor and coefficients as they are kept."""
+    dim = coef.shape[0]
+    data = state.arms[i].buffer
+    for r in range(dim):
+        coef[r] = state.coefs[i, r]
+        for c in range(dim):
+            root[r, c] = state.factors[i, data, r, c]

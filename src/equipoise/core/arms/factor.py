@@ -32,7 +32,7 @@ from equipoise.core.jit.decorators import compiled, inlined
 
 # Rounding leaves a pivot of about 10⁻¹⁶·√k of its column's length where columns are dependent;
 # independent ones with condition number 10⁸ stay above 10⁻¹² even in an unlucky start.
-_DEPENDENT = 1e-13
+DEPENDENT = 1e-13
 
 Stack = npt.NDArray[np.float64]  # [m, 2, d, padded d]
 
@@ -245,7 +245,7 @@ def invert_upper(factors: Stack, i: int, b: int, inverse: Stack) -> bool:
         column = 0.0
         for r in range(c + 1):
             column += abs(factors[i, b, r, c])
-        if abs(factors[i, b, c, c]) <= _DEPENDENT * column:
+        if abs(factors[i, b, c, c]) <= DEPENDENT * column:
             return False
     for r in range(dim - 1, -1, -1):
         # Row r of R·R⁻¹ = I; rows below it are known.

@@ -87,7 +87,7 @@ def settle(state: State) -> None:
     Needed before a choice only when outcomes are pending or were lost: see :func:`is_settled`.
     """
     for i in range(state.arms.shape[0]):
-        if _waits(state.arms[i], state.trial[0].dim):
+        if waits(state.arms[i], state.trial[0].dim):
             _invert_design(state, i)
 
 
@@ -97,7 +97,7 @@ def is_settled(state: State) -> bool:
     total, known = 0.0, 0
     settled = True
     for i in range(state.arms.shape[0]):
-        settled = settled and not _waits(state.arms[i], state.trial[0].dim)
+        settled = settled and not waits(state.arms[i], state.trial[0].dim)
         if state.arms[i].dof > 0:
             total += state.arms[i].noise_variance
             known += 1
@@ -114,7 +114,8 @@ def is_settled(state: State) -> bool:
 
 
 @inlined
-def _waits(arm: Any, dim: int) -> bool:
+def waits(arm: Any, dim: int) -> bool:
+    """Whether a design is to be inverted before the next choice."""
     if arm.design_ready or arm.count == arm.design_tried:
         return False
     return arm.data_ready != 0 or (arm.pending > 0 and arm.count > dim)
@@ -210,7 +211,7 @@ def _learn(state: State, i: int, row: int, y: float) -> None:
     # The last pending outcome makes the design the data, unless rows have left the design since.
     joins = arm.pending == 1 and arm.design_ready == 1
     if not joins or arm.gain_row != row:
-        _gain_anew(state, i, joins)
+        gain_anew(state, i, joins)
     h = arm.gain_scale
     arm.gain_row = -1
     if joins:
@@ -234,7 +235,7 @@ def _learn(state: State, i: int, row: int, y: float) -> None:
 
 
 @compiled
-def _gain_anew(state: State, i: int, joins: bool) -> None:
+def gain_anew(state: State, i: int, joins: bool) -> None:
     """The gain of context z against the data, which take it in here unless they join the design."""
     arm = state.arms[i]
     data = arm.buffer

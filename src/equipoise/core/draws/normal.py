@@ -35,9 +35,13 @@ from equipoise.core.arithmetic.lanes import (
 from equipoise.core.jit.decorators import inlined
 
 TERMS = 8
+WORD = ir.IntType(64)
 # t is read as a whole number of 64 bits. Coefficients take the scale 2⁻⁶³ instead, which changes no digit.
 SCALES = [2.0**0, 2.0**-63, 2.0**-126, 2.0**-189, 2.0**-252, 2.0**-315, 2.0**-378, 2.0**-441]
 TABLE = np.load(Path(__file__).with_name("normal_table.npy")) * SCALES
+
+TABLE_BY_TERMS = np.ascontiguousarray(TABLE.T)
+"""The same for threads that read a term each: most words are in a few segments, which lie side by side."""
 
 
 @intrinsic
@@ -64,7 +68,7 @@ def _normals(typing_context, table, words):
 
 
 def generate_one(builder: Any, start: Any, word: Any) -> Any:
-    """The same for one word, where the table begins at ``start``: for machines that have no vectors."""
+    """The same for one word, where :data:`TABLE_BY_TERMS` is at ``start``: for machines without vectors."""
     whole = ir.IntType(64)
     upper = builder.ashr(word, whole(63))
     tail = builder.or_(builder.shl(builder.xor(word, upper), whole(1)), whole(1))
@@ -72,10 +76,11 @@ def generate_one(builder: Any, start: Any, word: Any) -> Any:
     tail = builder.shl(tail, octave)
     eighth = builder.and_(builder.lshr(tail, whole(60)), whole(7))
     t = builder.sitofp(builder.xor(builder.shl(tail, whole(4)), whole(1 << 63)), ir.DoubleType())
-    first = builder.mul(builder.or_(builder.shl(octave, whole(3)), eighth), whole(TERMS))
+    segment = builder.or_(builder.shl(octave, whole(3)), eighth)
     quantile = None
     for term in range(TERMS - 1, -1, -1):
-        coefficient = builder.load(builder.gep(start, [builder.add(first, whole(term))]))
+        place = builder.add(segment, whole(term * len(TABLE)))
+        coefficient = builder.load(builder.gep(start, [place]))
         quantile = coefficient if quantile is None else builder.fma(quantile, t, coefficient)
     sign = builder.and_(builder.not_(word), whole(1 << 63))
     return builder.bitcast(builder.xor(builder.bitcast(quantile, whole), sign), ir.DoubleType())

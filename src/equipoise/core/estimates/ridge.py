@@ -32,9 +32,23 @@ def fit_ridge(
     ``system``. While S is singular: R and q with S = RᵀR and Rβ̂ = q, and LLᵀ = S + λI.
     """
     to_user_coordinates(state, i, root, least_squares)
-    dim = coef.shape[0]
     ready = state.arms[i].data_ready
-    scale = ridge if ready else 1.0
+    weigh_products(root, least_squares, (ridge, 1.0) if ready else (1.0, ridge), system, along)
+    cholesky_solve(system, along)
+    if ready:
+        take_off(root, along, least_squares, ridge, coef)
+    else:
+        for r in range(coef.shape[0]):
+            coef[r] = along[r]
+
+
+@compiled
+def weigh_products(
+    root: Matrix, least_squares: Vector, weights: tuple[float, float], system: Matrix, along: Vector
+) -> None:
+    """Write the lower triangle of aVᵀV + bI for weights (a, b), and Vᵀβ̂."""
+    scale, diagonal = weights
+    dim = along.shape[0]
     for r in range(dim):
         entry = 0.0
         for k in range(dim):
@@ -42,17 +56,19 @@ def fit_ridge(
         along[r] = entry
         for c in range(r):
             system[r, c] = 0.0
-        system[r, r] = 1.0 if ready else ridge
+        system[r, r] = diagonal
         _add_products(root, scale, r, system)
-    cholesky_solve(system, along)
+
+
+@compiled
+def take_off(root: Matrix, along: Vector, least_squares: Vector, ridge: float, coef: Vector) -> None:
+    """Write β̂ − λV·along."""
+    dim = along.shape[0]
     for r in range(dim):
-        coef[r] = along[r]
-    if ready:
-        for r in range(dim):
-            entry = 0.0
-            for k in range(dim):
-                entry += root[r, k] * along[k]
-            coef[r] = least_squares[r] - ridge * entry
+        entry = 0.0
+        for k in range(dim):
+            entry += root[r, k] * along[k]
+        coef[r] = least_squares[r] - ridge * entry
 
 
 @inlined

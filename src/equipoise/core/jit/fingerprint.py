@@ -25,6 +25,8 @@ from typing import Any
 
 import numpy as np
 
+from equipoise.core.jit.sources import is_stamped
+
 # Packages that change by release only; to go through what they hold would take long.
 _PACKAGES = frozenset({"llvmlite", "numba", "numpy", "scipy"})
 # Python's own types whose text says all that is in them.
@@ -61,6 +63,14 @@ def code_fingerprint(*functions: Any) -> str:
     for function in functions:
         walk.take_in(function)
     return walk.digest.hexdigest()
+
+
+def lasting_fingerprint(function: Any) -> str:
+    """:func:`code_fingerprint` of one function or class, looked at once if it is the package's own."""
+    return _kept_fingerprint(function) if is_stamped(function) else code_fingerprint(function)
+
+
+_kept_fingerprint = cache(code_fingerprint)
 
 
 def is_foreign(module: str | None) -> bool:

@@ -20,6 +20,16 @@ from equipoise.errors import DeviceUnavailable
 ENTRY = "equipoise_entry"
 """The name of the kernel in the PTX."""
 
+TABLE = "equipoise_table"
+"""The name of a table of whole numbers among its constants, which whoever runs it writes first."""
+
+CONSTANT = 4
+"""The address space of constants."""
+
+_TABLE_WORDS = 2048
+_MOST_REGISTERS = 255
+_NODE = 10**6  # of metadata: no other has that number
+
 APART = "apart_"
 """How functions are called that callers do not take in: what happens once a trial, and is long."""
 
@@ -29,9 +39,17 @@ _FEATURES = "+ptx80"  # drivers of CUDA 12 and later read it
 _njit: Any = numba.njit
 
 
-def to_ptx(function: Callable[..., Any], words: int, target: str) -> str:
-    """PTX of a function of so many whole numbers, for GPUs from ``target`` on, such as ``"sm_80"``."""
-    module = binding.parse_assembly(_retargeted(*_lowered(function, words)))
+def to_ptx(function: Callable[..., Any], words: int, target: str, *, registers: int = _MOST_REGISTERS) -> str:
+    """PTX of a function of so many whole numbers, for GPUs from ``target`` on, such as ``"sm_80"``.
+
+    ``registers`` is how many a thread may have at most.
+    """
+    text = _retargeted(*_lowered(function, words))
+    if registers < _MOST_REGISTERS:
+        text += (
+            f'!nvvm.annotations = !{{!{_NODE}}}\n!{_NODE} = !{{ptr @{ENTRY}, !"maxnreg", i32 {registers}}}\n'
+        )
+    module = binding.parse_assembly(text)
     module.verify()
     machine = _machine(target)
     for part in module.functions:
@@ -74,6 +92,14 @@ def _retargeted(text: str, name: str, words: int) -> str:
         r"^declare double @sqrt\(double\).*$", "declare double @llvm.sqrt.f64(double)", text, flags=re.M
     )
     text = text.replace("@sqrt(", "@llvm.sqrt.f64(")
+    # Parts only say that there is a table.
+    text = re.sub(
+        rf"^@{TABLE} = .*$",
+        f"@{TABLE} = addrspace({CONSTANT}) externally_initialized global [{_TABLE_WORDS} x i64] "
+        "zeroinitializer, align 8",
+        text,
+        flags=re.M,
+    )
     arguments = ", ".join(f"i64 %word.{place}" for place in range(words))
     # Numba's functions take places for their result and for an exception, and return a status.
     return f"""{text}

@@ -9,6 +9,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from equipoise.errors import DeviceUnavailable
 
@@ -83,10 +84,29 @@ class Device:
         buffer.write(array)
         return buffer
 
-    def load(self, ptx: str) -> Program:
-        """A program, compiled for this GPU by its driver."""
+    @property
+    def description(self) -> str:
+        """What machine code depends on."""
+        return f"{self.name}, {self.target}, driver {_call('cuDriverGetVersion')}"
+
+    def assemble(self, ptx: str) -> bytes:
+        """Machine code, made by the driver."""
+        import ctypes
+
         self.use()
-        return Program(ptx)
+        data, kind = ptx.encode() + b"\0", _driver().CUjitInputType.CU_JIT_INPUT_PTX
+        linking = _call("cuLinkCreate", 0, [], [])
+        try:
+            _call("cuLinkAddData", linking, kind, data, len(data), b"program", 0, [], [])
+            address, size = _call("cuLinkComplete", linking)
+            return ctypes.string_at(int(address), size)
+        finally:
+            _call("cuLinkDestroy", linking)
+
+    def load(self, machine_code: bytes) -> Program:
+        """A program of such machine code."""
+        self.use()
+        return Program(machine_code)
 
     def _attribute(self, name: str) -> int:
         attributes = _driver().CUdevice_attribute
@@ -133,17 +153,22 @@ class Buffer:
 class Program:
     """A kernel in the memory of a GPU."""
 
-    def __init__(self, ptx: str) -> None:
-        from equipoise.core.jit.nvptx import ENTRY
+    def __init__(self, machine_code: bytes) -> None:
+        from equipoise.core.jit.nvptx import ENTRY, TABLE
 
-        self._module = _call("cuModuleLoadData", ptx.encode() + b"\0")
+        self._module = _call("cuModuleLoadData", machine_code)
         self._function = _call("cuModuleGetFunction", self._module, ENTRY.encode())
+        self._table, self._room = _call("cuModuleGetGlobal", self._module, TABLE.encode())
 
-    def launch(self, blocks: int, threads: int, shared: int, words: Sequence[int]) -> float:
-        """Run it with some whole numbers, wait for its end, and give the milliseconds that it took."""
+    def launch(
+        self, table: npt.NDArray[np.int64], blocks: int, threads: int, shared: int, words: Sequence[int]
+    ) -> float:
+        """Run it with a table and some whole numbers, wait for its end, and give the milliseconds it took."""
         import ctypes
 
         driver = _driver()
+        assert table.nbytes <= self._room
+        _call("cuMemcpyHtoD", self._table, table.ctypes.data, table.nbytes)
         if shared:
             limit = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
             _call("cuFuncSetAttribute", self._function, limit, shared)

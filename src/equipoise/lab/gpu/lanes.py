@@ -1,16 +1,18 @@
-"""Four threads a trial, in place of the four lanes of a processor's vector.
+"""Threads of a trial in place of the four lanes of a processor's vector.
 
 Functions that are written over lanes (arithmetic/lanes.py) run here unchanged: a vector of four numbers is
 one number in each of four threads, :func:`load` reads every thread's own, and :func:`total` adds them in the
 order that is written there, ``(0 + 1) + (2 + 3)``. So sums have the same bits.
 
-All else is done by all four threads alike. They read the same numbers and so take the same ways; where one
-has written what another reads, they wait for each other (:data:`SYNCED`). Trials that share a warp go their
-own ways.
+A trial has four threads, or 8, 16 or 32: then several of them are the same lane, and do the same, but for
+what tiles.py and triangles.py share out among all. All else is done by all threads alike. They read the
+same numbers and so take the same ways; where one has written what another reads, they wait for each other
+(:data:`SYNCED`). Trials that share a warp go their own ways.
 """
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 from llvmlite import ir
@@ -24,15 +26,13 @@ from equipoise.core.jit.kernel import Kernel
 from equipoise.core.jit.nvptx import emit_call
 from equipoise.core.jit.relinking import Relinker
 
-THREADS = lanes.WIDTH
-"""Threads that work on a trial."""
+LANES = lanes.WIDTH
+"""Threads that a trial has at least."""
+WARP = 32
+"""Threads that run together, and that a trial has at most."""
 
 _HALF, _WORD, _NUMBER = ir.IntType(32), ir.IntType(64), ir.DoubleType()
 _HALVES = ir.VectorType(_HALF, 2)
-_WARP = 32
-TRIALS_A_WARP = _WARP // THREADS
-# What a shuffle takes: the last thread of a warp, and for threads counted in fours the others' bits.
-_WITHIN_WARP, _WITHIN_FOUR = _WARP - 1, (_WARP - THREADS) << 8 | (_WARP - 1)
 
 
 def number_of(what: str) -> Any:
@@ -41,47 +41,97 @@ def number_of(what: str) -> Any:
     @intrinsic
     def read(typing_context):
         def generate(context, builder, signature, arguments):
-            return builder.zext(_register(builder, what), _WORD)
+            return builder.zext(register(builder, what), _WORD)
 
         return types.int64(), generate
 
     return read
 
 
-def _register(builder: Any, what: str) -> Any:
+def register(builder: Any, what: str) -> Any:
+    """The same for functions that generate code themselves."""
     return emit_call(builder, f"llvm.nvvm.read.ptx.sreg.{what}.x", _HALF, [])
 
 
 def lane_number(builder: Any) -> Any:
-    """Which of the four threads of its trial this is."""
-    return builder.and_(_register(builder, "tid"), _HALF(THREADS - 1))
+    """Which of the four lanes of its trial a thread is."""
+    return builder.and_(register(builder, "tid"), _HALF(LANES - 1))
 
 
-def _four(builder: Any) -> Any:
-    """The bits of the four threads of this trial in their warp."""
-    first = builder.and_(_register(builder, "tid"), _HALF(_WARP - THREADS))
-    return builder.shl(_HALF(2**THREADS - 1), first)
+class Team:
+    """The threads that work on a trial: so many, a power of two from 4 to 32."""
 
+    def __init__(self, size: int) -> None:
+        self.size = size
 
-def _exchanged(builder: Any, number: Any, how: str, place: Any, bounds: int) -> Any:
-    """The number of another thread, in two halves."""
-    halves, found = builder.bitcast(number, _HALVES), _HALVES(ir.Undefined)
-    for half in (_HALF(0), _HALF(1)):
-        arguments = [_four(builder), builder.extract_element(halves, half), place, _HALF(bounds)]
-        other = emit_call(builder, f"llvm.nvvm.shfl.sync.{how}.i32", _HALF, arguments)
-        found = builder.insert_element(found, other, half)
-    return builder.bitcast(found, _NUMBER)
+    def member(self, builder: Any) -> Any:
+        """Which thread of its trial this is."""
+        return builder.and_(register(builder, "tid"), _HALF(self.size - 1))
 
+    def total(self, builder: Any, number: Any) -> Any:
+        """The numbers of the four lanes, added up."""
+        pair = builder.fadd(number, self._exchanged(builder, number, "bfly", _HALF(1), WARP))
+        return builder.fadd(pair, self._exchanged(builder, pair, "bfly", _HALF(2), WARP))
 
-def total_of(builder: Any, number: Any) -> Any:
-    """The numbers of the four threads, added up."""
-    pair = builder.fadd(number, _exchanged(builder, number, "bfly", _HALF(1), _WITHIN_WARP))
-    return builder.fadd(pair, _exchanged(builder, pair, "bfly", _HALF(2), _WITHIN_WARP))
+    def number_of_lane(self, builder: Any, number: Any, lane: Any) -> Any:
+        """The number that a lane has."""
+        return self._exchanged(builder, number, "idx", lane, LANES)
 
+    def number_of_member(self, builder: Any, number: Any, member: Any) -> Any:
+        """The number that a thread of the trial has."""
+        return self._exchanged(builder, number, "idx", member, self.size)
 
-def number_of_lane(builder: Any, number: Any, lane: int) -> Any:
-    """The number that one of the four threads has."""
-    return _exchanged(builder, number, "idx", _HALF(lane), _WITHIN_FOUR)
+    def any(self, builder: Any, condition: Any) -> Any:
+        """Whether a condition holds for any thread of the trial."""
+        return emit_call(builder, "llvm.nvvm.vote.any.sync", ir.IntType(1), [self._mask(builder), condition])
+
+    def emit_wait(self, builder: Any) -> None:
+        """Wait until all threads of the trial are here, and see what they have written."""
+        emit_call(builder, "llvm.nvvm.bar.warp.sync", ir.VoidType(), [self._mask(builder)])
+
+    @cached_property
+    def wait(self) -> Any:
+        """The same in compiled functions."""
+
+        @intrinsic
+        def wait(typing_context):
+            def generate(context, builder, signature, arguments):
+                self.emit_wait(builder)
+                return context.get_dummy_value()
+
+            return types.void(), generate
+
+        return wait
+
+    @cached_property
+    def number(self) -> Any:
+        """:meth:`member` in compiled functions."""
+
+        @intrinsic
+        def number(typing_context):
+            def generate(context, builder, signature, arguments):
+                return builder.zext(self.member(builder), _WORD)
+
+            return types.int64(), generate
+
+        return number
+
+    def _mask(self, builder: Any) -> Any:
+        """The bits of the trial's threads in their warp."""
+        if self.size == WARP:
+            return _HALF(2**WARP - 1)
+        first = builder.and_(register(builder, "tid"), _HALF(WARP - self.size))
+        return builder.shl(_HALF(2**self.size - 1), first)
+
+    def _exchanged(self, builder: Any, number: Any, how: str, place: Any, within: int) -> Any:
+        """The number of another thread, counted among so many neighbours; in two halves."""
+        halves, found = builder.bitcast(number, _HALVES), _HALVES(ir.Undefined)
+        bounds = _HALF((WARP - within) << 8 | (WARP - 1))
+        for half in (_HALF(0), _HALF(1)):
+            arguments = [self._mask(builder), builder.extract_element(halves, half), place, bounds]
+            other = emit_call(builder, f"llvm.nvvm.shfl.sync.{how}.i32", _HALF, arguments)
+            found = builder.insert_element(found, other, half)
+        return builder.bitcast(found, _NUMBER)
 
 
 def _own(context: Any, builder: Any, kind: Any, array: Any, offset: Any) -> Any:
@@ -123,21 +173,26 @@ def _add_product(typing_context, number, left, right):
     return types.float64(types.float64, types.float64, types.float64), generate
 
 
-@intrinsic
-def _total(typing_context, number):
-    def generate(context, builder, signature, arguments):
-        return total_of(builder, arguments[0])
+def _totalled(team: Team) -> Any:
+    @intrinsic
+    def total(typing_context, number):
+        def generate(context, builder, signature, arguments):
+            return team.total(builder, arguments[0])
 
-    return types.float64(types.float64), generate
+        return types.float64(types.float64), generate
+
+    return total
 
 
-@intrinsic
-def _lane_at(typing_context, number, place):
-    def generate(context, builder, signature, arguments):
-        place = builder.trunc(arguments[1], _HALF)
-        return _exchanged(builder, arguments[0], "idx", place, _WITHIN_FOUR)
+def _lane_of(team: Team) -> Any:
+    @intrinsic
+    def lane(typing_context, number, place):
+        def generate(context, builder, signature, arguments):
+            return team.number_of_lane(builder, arguments[0], builder.trunc(arguments[1], _HALF))
 
-    return types.float64(types.float64, types.intp), generate
+        return types.float64(types.float64, types.intp), generate
+
+    return lane
 
 
 @intrinsic
@@ -148,18 +203,6 @@ def _normals(typing_context, table, number):
 
     return types.float64(table, types.float64), generate
 
-
-@intrinsic
-def _wait(typing_context):
-    def generate(context, builder, signature, arguments):
-        emit_call(builder, "llvm.nvvm.bar.warp.sync", ir.VoidType(), [_four(builder)])
-        return context.get_dummy_value()
-
-    return types.void(), generate
-
-
-wait: Any = _wait
-"""Wait until all four threads of the trial are here, and see what they have written."""
 
 SYNCED = (
     factor.gain,
@@ -175,7 +218,7 @@ SYNCED = (
 """Functions in which threads write what other threads read."""
 
 
-def use_threads(relink: Relinker) -> None:
+def use_threads(relink: Relinker, team: Team) -> None:
     """Let copies of compiled functions have threads for lanes."""
     relink.replace_all(
         {
@@ -183,18 +226,19 @@ def use_threads(relink: Relinker) -> None:
             lanes.store: _store,
             lanes.spread: _spread,
             lanes.add_product: _add_product,
-            lanes.total: _total,
-            lanes.lane: _lane_at,
+            lanes.total: _totalled(team),
+            lanes.lane: _lane_of(team),
             normal.generated: _normals,
         }
     )
+    relink.replace(normal.TABLE, normal.TABLE_BY_TERMS)
     for kernel in SYNCED:
         function: Any = kernel
-        relink.replace(kernel, Kernel(_waiting(relink.function(function.py_func)), inline=True))
+        relink.replace(kernel, Kernel(_waiting(relink.function(function.py_func), team.wait), inline=True))
 
 
-def _waiting(function: Any) -> Any:
-    """The same function; all four threads wait for each other before it and after."""
+def _waiting(function: Any, wait: Any) -> Any:
+    """The same function; all threads of the trial wait for each other before it and after."""
     inner = Kernel(function, inline=True)
     count = function.__code__.co_argcount
     # Numba compiles no functions of any number of arguments to the same code as these.

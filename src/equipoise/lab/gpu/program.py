@@ -1,35 +1,35 @@
-"""What every group of threads does: the lab's own trials, put together for a GPU.
+"""What every team of threads does: the lab's own trials, put together for a GPU.
 
 Nothing of a trial is written here but what differs: a policy's functions are called by their names, not by
-their addresses, and a trial in which outcomes come at once has one factor an arm, not two.
+their addresses, arms are scored by a thread each, and trials in which outcomes come at once know that.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numba.extending import intrinsic
 
-from equipoise.core.arms import factor
+from equipoise.core.arms import factor, least_squares
 from equipoise.core.choice import scoring, weighing
 from equipoise.core.choice.ties import Ties
-from equipoise.core.draws.streams import fill_normals
-from equipoise.core.estimates.estimators import ESTIMATORS, RIDGE
 from equipoise.core.jit.bounded import ADDRESS, open_bounded
 from equipoise.core.jit.handles import handled
 from equipoise.core.jit.kernel import Kernel
 from equipoise.core.jit.relinking import Relinker
 from equipoise.core.policies.base.design import Design
 from equipoise.core.policies.base.policy import Policy
-from equipoise.lab.gpu.lanes import THREADS, number_of, use_threads, wait
-from equipoise.lab.gpu.memory import Groups, Known, Places, assembler, copier, fetch, keeper
+from equipoise.lab.gpu.lanes import Team, number_of, use_threads
+from equipoise.lab.gpu.memory import Assembler, Groups, Known, Places, Share, fetch
 from equipoise.lab.gpu.tiles import use_tiles
-from equipoise.lab.pieces.contexts.gaussian import address_of
-from equipoise.lab.trial.judge import judge_arm, judge_coefs, judge_intervals, prepare_judgement
+from equipoise.lab.gpu.triangles import use_triangles
 from equipoise.lab.trial.run import run_stage, show_context, start_trial
-from equipoise.lab.trial.world import draw_normal_truth
+
+WORDS = 3
+"""Numbers that a program takes."""
 
 
 @handled
@@ -39,287 +39,150 @@ class Order(NamedTuple):
     ties: Ties
 
 
-PLACES = {
-    "state": Places(
-        own=frozenset(
-            (
-                *(
-                    "arms",
-                    "trial",
-                    "factors",
-                    "coefs",
-                    "gains",
-                    "seen_factor",
-                    "outcomes",
-                    "rows",
-                ),
-                *("z", "f", "g", "scratch", "lots", "memory", "plan", "spreads"),
-            )
-        ),
-        near=frozenset(("arms", "trial", "coefs", "z", "f", "g")),
-        held=frozenset(("trial",)),
-        drawn=frozenset(("contexts",)),
-        long={"contexts": (0,), "outcomes": (0,), "rows": (0,)},
-    ),
-    "rule": Places(own=frozenset(("scores",)), near=frozenset(("scores",)), held=frozenset(("terms",))),
-    "world": Places(
-        own=frozenset(("outcome", "normals", "at_hand", "clock", "pulls", "stream")),
-        near=frozenset(("outcome", "normals", "at_hand", "clock", "pulls")),
-        held=frozenset(("setting", "clock")),
-        long={
-            **dict.fromkeys(("contexts", "delays", "fates"), (0, 1)),
-            **dict.fromkeys(("coefs", "drifts", "closures"), (0,)),
-            "shocks": (0, 2),
-        },
-    ),
-    "judge": Places(
-        own=frozenset(("probe", "elasticities")),
-        apart=frozenset(("root", "system", "coef", "least_squares", "along")),
-        long={"quantiles": (0,)},
-    ),
-    "ledger": Places(
-        long=dict.fromkeys(("errors", "counts", "coverage", "plain_coverage", "course", "support"), (0,))
-    ),
-    "order": Places(own=frozenset(("ties",))),
-    "work": Places(
-        own=frozenset(
-            (
-                *(
-                    "coefs",
-                    "centers",
-                    "ridges",
-                    "noise_errors",
-                    "biases",
-                    "roots",
-                    "bases",
-                    "spectra",
-                    "fits",
-                ),
-                *("weights", "noise", "mean_noise", "precision", "system", "pull", "middle", "solution"),
-                *("rotated", "told", "residuals", "slacks"),
-            )
-        ),
-        long={"rotated": (1,), "told": (0,), "residuals": (0,), "slacks": (0,)},
-    ),
-}
-"""Where the arrays of a trial lie."""
+@dataclass(frozen=True)
+class Plan:
+    """What a program is made for."""
 
-_FARTHER: tuple[dict[str, tuple[str, ...]], ...] = (
-    {},
-    {"state": ("coefs",)},
-    {"state": ("coefs",), "world": ("normals", "at_hand", "pulls")},
-    {"state": ("coefs", "arms"), "world": ("normals", "at_hand", "pulls")},
-    {group: tuple(places.near) for group, places in PLACES.items()},
-)
-"""What gives way, by group, where arms or features are many: the more trials at once, the better."""
+    groups: Groups
+    places: Mapping[str, Places]
+    share: Share
+    known: Mapping[str, Known]
+    """See :func:`~equipoise.lab.gpu.places.known_of`."""
+    team: Team
+    policy: Policy
+    at_once: bool
+    """Outcomes come at once."""
+    one_factor: bool
+    """An arm has one factor, not two: besides, the policy does not look at contexts."""
+
+    def assemblers(self) -> dict[str, Assembler]:
+        """What finds the arrays of every group."""
+        found, first = {}, 0
+        for group, arrays in self.groups.items():
+            offsets = {name: start for (of, name), start in self.share.offsets.items() if of == group}
+            found[group] = Assembler(arrays, first, self.places[group], offsets, self.share.size, self.team)
+            first += len(arrays)
+        return found
 
 
-def placements() -> list[dict[str, Places]]:
-    """Where arrays may lie: first what is fastest for each trial, last what lets most trials run at once."""
-    return [
-        {group: places.without(moved.get(group, ())) for group, places in PLACES.items()}
-        for moved in _FARTHER
-    ]
-
-
-_FLAGS: dict[str, dict[str, tuple[str, ...]]] = {
-    "state": {"trial": ("limited", "forced_start", "learns_moment", "looks", "pools", "chance")},
-    "rule": {"terms": ("ends",)},
-    "world": {
-        "setting": (
-            "intercept",
-            "late",
-            "link",
-            "heteroscedasticity",
-            "curvature",
-            "coef_drift",
-            "noise_drift",
-        )
-    },
-}
-"""What a trial either has or has not, by group, array and field."""
-
-
-def known_of(groups: Groups) -> dict[str, dict[str, dict[str, Any]]]:
-    """What programs are made for: what a trial has not is left out of them, and no program tests for it."""
-    return {
-        group: {
-            name: {
-                field: value
-                for field in fields
-                if (value := getattr(groups[group], name)[field][0].item()) in (0, 1)
-            }
-            for name, fields in arrays.items()
-        }
-        for group, arrays in _FLAGS.items()
-    }
-
-
-WORDS = 5
-"""Numbers that a program takes: the table, the size of a share of the near memory, and three of its own."""
-
-
-def trial_program(
-    groups: Groups,
-    places: Mapping[str, Places],
-    known: Mapping[str, Known],
-    policy: Policy,
-    estimator: str,
-    *,
-    at_once: bool,
-) -> Callable[..., None]:
-    """Trials of a policy: takes the number of the first, how many there are, and the first row of the ledger.
-
-    ``at_once``: outcomes come at once, and the policy does not look at contexts. ``known``: see
-    :func:`known_of`.
-    """
+def trial_program(plan: Plan) -> Callable[..., None]:
+    """Trials of a policy: takes the number of the first, how many there are, and what is left free."""
+    team, assemblers = plan.team, plan.assemblers()
     relink = Relinker()
-    use_threads(relink)
-    use_tiles(relink, *groups["state"].factors.shape[2:])
+    use_threads(relink, team)
+    dim, width = plan.groups["state"].factors.shape[2:]
+    use_tiles(relink, dim, width, team)
+    use_triangles(relink, dim, team)
     # A trial's contexts are where they were drawn.
     relink.replace(show_context, Kernel(_fetch_next_context, inline=True))
-    relink.replace(scoring.call_score, Kernel(_score_caller(policy), inline=True))
-    if isinstance(policy, Design):
-        relink.replace(weighing.call_design, Kernel(_design_caller(policy), inline=True))
-    if at_once:
+    relink.replace(scoring.call_score, Kernel(_shared_score_caller(plan.policy, team), inline=True))
+    use_design(relink, plan.policy)
+    if plan.one_factor:
         relink.replace(factor.beside, Kernel(_itself, inline=True))
-    copy_in = copier(groups, places)
-    assemblers, holders, keepers, first = {}, {}, {}, 0
-    for group, arrays in groups.items():
-        assemblers[group] = assembler(arrays, first, places[group])
-        holders[group] = assembler(arrays, first, places[group], known.get(group, {}))
-        keepers[group] = keeper(arrays, first, places[group])
-        first += len(arrays)
+    if plan.at_once:
+        use_no_delays(relink)
+    near = [each for group, each in assemblers.items() if plan.places[group].near]
+    copy_in, copy_out = (
+        Kernel(_each([each.copier(out=out) for each in near]), inline=True) for out in (False, True)
+    )
+    wait, size = team.wait, team.size
     # What happens once a trial is apart from the loop over its units, and finds its arrays by itself.
     begin = Kernel(_beginning(assemblers, relink))
-    units = Kernel(_middle(holders, keepers, relink), inline=True)
-    end = Kernel(_end(assemblers, relink, estimator))
+    units = Kernel(_middle(assemblers, plan.known, relink), inline=True)
     thread, block, block_threads, blocks = map(number_of, ("tid", "ctaid", "ntid", "nctaid"))
 
-    def run(table: int, share: int, first: int, count: int, row: int) -> None:
-        local, groups = thread() // THREADS, block_threads() // THREADS
-        slot = block() * groups + local
-        copy_in(table, local, share)
-        for place in range(slot, count, groups * blocks()):
-            begin(table, slot, local, share, place, first + place)
-            units(table, slot, local, share, place)
-            end(table, slot, local, share, place, row + place)
+    def run(first: int, count: int, free: int) -> None:
+        local, teams = thread() // size, block_threads() // size
+        for place in range(block() * teams + local, count, teams * blocks()):
+            copy_in(place, local)
+            wait()
+            begin(place, local, first + place)
+            units(place, local)
+            wait()
+            copy_out(place, local)
 
     return run
 
 
-def _beginning(assemblers: Mapping[str, Any], relink: Relinker) -> Callable[..., None]:
-    state_of, world_of, order_of = (assemblers[group] for group in ("state", "world", "order"))
+def use_no_delays(relink: Relinker) -> None:
+    """Let copies know that outcomes come at once: then no design ever waits, and none runs ahead."""
+    relink.replace(least_squares.waits, Kernel(_never, inline=True))
+    relink.replace(least_squares.settle, Kernel(_nothing_to_settle, inline=True))
+    relink.replace(least_squares.gain_anew, Kernel(_gain_is_there, inline=True))
+
+
+def use_design(relink: Relinker, policy: Policy) -> None:
+    """Let copies call the functions of a policy that draws by weights."""
+    if isinstance(policy, Design):
+        relink.replace(weighing.call_design, Kernel(_design_caller(policy), inline=True))
+
+
+def _each(functions: list[Any]) -> Callable[..., None]:
+    """One function that calls several."""
+    if not functions:
+        return _no_arrays
+    first, others = functions[0], Kernel(_each(functions[1:]), inline=True)
+
+    def call_each(trial: int, local: int) -> None:
+        first(trial, local)
+        others(trial, local)
+
+    return call_each
+
+
+def _no_arrays(trial: int, local: int) -> None:
+    pass
+
+
+def _beginning(assemblers: Mapping[str, Assembler], relink: Relinker) -> Callable[..., None]:
+    state_of, world_of, order_of = (assemblers[group].handle() for group in ("state", "world", "order"))
     start = relink(start_trial)
 
-    def apart_begin(table: int, slot: int, local: int, share: int, place: int, number: int) -> None:
-        state, world = state_of(table, slot, local, share, place), world_of(table, slot, local, share, place)
-        start(state, order_of(table, slot, local, share, place).ties, world, place, number)
+    def apart_begin(place: int, local: int, number: int) -> None:
+        start(state_of(place, local), order_of(place, local).ties, world_of(place, local), place, number)
 
     return apart_begin
 
 
-def _middle(holders: Mapping[str, Any], keepers: Mapping[str, Any], relink: Relinker) -> Callable[..., None]:
-    state_of, rule_of, world_of = (holders[group] for group in ("state", "rule", "world"))
-    keep_state, keep_world = keepers["state"], keepers["world"]
+def _middle(
+    assemblers: Mapping[str, Assembler], known: Mapping[str, Known], relink: Relinker
+) -> Callable[..., None]:
+    state_of, rule_of, world_of = (
+        assemblers[group].handle(known.get(group, {})) for group in ("state", "rule", "world")
+    )
+    keep_state, keep_world = assemblers["state"].keeper(), assemblers["world"].keeper()
     stage = relink(run_stage)
 
-    def run_units(table: int, slot: int, local: int, share: int, place: int) -> None:
-        state, rule = state_of(table, slot, local, share, place), rule_of(table, slot, local, share, place)
-        world = world_of(table, slot, local, share, place)
+    def run_units(place: int, local: int) -> None:
+        state, rule, world = state_of(place, local), rule_of(place, local), world_of(place, local)
         stage(state, rule, world)
-        keep_state(state, table, slot, local, share)
-        keep_world(world, table, slot, local, share)
+        keep_state(state, place, local)
+        keep_world(world, place, local)
 
     return run_units
 
 
-def _end(assemblers: Mapping[str, Any], relink: Relinker, estimator: str) -> Callable[..., None]:
-    state_of, rule_of, world_of = (assemblers[group] for group in ("state", "rule", "world"))
-    judge_of, ledger_of = assemblers["judge"], assemblers["ledger"]
-    if estimator == RIDGE:
-        prepare, judged, thread = relink(prepare_judgement), relink(judge_arm), number_of("tid")
+def _shared_score_caller(policy: Policy, team: Team) -> Callable[..., None]:
+    """What takes the place of a call through an address (choice/scoring.py): every thread has some arms."""
+    score = Kernel(type(policy).score, inline=True)
+    wait, member, size = team.wait, team.number, team.size
 
-        def apart_end(table: int, slot: int, local: int, share: int, place: int, row: int) -> None:
-            state, rule = (
-                state_of(table, slot, local, share, place),
-                rule_of(table, slot, local, share, place),
-            )
-            judge, ledger = (
-                judge_of(table, slot, local, share, place),
-                ledger_of(table, slot, local, share, place),
-            )
-            truth = world_of(table, slot, local, share, place).coefs[place]
-            wait()
-            prepare(state, rule, judge)
-            # Each thread has arms of its own.
-            for i in range(thread() % THREADS, ledger.counts.shape[1], THREADS):
-                judged(state, judge, i, truth, ledger, row)
-            wait()
-            ledger.course[row, 0] = state.trial[0].step
+    def call_score(address: int, arms: Any, trial: Any, settings: Any, scores: Any) -> None:
+        numbers = open_bounded(_first_of(settings))
+        starts = trial.forced_start and not trial.looks
+        wait()
+        for i in range(member(), arms.shape[0], size):
+            if starts and not arms[i].design_ready:
+                scores[i] = np.inf
+            else:
+                scores[i] = score(arms[i], trial, numbers)
+        wait()
 
-        return apart_end
-
-    work_of, fitted = assemblers["work"], relink(Kernel(_judge_fitted(estimator), inline=True))
-
-    def apart_fitted_end(table: int, slot: int, local: int, share: int, place: int, row: int) -> None:
-        state, rule = state_of(table, slot, local, share, place), rule_of(table, slot, local, share, place)
-        judge, ledger = (
-            judge_of(table, slot, local, share, place),
-            ledger_of(table, slot, local, share, place),
-        )
-        work, truth = (
-            work_of(table, slot, local, share, place),
-            world_of(table, slot, local, share, place).coefs[place],
-        )
-        fitted(state, rule, judge, truth, ledger, work, row)
-        ledger.course[row, 0] = state.trial[0].step
-
-    return apart_fitted_end
+    return call_score
 
 
-def draw_program(groups: Groups) -> Callable[..., None]:
-    """Normal contexts and truths of trials: takes the seed, the number of the first and how many."""
-    relink = Relinker()
-    draw = relink(Kernel(_draw_unit, inline=True))
-    world_of = assembler(groups["world"], 0, Places(long=PLACES["world"].long))
-    thread, block, block_threads, blocks = map(number_of, ("tid", "ctaid", "ntid", "nctaid"))
-
-    def run(table: int, share: int, seed: int, first: int, count: int) -> None:
-        world = world_of(table, 0, 0, share, 0)
-        units = world.contexts.shape[1]
-        for number in range(block() * block_threads() + thread(), count * units, block_threads() * blocks()):
-            draw(world, seed, first, number // units, number % units)
-
-    return run
-
-
-def _draw_unit(world: Any, seed: int, first: int, place: int, t: int) -> None:
-    """The context of a unit; the first one brings the truth."""
-    contexts, varying = world.contexts[place], world.setting[0].intercept
-    for c in range(varying):
-        contexts[t, c] = 1.0
-    fill_normals(address_of(seed, first + place, t), 0, contexts, t, varying)
-    if t == 0:
-        draw_normal_truth(world.coefs[place : place + 1], seed, first + place)
-
-
-def _judge_fitted(estimator: str) -> Callable[..., None]:
-    """What a trial is worth whose models are estimated otherwise than by ridge."""
-    fit = ESTIMATORS[estimator].fit
-
-    def judge_fitted(state: Any, rule: Any, judge: Any, truth: Any, ledger: Any, work: Any, row: int) -> None:
-        judge_intervals(state, rule, judge, truth, ledger.coverage[row], ledger.plain_coverage[row])
-        fit(state, work)
-        judge_coefs(judge, work.coefs, truth, ledger.errors[row])
-        for i in range(ledger.counts.shape[1]):
-            ledger.counts[row, i] = state.arms[i].count + state.arms[i].set_aside
-
-    return judge_fitted
-
-
-def _score_caller(policy: Policy) -> Callable[..., None]:
-    """What takes the place of a call through an address: see choice/scoring.py."""
+def score_caller(policy: Policy) -> Callable[..., None]:
+    """The same where every thread scores all arms."""
     score = Kernel(type(policy).score, inline=True)
 
     def call_score(address: int, arms: Any, trial: Any, settings: Any, scores: Any) -> None:
@@ -350,6 +213,18 @@ def _design_caller(design: Design) -> Callable[..., None]:
 
 def _itself(b: int) -> int:
     return b
+
+
+def _never(arm: Any, dim: int) -> bool:
+    return False
+
+
+def _nothing_to_settle(state: Any) -> None:
+    pass
+
+
+def _gain_is_there(state: Any, i: int, joins: bool) -> None:
+    pass
 
 
 def _fetch_next_context(state: Any, rule: Any, world: Any, t: int) -> None:

@@ -143,6 +143,10 @@ def run_policies(
     trials, seed = int(trials), int(seed)
     on_gpu = split(arena, named, device, elsewhere=executor is not None)
     there = [name in on_gpu for name in named]
+    if on_gpu and executor is None:
+        from equipoise.lab.gpu.ahead import compile_ahead
+
+        compile_ahead([(arena, [named[name] for name in on_gpu])], device)
     chunks = list(_cut_by_device(there, trials, arena.problem().units))
     store = open_checkpoint(checkpoint, arena, named, seed)
     ledgers = [new_ledger(trials, len(arena.noise)) for _ in named]

@@ -146,15 +146,23 @@ def _judge_intervals_of(
     reach = quantile * quantile * state.arms[i].noise_variance
     dim = judge.coef.shape[0]
     inside = plainly_inside = 0
+    squared_rows(judge.root, judge.along)
     for r in range(dim):
-        spread = 0.0
-        for k in range(dim):
-            spread += judge.root[r, k] * judge.root[r, k]
         gap = judge.least_squares[r] - truth[i, r]
-        inside += gap * gap <= reach * inflation * spread
-        plainly_inside += gap * gap <= reach * spread
+        inside += gap * gap <= reach * inflation * judge.along[r]
+        plainly_inside += gap * gap <= reach * judge.along[r]
     coverage[i] = inside / dim
     plain_coverage[i] = plainly_inside / dim
+
+
+@compiled
+def squared_rows(root: Matrix, squares: Vector) -> None:
+    """Write the squared length of every row."""
+    for r in range(root.shape[0]):
+        square = 0.0
+        for k in range(root.shape[1]):
+            square += root[r, k] * root[r, k]
+        squares[r] = square
 
 
 @compiled

@@ -18,6 +18,7 @@ from equipoise.core.draws.streams import (
     BLOCK,
     NOISE,
     TRUTH,
+    Address,
     Stream,
     fill_normals,
     new_stream,
@@ -314,7 +315,13 @@ def draw_normal_truth(coefs: Block, seed: int, trial: int) -> None:
     """Coefficients that are independent standard normals."""
     for b in range(coefs.shape[0]):
         for i in range(coefs.shape[1]):
-            fill_normals((seed, trial + b, TRUTH, i, 0), 0, coefs[b], i, 0)
+            fill_normals(truth_address(seed, trial + b, i), 0, coefs[b], i, 0)
+
+
+@inlined
+def truth_address(seed: int, trial: int, i: int) -> Address:
+    """Where the coefficients of arm i are drawn from."""
+    return seed, trial, TRUTH, i, 0
 
 
 @compiled

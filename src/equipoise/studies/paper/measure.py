@@ -50,6 +50,11 @@ class PaperStudy:
 
     def measure(self, runner: Runner) -> dict[str, PanelResult]:
         """Every policy at every point, by panel."""
+        runner.compile_ahead(
+            (arena, [*self.policies, *(width_policies(sweep.noise) if self.tried else ())])
+            for sweep in self.sweeps
+            for arena in sweep.arenas
+        )
         points = {
             sweep.name: _measure(
                 runner, sweep, self.policies, scaled(sweep.trials, self.scale), name=sweep.name

@@ -1,0 +1,120 @@
+"""Programs that will be needed, compiled by several processes at once.
+
+A program takes some seconds to compile, and a study may need dozens. Each helper is a Python of its own that
+reads tasks, a line each, compiles what is not on disk yet, and answers with a line. They hand programs over
+on disk alone: where nothing can be kept there, and for policies that are not the package's own, nothing is
+done here, and programs are compiled when they are needed. So are those that a helper did not manage.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from queue import Empty, SimpleQueue
+from typing import Any
+
+from equipoise.core.jit import storage
+from equipoise.core.jit.sources import is_stamped
+from equipoise.core.policies.base.policy import Policy, parse_policy
+from equipoise.lab.arena import Arena
+from equipoise.lab.gpu.driver import open_device
+from equipoise.lab.gpu.offers import CPU, split
+from equipoise.lab.scenario import Scenario
+
+_WORTH_A_HELPER = 4
+"""Tasks that are compiled sooner here than a helper has started."""
+_SETTINGS = ("width", "bound", "delta", "caution")
+"""Options of policies that are numbers in memory, and no part of a program."""
+
+
+def compile_ahead(points: Iterable[tuple[Arena, Sequence[Policy | str]]], device: str) -> None:
+    """Compile the programs of some policies in some arenas, as far as they will run on a GPU."""
+    if device == CPU or storage.writable_folder() is None:
+        return
+    tasks = [task for task in _tasks(points, device) if storage.read(_done(task)) is None]
+    helpers = min(os.cpu_count() or 1, len(tasks))
+    if helpers < _WORTH_A_HELPER:
+        return
+    # Those with many features take longest.
+    tasks.sort(key=lambda task: task["scenario"]["dim"])
+    waiting: SimpleQueue[dict[str, Any]] = SimpleQueue()
+    for task in reversed(tasks):
+        waiting.put(task)
+    with ThreadPoolExecutor(helpers) as pool:
+        for done in [pool.submit(_work_off, waiting) for _ in range(helpers)]:
+            done.result()
+
+
+def _tasks(points: Iterable[tuple[Arena, Sequence[Policy | str]]], device: str) -> Iterator[dict[str, Any]]:
+    """What helpers are told, each once."""
+    seen: set[str] = set()
+    for arena, policies in points:
+        named = {policy.spec: policy for policy in map(parse_policy, policies)}
+        for name in split(arena, named, device, elsewhere=False):
+            policy = named[name]
+            if not isinstance(arena, Scenario) or not is_stamped(type(policy).score):
+                continue
+            world, dim, arms = _kind_of(arena.to_dict()), arena.dim, len(arena.noise)
+            options = {key: value for key, value in vars(policy).items() if key not in _SETTINGS}
+            mine = policy.name, _kind_of(options)
+            for what, kind in (("draws", ()), ("trials", mine), ("judged", mine)):
+                text = repr((what, world, dim, arms, kind))
+                if text not in seen:
+                    seen.add(text)
+                    yield {"scenario": arena.to_dict(), "policy": name, "what": what, "kind": text}
+
+
+def _kind_of(value: object) -> object:
+    """Plain values without their sizes, on which most programs do not depend, in some order."""
+    if isinstance(value, Mapping):
+        return sorted((name, _kind_of(item)) for name, item in value.items())
+    if isinstance(value, list | tuple):
+        return sorted({repr(_kind_of(item)) for item in value})
+    return value if value is None or isinstance(value, bool | str) else value != 0
+
+
+def _done(task: dict[str, Any]) -> str:
+    """Under which name the disk says that a task was done."""
+    return f"compiled ahead {open_device().description} {task['kind']}"
+
+
+def _work_off(waiting: SimpleQueue[dict[str, Any]]) -> None:
+    """Let a helper do tasks until none is left, or it breaks off."""
+    command = [sys.executable, "-m", "equipoise.lab.gpu.ahead"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, text=True) as helper:
+        assert helper.stdin is not None
+        assert helper.stdout is not None
+        try:
+            while True:
+                helper.stdin.write(json.dumps(waiting.get_nowait()) + "\n")
+                helper.stdin.flush()
+                if not helper.stdout.readline():
+                    return
+        except (Empty, BrokenPipeError):
+            return
+
+
+def _help() -> None:
+    """Be a helper."""
+    from equipoise.lab.gpu.bench import compile_program
+
+    # Compiling makes millions of objects that stay: looking for garbage among them takes long.
+    gc.disable()
+    for line in sys.stdin:
+        task = json.loads(line)
+        try:
+            compile_program(Scenario.from_dict(task["scenario"]), parse_policy(task["policy"]), task["what"])
+            storage.write(_done(task), b"")
+            print("done", flush=True)
+        except Exception as error:  # whoever needs the program will say what is wrong
+            print(f"not done: {error!r}", flush=True)
+
+
+if __name__ == "__main__":
+    _help()

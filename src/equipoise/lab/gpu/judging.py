@@ -1,0 +1,71 @@
+"""What trials are worth when they are over, judged by the lab's own functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from equipoise.core.choice import scoring
+from equipoise.core.estimates.estimators import ESTIMATORS, RIDGE
+from equipoise.core.jit.kernel import Kernel
+from equipoise.core.jit.relinking import Relinker
+from equipoise.lab.gpu.lanes import number_of, use_threads
+from equipoise.lab.gpu.program import Plan, score_caller, use_design
+from equipoise.lab.gpu.ridges import use_rows
+from equipoise.lab.trial.judge import judge_coefs, judge_intervals, judge_trial
+
+
+def judge_program(plan: Plan, estimator: str) -> Callable[..., None]:
+    """What trials are worth: takes what is left free, how many there are, and the first row of the ledger.
+
+    Trials of a policy leave more threads no room; judged by themselves, more of them are at work.
+    """
+    relink = Relinker()
+    use_threads(relink, plan.team)
+    relink.replace(scoring.call_score, Kernel(score_caller(plan.policy), inline=True))
+    use_design(relink, plan.policy)
+    if estimator == RIDGE:
+        use_rows(relink, plan.team)
+    handles = {group: each.handle() for group, each in plan.assemblers().items()}
+    state_of, rule_of, world_of = (handles[group] for group in ("state", "rule", "world"))
+    judge_of, ledger_of, size = handles["judge"], handles["ledger"], plan.team.size
+    thread, block, block_threads, blocks = map(number_of, ("tid", "ctaid", "ntid", "nctaid"))
+    if estimator == RIDGE:
+        judged = relink(judge_trial)
+
+        def judge_by_ridge(free: int, count: int, row: int) -> None:
+            local, teams = thread() // size, block_threads() // size
+            for place in range(block() * teams + local, count, teams * blocks()):
+                state, ledger = state_of(place, local), ledger_of(place, local)
+                rule, judge = rule_of(place, local), judge_of(place, local)
+                judged(state, rule, judge, world_of(place, local).coefs[place], ledger, row + place)
+                ledger.course[row + place, 0] = state.trial[0].step
+
+        return judge_by_ridge
+
+    work_of, fitted = handles["work"], relink(Kernel(_judge_fitted(estimator), inline=True))
+
+    def judge_by_fits(free: int, count: int, row: int) -> None:
+        local, teams = thread() // size, block_threads() // size
+        for place in range(block() * teams + local, count, teams * blocks()):
+            state, ledger = state_of(place, local), ledger_of(place, local)
+            rule, judge = rule_of(place, local), judge_of(place, local)
+            truth, work = world_of(place, local).coefs[place], work_of(place, local)
+            fitted(state, rule, judge, truth, ledger, work, row + place)
+            ledger.course[row + place, 0] = state.trial[0].step
+
+    return judge_by_fits
+
+
+def _judge_fitted(estimator: str) -> Callable[..., None]:
+    """What a trial is worth whose models are estimated otherwise than by ridge."""
+    fit = ESTIMATORS[estimator].fit
+
+    def judge_fitted(state: Any, rule: Any, judge: Any, truth: Any, ledger: Any, work: Any, row: int) -> None:
+        judge_intervals(state, rule, judge, truth, ledger.coverage[row], ledger.plain_coverage[row])
+        fit(state, work)
+        judge_coefs(judge, work.coefs, truth, ledger.errors[row])
+        for i in range(ledger.counts.shape[1]):
+            ledger.counts[row, i] = state.arms[i].count + state.arms[i].set_aside
+
+    return judge_fitted

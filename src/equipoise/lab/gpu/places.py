@@ -1,0 +1,153 @@
+"""Where the arrays of a trial lie, by what they are for, and what programs know of them beforehand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from equipoise.core.arms.state import ARM
+from equipoise.lab.gpu.memory import Groups, Places
+
+PLACES = {
+    "state": Places(
+        own=frozenset(
+            (
+                *("arms", "trial", "factors", "coefs", "gains", "seen_factor", "outcomes", "rows"),
+                *("z", "f", "g", "scratch", "lots", "memory", "plan", "spreads"),
+            )
+        ),
+        near=frozenset(("arms", "coefs", "z", "g")),
+        kept=frozenset(("arms", "coefs")),
+        held=frozenset(("trial",)),
+        fixed={
+            "trial": (
+                *("arms", "dim", "budget", "money", "exponent", "forced_start", "learns_moment", "looks"),
+                *("pools", "seed", "number", "chance"),
+            )
+        },
+        same={"gains": "g"},
+        drawn=frozenset(("contexts",)),
+        long={"contexts": (0,), "outcomes": (0,), "rows": (0,)},
+    ),
+    "rule": Places(
+        own=frozenset(("scores",)),
+        near=frozenset(("scores",)),
+        held=frozenset(("terms",)),
+        long={"settings": (0,)},
+    ),
+    "world": Places(
+        own=frozenset(("outcome", "normals", "at_hand", "clock", "pulls", "stream")),
+        near=frozenset(("outcome", "normals", "at_hand", "pulls")),
+        held=frozenset(("setting", "clock")),
+        fixed={"clock": ("place", "number", "pause")},
+        long={
+            **dict.fromkeys(("contexts", "delays", "fates"), (0, 1)),
+            **dict.fromkeys(("coefs", "drifts", "closures"), (0,)),
+            "shocks": (0, 2),
+        },
+    ),
+    "judge": Places(
+        own=frozenset(("probe", "elasticities", "root", "system", "coef", "least_squares", "along")),
+        long={"quantiles": (0,)},
+    ),
+    "ledger": Places(
+        long=dict.fromkeys(("errors", "counts", "coverage", "plain_coverage", "course", "support"), (0,))
+    ),
+    "order": Places(own=frozenset(("ties",))),
+    "work": Places(
+        own=frozenset(
+            (
+                *(
+                    "coefs",
+                    "centers",
+                    "ridges",
+                    "noise_errors",
+                    "biases",
+                    "roots",
+                    "bases",
+                    "spectra",
+                    "fits",
+                ),
+                *("weights", "noise", "mean_noise", "precision", "system", "pull", "middle", "solution"),
+                *("rotated", "told", "residuals", "slacks"),
+            )
+        ),
+        long={"rotated": (1,), "told": (0,), "residuals": (0,), "slacks": (0,)},
+    ),
+}
+"""Where the arrays of a trial lie while it runs."""
+
+_FARTHER: tuple[dict[str, tuple[str, ...]], ...] = (
+    {"state": ("coefs",)},
+    {"state": ("coefs",), "world": ("normals", "at_hand", "pulls")},
+    {"state": ("coefs", "arms"), "world": ("normals", "at_hand", "pulls")},
+    {group: tuple(places.near) for group, places in PLACES.items()},
+)
+"""What gives way, by group, where arms or features are many: the more trials at once, the better."""
+
+
+def placements(*, at_once: bool) -> list[dict[str, Places]]:
+    """Where arrays may lie: first what is fastest for each trial, last what lets most trials run at once."""
+    found = [
+        {group: places.without(moved.get(group, ())) for group, places in PLACES.items()}
+        for moved in ({}, *_FARTHER)
+    ]
+    if not at_once:
+        # A unit's gain serves when its outcome comes: every arm keeps one.
+        found = [{**each, "state": replace(each["state"], same={})} for each in found]
+    return found
+
+
+def judging_placements() -> list[dict[str, Places]]:
+    """The same when trials are over, and judged."""
+    far = {group: replace(places, near=frozenset(), held=frozenset()) for group, places in PLACES.items()}
+    return [{**far, "judge": replace(far["judge"], near=PLACES["judge"].own)}, far]
+
+
+_FLAGS: dict[str, dict[str, tuple[str, ...]]] = {
+    "state": {
+        "trial": ("limited", "forced_start", "learns_moment", "looks", "pools", "chance", "exponent"),
+    },
+    "rule": {"terms": ("ends",)},
+    "world": {
+        "setting": (
+            *("intercept", "late", "link", "heteroscedasticity", "curvature", "coef_drift", "noise_drift"),
+        )
+    },
+}
+"""What a trial either has or has not, by group, array and field."""
+_COUNTS: dict[str, dict[str, tuple[str, ...]]] = {"state": {"trial": ("arms", "dim")}}
+"""What programs are made for anyway, as lengths of arrays."""
+
+
+_NUMBERS = [name for name in ARM.names or () if ARM[name] == np.float64]
+_COUNTED = [name for name in ARM.names or () if ARM[name] != np.float64]
+NARROW_ARM = np.dtype(
+    [*((name, np.float64) for name in _NUMBERS), *((name, np.int32) for name in _COUNTED)], align=True
+)
+"""ARM with counts of half a word: two thirds of its size."""
+
+
+def narrowed(arms: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """The same records; numbers that stand for no limit become the largest that there is."""
+    narrow, largest = np.zeros(len(arms), NARROW_ARM), np.iinfo(np.int32).max
+    for name in _NUMBERS:
+        narrow[name] = arms[name]
+    for name in _COUNTED:
+        narrow[name] = np.minimum(arms[name], largest)
+    return narrow
+
+
+def known_of(groups: Groups) -> dict[str, dict[str, dict[str, Any]]]:
+    """What programs are made for: what a trial has not is left out of them, and no program tests for it."""
+    known: dict[str, dict[str, dict[str, Any]]] = {}
+    for group, arrays in _FLAGS.items():
+        for name, fields in arrays.items():
+            record = getattr(groups[group], name)[0]
+            found = {field: record[field].item() for field in fields if record[field] in (0, 1)}
+            counts = _COUNTS.get(group, {}).get(name, ())
+            known.setdefault(group, {})[name] = found | {field: record[field].item() for field in counts}
+    return known
