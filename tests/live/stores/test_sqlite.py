@@ -15,6 +15,7 @@ from storing.rows import add, begin, payloads
 from equipoise.errors import NotOffered, OutputExists, OutputNotWritable, StoreBusy, StoreUnavailable
 from equipoise.live.stores.contract import rows_after
 from equipoise.live.stores.opening import open_store
+from equipoise.live.stores.sqlite.connecting import Connection
 from equipoise.live.stores.sqlite.store import _Writing
 
 
@@ -139,8 +140,11 @@ def test_a_forked_process_has_connections_of_its_own(store):
 
 def test_a_fork_inside_of_writing_does_not_end_the_parents_transaction(store):
     def act():
+        sent = []
+        writer._send = sent.append
         with pytest.raises(StoreUnavailable, match="fork"):
             writing.__exit__(None, None, None)
+        assert not sent  # the connection is the parent's
 
     writing = store.writing("trial")
     writer = writing.__enter__()
@@ -197,6 +201,19 @@ def test_ctrl_c_anywhere_in_a_commit_leaves_all_or_nothing(store, url):
             assert after - before in (0, 2)
             expected = add(other, b"c").sequence
         assert len(payloads(store)) == expected
+
+
+def test_a_commit_that_cannot_be_remembered_is_stored_all_the_same(store, monkeypatch):
+    add(store, b"one")
+
+    def fail(*arguments):
+        raise MemoryError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Connection, "leave_head", fail)
+        assert add(store, b"two").sequence == 3
+    assert add(store, b"three").sequence == 4
+    assert payloads(store) == [b"created", b"one", b"two", b"three"]
 
 
 def test_backup_while_others_write(store, tmp_path):

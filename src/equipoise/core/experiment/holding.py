@@ -45,6 +45,11 @@ class RecordHolder(ExperimentReader):
         """Collect the events that calls inside lead to, each when it has happened."""
         return Recording(self)
 
+    def keep_recording(self) -> list[Event]:
+        """Collect the events of all calls from now on, in a list that whoever asked for it empties."""
+        self._events = []
+        return self._events
+
     def created_event(self) -> Event:
         """How the experiment began, with the problem as it is now: the first event of its history."""
         event = events.created(self._record)

@@ -18,7 +18,7 @@ from equipoise.live.log.encoding import decode
 from equipoise.live.log.receipts import Receipt
 
 _ASKED = b'"kind":"asked'
-"""In the header of a row that tells of an assignment, alone or together with others."""
+"""In the header of a row that tells of an assignment; nobody can write it there, as quotes are escaped."""
 
 
 def noted(turn: Turn, ask: Callable[[Experiment], Sequence[Assignment]]) -> list[Assignment]:
@@ -39,7 +39,7 @@ def assignments(answer: Answer) -> list[Assignment]:
     elif answer.rows:
         new = sorted((unit for unit in given if unit.receipt is None), key=lambda unit: unit.id)
         told = (row for row in answer.rows if _ASKED in row.header)
-        for unit, row in zip(new, told, strict=False):
+        for unit, row in zip(new, told, strict=False):  # as many; nothing may be raised any more
             _with_receipt(unit, own._replace(sequence=row.sequence, hash=row.hash))
     return given
 

@@ -68,6 +68,6 @@ def checked_duration(limit: timedelta) -> timedelta:
 def _older(fold: Fold, time: int) -> list[int]:
     """Ids of pending units that were assigned up to a time, the oldest first."""
     record = fold.experiment._current()
-    count = len(fold.moments)  # requests of this commit are not noted yet, and not late either
-    late = (record.state.rows["status"][:count] == PENDING) & (fold.moments.asked <= time)
+    asked = fold.moments.asked
+    late = (record.state.rows["status"][: len(asked)] == PENDING) & (asked <= time)
     return [int(row) + 1 for row in np.flatnonzero(late)]

@@ -8,9 +8,10 @@ not even to close them.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
-from threading import BoundedSemaphore, RLock
+from threading import RLock
 from typing import Any, Generic, Self, TypeVar
 from weakref import WeakSet
 
@@ -18,6 +19,8 @@ from equipoise.errors import StoreBusy, StoreUnavailable
 
 C = TypeVar("C")
 
+_LOOK = 0.001
+"""Seconds after which somebody who found all places taken looks again."""
 _pools: WeakSet[Pool[Any]] = WeakSet()
 _untouchable: list[Any] = []
 
@@ -25,26 +28,26 @@ _untouchable: list[Any] = []
 class Held(Generic[C]):
     """A connection of one's own, as long as a block runs: ``with pool.using() as held``.
 
-    A class, and no generator, as every call of a live experiment goes through here. What may be interrupted
-    on the way stands inside ``try``.
+    A class, and no generator, as every call of a live experiment goes through here.
     """
 
-    __slots__ = ("_has_room", "_pool", "_room", "connection", "sound", "was_idle")
+    __slots__ = ("_places", "_pool", "_stay", "connection", "sound", "was_idle")
 
     connection: C
     was_idle: bool
     """Whether it was made for somebody before: then the other side may have gone away since."""
 
     def __init__(self, pool: Pool[C]) -> None:
-        self._pool, self._room = pool, pool.room
-        self._has_room = False
-        self.sound = False
-        """Whether it is in order, outside any transaction; else it is closed."""
+        self._pool = pool
 
     def __enter__(self) -> Self:
+        self._places = self._pool.places
+        self.sound = False
+        """Whether it is in order, outside any transaction; else it is closed."""
+        # Python ends a generator that is dropped, so that no interrupt, wherever it falls, keeps a place.
+        self._stay = _staying(self._places, self._pool.wait)
         try:
-            self._has_room = self._room.acquire(timeout=self._pool.wait)
-            if not self._has_room:
+            if not next(self._stay):
                 raise StoreBusy(
                     f"other threads of this program have used the store for {self._pool.wait:g} s",
                     hint="try again",
@@ -52,14 +55,14 @@ class Held(Generic[C]):
             self.connection, self.was_idle = self._pool.take()
             return self
         except BaseException:
-            self._leave_room()
+            self._stay.close()
             raise
 
     def __exit__(self, *exception: object) -> None:
         try:
             self._give_back()
         finally:
-            self._leave_room()
+            self._stay.close()
 
     def renew(self) -> None:
         """Put a new connection in the place of one that the other side has left."""
@@ -70,7 +73,7 @@ class Held(Generic[C]):
     @property
     def is_inherited(self) -> bool:
         """Whether this process is a child of the one that connected: there the pool has begun anew."""
-        return self._room is not self._pool.room
+        return self._places is not self._pool.places
 
     def _give_back(self) -> None:
         if self.is_inherited:
@@ -78,10 +81,33 @@ class Held(Generic[C]):
         else:
             self._pool.give(self.connection, self.sound)
 
-    def _leave_room(self) -> None:
-        # A lock knows who has it, also where an interrupt falls between taking it and noting that.
-        if self._room._is_owned() if self._pool.is_single else self._has_room:
-            self._room.release()
+
+def _staying(places: Sequence[RLock], wait: float) -> Generator[bool, None, None]:
+    """Have one of some places until the end: whether there was one in time.
+
+    Places are locks of Python's own, which no interrupt leaves half-taken, and which know who has them, also
+    where an interrupt falls between taking one and noting that.
+    """
+    until, place = time.monotonic() + wait, places[0]
+    try:
+        if len(places) == 1:
+            yield place.acquire(timeout=wait)
+            return
+        while True:
+            for place in places:
+                if place.acquire(blocking=False):
+                    yield True
+                    return
+            if time.monotonic() >= until:
+                yield False
+                return
+            time.sleep(_LOOK)
+    finally:
+        # Not by suppress(): that is a call in which an interrupt could come before the release.
+        try:  # noqa: SIM105
+            place.release()
+        except RuntimeError:
+            pass  # it is not ours
 
 
 class Pool(Generic[C]):
@@ -91,7 +117,6 @@ class Pool(Generic[C]):
         self, connect: Callable[[], C], close: Callable[[C], object], *, most: int, wait: float
     ) -> None:
         self._connect, self._close, self._most = connect, close, most
-        self.is_single = most == 1
         self.wait = wait
         """Seconds that are waited where all connections are taken."""
         self._closed = False
@@ -100,8 +125,8 @@ class Pool(Generic[C]):
 
     def _start(self) -> None:
         self._idle: list[C] = []
-        self.room: Any = RLock() if self.is_single else BoundedSemaphore(self._most)
-        """What everybody takes before a connection."""
+        self.places = [RLock() for _ in range(self._most)]
+        """One of them everybody takes before a connection."""
 
     def using(self) -> Held[C]:
         """A connection of one's own, waited for if all are taken."""

@@ -72,7 +72,7 @@ class Fold:
     def begin(self, experiment: CachedExperiment, lines: Sequence[str] = ("",)) -> None:
         """Hold an experiment as a log has it, after so many epochs."""
         self.experiment = experiment
-        self.events = experiment.recording().__enter__()  # for as long as it is held here
+        self.events = experiment.keep_recording()
         self.lines = list(lines)
         self.epoch = FIRST_EPOCH - 1 + len(self.lines)
 

@@ -115,8 +115,8 @@ class Connection:
 
     def leave_head(self, name: str, number: int, head: Head) -> None:
         """Note what was committed just now, so that it need not be read for the next commit."""
-        self._heads_version = self.raw.data_version()
         self._heads[name] = number, head
+        self._heads_version = self.raw.data_version()  # last: until then no head counts
 
     def close(self) -> None:
         """Give everything back."""

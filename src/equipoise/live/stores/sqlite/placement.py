@@ -2,9 +2,9 @@
 
 What is committed to a file that was removed is lost, so this is asked before every commit. The folder answers
 it: its times change when anything in it is removed, renamed or put there. The files themselves are asked only
-when it has changed. Not before every commit: whoever asks Linux (from 6.13) when a file was last
-written makes its next write note the time exactly, and the sync after it waits for that, too, which
-takes half as long again.
+when it has changed: whoever asks Linux (from 6.13) when a file was last written makes its next write note the
+time exactly, and the sync after it waits for that, too. What the folder does not know of is not noticed: a
+file that is mounted over one of them.
 """
 
 from __future__ import annotations

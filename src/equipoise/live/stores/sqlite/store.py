@@ -70,10 +70,10 @@ class _Transaction(Held[Connection]):
         super().__init__(store._writers)
         self._store = store
         self._meanwhile = meanwhile
-        self._is_committing = False
 
     def __enter__(self) -> Any:
         """The connection; of a class that derives from this, what it begins with."""
+        self._is_committing = False
         super().__enter__()
         try:
             self.connection.begin(self._meanwhile)
@@ -107,10 +107,18 @@ class _Transaction(Held[Connection]):
             raise StoreUnavailable(
                 "a fork inside of writing: the transaction is the parent's", hint="nothing was stored here"
             )
+        self._complete(connection)
         self._store._check_place(connection)  # what is committed to a file that was removed is lost
         self._is_committing = True
         connection.raw.execute("COMMIT")
         self.sound = True
+        self._committed(connection)
+
+    def _complete(self, connection: Connection) -> None:
+        """What is left to write."""
+
+    def _committed(self, connection: Connection) -> None:
+        """What is known after it."""
 
     def _undo(self, error: BaseException) -> None:
         """Roll back; an error of the database is raised as one of ours."""
@@ -149,11 +157,12 @@ class _Writing(_Transaction):
         check_writable(self._store.url, version, SCHEMA)
         return number, self._store._as_head(columns)
 
-    def _commit(self, connection: Connection) -> None:
-        writer = self._writer
-        writer.flush()
-        super()._commit(connection)
-        connection.leave_head(self._name, writer.number, writer.head)
+    def _complete(self, connection: Connection) -> None:
+        self._writer.flush()
+
+    def _committed(self, connection: Connection) -> None:
+        with suppress(Exception):  # it is stored, and who comes next reads the head
+            connection.leave_head(self._name, self._writer.number, self._writer.head)
 
 
 class SqliteStore(SqlStore):
