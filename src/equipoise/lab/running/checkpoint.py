@@ -19,7 +19,7 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 
 from equipoise.core.arithmetic.numerics import NUMERICS
-from equipoise.core.jit.fingerprint import lasting_fingerprint
+from equipoise.core.jit.fingerprint import code_fingerprint
 from equipoise.core.policies.base.policy import Policy, parse_policy
 from equipoise.errors import CheckpointMismatch
 from equipoise.files import make_folder, not_writable, write_whole
@@ -175,7 +175,7 @@ def _shown(value: Any) -> str:
 
 def policy_fingerprint(policy: Policy | str) -> str:
     """Changes with the code of a policy, which may be the user's own and half done."""
-    return lasting_fingerprint(type(parse_policy(policy)))
+    return code_fingerprint(type(parse_policy(policy)))
 
 
 def _digest(values: Mapping[str, Any]) -> str:
