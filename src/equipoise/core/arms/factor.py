@@ -232,6 +232,8 @@ def rotate_together(factors: Stack, rotated: Matrix, first: int, rows: Stack) ->
                     one, other = rotated[first + k, j], load_one(rows, below + width)
                     rotated[first + k, j] = cosine * one + sine * other
                     store_one(rows, below + width, cosine * other - sine * one)
+                else:
+                    store_one(rows, below + j, 0.0)  # it may be too small to be squared, and is left out
 
 
 @compiled

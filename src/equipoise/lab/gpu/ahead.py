@@ -15,6 +15,7 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import Any
 
@@ -28,6 +29,8 @@ from equipoise.lab.scenario import Scenario
 
 _WORTH_A_HELPER = 4
 """Tasks that are compiled sooner here than a helper has started."""
+_MOST_HELPERS = 16
+"""Each has a context of its own on the GPU."""
 _SETTINGS = ("width", "bound", "delta", "caution")
 """Options of policies that are numbers in memory, and no part of a program."""
 
@@ -37,7 +40,7 @@ def compile_ahead(points: Iterable[tuple[Arena, Sequence[Policy | str]]], device
     if device == CPU or storage.writable_folder() is None:
         return
     tasks = [task for task in _tasks(points, device) if storage.read(_done(task)) is None]
-    helpers = min(os.cpu_count() or 1, len(tasks))
+    helpers = min(_processors(), _MOST_HELPERS, len(tasks))
     if helpers < _WORTH_A_HELPER:
         return
     # Those with many features take longest.
@@ -46,8 +49,19 @@ def compile_ahead(points: Iterable[tuple[Arena, Sequence[Policy | str]]], device
     for task in reversed(tasks):
         waiting.put(task)
     with ThreadPoolExecutor(helpers) as pool:
-        for done in [pool.submit(_work_off, waiting) for _ in range(helpers)]:
-            done.result()
+        try:
+            for done in [pool.submit(_work_off, waiting) for _ in range(helpers)]:
+                done.result()
+        except BaseException:
+            with suppress(Empty):
+                while True:
+                    waiting.get_nowait()  # an interrupt waits for the tasks at hand alone
+            raise
+
+
+def _processors() -> int:
+    """Those that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _tasks(points: Iterable[tuple[Arena, Sequence[Policy | str]]], device: str) -> Iterator[dict[str, Any]]:
@@ -87,17 +101,18 @@ def _work_off(waiting: SimpleQueue[dict[str, Any]]) -> None:
     """Let a helper do tasks until none is left, or it breaks off."""
     command = [sys.executable, "-m", "equipoise.lab.gpu.ahead"]
     pipe = subprocess.PIPE
-    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, text=True) as helper:
+    # Nothing is left to do, the helper has died, or none could be started.
+    with (
+        suppress(Empty, OSError),
+        subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, text=True) as helper,
+    ):
         assert helper.stdin is not None
         assert helper.stdout is not None
-        try:
-            while True:
-                helper.stdin.write(json.dumps(waiting.get_nowait()) + "\n")
-                helper.stdin.flush()
-                if not helper.stdout.readline():
-                    return
-        except (Empty, BrokenPipeError):
-            return
+        while True:
+            helper.stdin.write(json.dumps(waiting.get_nowait()) + "\n")
+            helper.stdin.flush()
+            if not helper.stdout.readline():
+                return
 
 
 def _help() -> None:

@@ -82,7 +82,7 @@ class GpuBench:
     def _block(self) -> int:
         """Trials that fit into the GPU's memory; all threads are busy to the end."""
         each = sum(getattr(self._sample.world, name).nbytes for name in _DRAWN)
-        each += max(seat.bytes_a_trial for seat in self._seats)
+        each += sum(seat.bytes_a_trial for seat in self._seats)  # each policy keeps its own
         room = _SHARE_OF_MEMORY * self._device.free_bytes()
         most = max(1, min(_MOST_TRIALS, int(room / max(each, 1))))
         at_once = max(seat.trials_at_once for seat in self._seats)

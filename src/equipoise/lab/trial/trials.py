@@ -1,4 +1,4 @@
-"""Trials of one stage whose outcomes come at once, in one loop."""
+"""Trials of one stage, in one loop."""
 
 from __future__ import annotations
 
