@@ -19,21 +19,32 @@ def files(tmp_path):
     return found
 
 
+@pytest.fixture(params=["by the name of the open file", "by stat"])
+def way(request, monkeypatch):
+    """How a file is looked for: as Linux allows, and as elsewhere."""
+    if request.param == "by stat":
+        monkeypatch.delattr(placement.os, "O_PATH", raising=False)
+    elif not hasattr(os, "O_PATH"):
+        pytest.skip("this system does not say what an open file is called")
+
+
 @pytest.fixture
-def placed(tmp_path, files):
-    return Placement(tmp_path, [(str(file), place_of(file)) for file in files])
+def placed(tmp_path, files, way):
+    placed = Placement(tmp_path, [(str(file), place_of(file)) for file in files])
+    yield placed
+    placed.close()
 
 
 @pytest.fixture
 def asked(monkeypatch):
-    """The files that are asked for their place."""
-    seen, look = [], placement.place_of
+    """The files that are looked for."""
+    seen, look = [], placement._PlacedFile.is_in_place
 
-    def noted(path):
-        seen.append(path)
-        return look(path)
+    def noted(file):
+        seen.append(file._path)
+        return look(file)
 
-    monkeypatch.setattr(placement, "place_of", noted)
+    monkeypatch.setattr(placement._PlacedFile, "is_in_place", noted)
     return seen
 
 
@@ -67,7 +78,7 @@ def test_another_file_under_the_name_is_noticed(placed, files, tmp_path, settled
     assert not placed.holds()
 
 
-def test_a_folder_that_moves_is_noticed(tmp_path):
+def test_a_folder_that_moves_is_noticed(tmp_path, way):
     folder = tmp_path / "here"
     folder.mkdir()
     file = folder / "trial.db"
@@ -131,3 +142,40 @@ def test_whole_seconds_are_not_relied_on(placed, tmp_path, asked, monkeypatch):
         del asked[:]
         assert placed.holds()
         assert asked != []
+
+
+@pytest.mark.skipif(not hasattr(os, "O_PATH"), reason="this system does not say what an open file is called")
+def test_no_file_is_asked_for_its_times(files, tmp_path, monkeypatch):
+    """Linux makes the sync after the next write wait for that."""
+    placed = Placement(tmp_path, [(str(file), place_of(file)) for file in files])
+    statted, look = [], os.stat
+
+    def stat(path, **options):
+        statted.append(str(path))
+        return look(path, **options)
+
+    monkeypatch.setattr(placement.os, "stat", stat)
+    (tmp_path / "another").write_text("x")
+    assert placed.holds()
+    assert set(statted) == {str(tmp_path)}
+    placed.close()
+
+
+def test_a_file_that_was_exchanged_before_is_missed(files, tmp_path, way):
+    """Between the look at its place and now."""
+    places = [(str(file), place_of(file)) for file in files]
+    other = tmp_path / "other"
+    other.write_text("x")
+    other.replace(files[0])
+    placed = Placement(tmp_path, places)
+    assert not placed.holds()
+    placed.close()
+
+
+def test_closing_leaves_no_open_file(files, tmp_path):
+    before = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0  # noqa: PTH112, PTH208
+    placed = Placement(tmp_path, [(str(file), place_of(file)) for file in files])
+    placed.close()
+    placed.close()
+    after = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0  # noqa: PTH112, PTH208
+    assert after == before

@@ -124,6 +124,7 @@ class Connection:
             self.raw.close(True)
         finally:
             self._seat.close()
+            self._placement.close()
 
     def is_in_place(self) -> bool:
         """Whether the file is still there; if not, what is written would be lost."""
