@@ -42,7 +42,7 @@ class FaultyStore(MemoryStore):
         self.commits = 0
 
     @contextmanager
-    def writing(self, name, meanwhile=None):
+    def writing(self, name, waiting=None):
         fault = self.faults.pop(0) if self.faults else ""
         kind, stored = FAULTS.get(fault, (None, True))
         if stored:
@@ -127,7 +127,7 @@ def test_a_commit_in_doubt_stays_so_when_the_store_cannot_be_reached_afterwards(
     writing, down = faulty.writing, []
 
     @contextmanager
-    def gone_after_one(name, meanwhile=None):
+    def gone_after_one(name, waiting=None):
         if down:
             raise StoreUnavailable("no server", hint="nothing was stored")
         down.append(name)

@@ -34,8 +34,8 @@ class Forgetful(MemoryStore):
 class Careless(MemoryStore):
     """Keeps what a failed block has appended."""
 
-    def writing(self, name, meanwhile=None):
-        return _Careless(super().writing(name, meanwhile))
+    def writing(self, name, waiting=None):
+        return _Careless(super().writing(name, waiting))
 
 
 class _Careless:

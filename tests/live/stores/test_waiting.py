@@ -118,29 +118,65 @@ def test_where_there_are_no_seats_everybody_has_one(store, other, monkeypatch, t
     assert Seat(f"{tmp_path}/missing").take()
 
 
+class Client:
+    """Somebody who waits for the lock."""
+
+    def __init__(self, prepare, served=None):
+        self.prepare = prepare
+        self._served = served
+
+    def can_be_served(self):
+        return self._served is not None
+
+    def is_served(self):
+        time.sleep(0.001)
+        return self._served.pop(0)
+
+
 def test_what_can_be_done_before_is_done_outside(store, other):
     calls = []
-
-    def meanwhile():
-        calls.append(other.head("trial").sequence)
+    client = Client(lambda: calls.append(other.head("trial").sequence))
 
     def write():
-        with other.writing("trial", meanwhile):
+        with other.writing("trial", client):
             assert calls
 
     while_held(store, write)
     assert set(calls) == {1}
     calls.clear()
-    with other.writing("trial", meanwhile):  # nobody is waited for
+    with other.writing("trial", client):  # nobody is waited for
         assert not calls
 
 
-def test_an_error_while_waiting_leaves_seat_and_lock(store, other, seat):
+def test_who_is_served_by_others_no_longer_waits(store, other, seat):
+    calls, refused = [], []
+    client = Client(lambda: calls.append("prepared"), served=[False, False, True])
+
+    def write():
+        try:
+            with other.writing("trial", client):
+                raise AssertionError
+        except StoreBusy as error:
+            refused.append(error)
+
+    thread = threading.Thread(target=write)
+    with store.writing("trial"):
+        thread.start()
+        thread.join(10)
+        assert len(refused) == 1
+    assert calls == ["prepared"] * 2
+    assert seat.take()  # nobody sat down
+    add(other, b"x")
+    assert payloads(store) == [b"created", b"x"]
+
+
+@pytest.mark.parametrize("served", [None, [False]])
+def test_an_error_while_waiting_leaves_seat_and_lock(store, other, seat, served):
     def fail():
         raise ZeroDivisionError
 
     def write():
-        with pytest.raises(ZeroDivisionError), other.writing("trial", fail):
+        with pytest.raises(ZeroDivisionError), other.writing("trial", Client(fail, served)):
             raise AssertionError
 
     while_held(store, write)

@@ -11,11 +11,12 @@ from collections.abc import Callable, Sequence
 from equipoise.core.experiment.assignment import Assignment
 from equipoise.core.experiment.experiment import Experiment
 from equipoise.core.experiment.history.events import assignment_of
-from equipoise.live.experiment.ledger import Answer
+from equipoise.live.experiment.answer import Answer
 from equipoise.live.experiment.turn import Turn
 from equipoise.live.log.checking import broken
 from equipoise.live.log.encoding import decode
 from equipoise.live.log.receipts import Receipt
+from equipoise.live.stores.store import Row
 
 _ASKED = b'"kind":"asked'
 """In the header of a row that tells of an assignment; nobody can write it there, as quotes are escaped."""
@@ -38,10 +39,15 @@ def assignments(answer: Answer) -> list[Assignment]:
         _with_receipt(given[0], own)
     elif answer.rows:
         new = sorted((unit for unit in given if unit.receipt is None), key=lambda unit: unit.id)
-        told = (row for row in answer.rows if _ASKED in row.header)
+        told = filter(tells_of_assignment, answer.rows)
         for unit, row in zip(new, told, strict=False):  # as many; nothing may be raised any more
             _with_receipt(unit, own._replace(sequence=row.sequence, hash=row.hash))
     return given
+
+
+def tells_of_assignment(row: Row) -> bool:
+    """Whether a row tells that a unit was assigned."""
+    return _ASKED in row.header
 
 
 def _recorded(turn: Turn, unit: Assignment) -> Assignment:

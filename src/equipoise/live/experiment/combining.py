@@ -45,12 +45,16 @@ if hasattr(os, "register_at_fork"):
 class Request:
     """What one thread wants done."""
 
-    __slots__ = ("act", "actor", "answer", "gate", "process", "reason")
+    __slots__ = ("act", "actor", "answer", "gate", "process", "reason", "salt")
 
-    def __init__(self, act: Callable[..., Any], actor: str, reason: str | None) -> None:
+    def __init__(
+        self, act: Callable[..., Any], actor: str, reason: str | None, salt: bytes | None = None
+    ) -> None:
         self.act = act
         self.actor = actor
         self.reason = reason
+        self.salt = salt
+        """Of the first row that tells of it; None: a new one."""
         self.process = _process
         self.answer: tuple[Any, BaseException | None] | None = None
         """(result, error) once it is known."""

@@ -21,8 +21,10 @@ from equipoise.core.tables.tidy import TidyTable
 from equipoise.errors import EquipoiseError, StoreUnavailable
 from equipoise.live.experiment import asking, late
 from equipoise.live.experiment.actors import Actor, demanded, optional
+from equipoise.live.experiment.answer import Answer
+from equipoise.live.experiment.calls import Ask, Tell
 from equipoise.live.experiment.describing import described, with_details
-from equipoise.live.experiment.ledger import Answer, Ledger
+from equipoise.live.experiment.ledger import Ledger
 from equipoise.live.experiment.redacting import Redaction
 from equipoise.live.experiment.state.fold import Fold
 from equipoise.live.experiment.state.snapshots import Snapshots, copied, drop_outdated, load_fold
@@ -102,11 +104,7 @@ class LiveExperiment(ExperimentReader):
         was lost on its way. An arm that a person gives needs a reason.
         """
         why = optional(reason) if arm is None else demanded(reason, "give a unit an arm")
-
-        def act(turn: Turn) -> list[Assignment]:
-            return asking.noted(turn, lambda experiment: [experiment.ask(x, unit, arm=arm, arms=arms)])
-
-        return asking.assignments(self._do(act, why))[0]
+        return asking.assignments(self._do(Ask(x, unit, arm, arms), why))[0]
 
     def ask_many(
         self, contexts: Any, units: Sequence[str | None] | None = None, *, arms: Sequence[str] | None = None
@@ -123,7 +121,7 @@ class LiveExperiment(ExperimentReader):
 
     def tell(self, unit: str | int, outcome: float) -> None:
         """Record the outcome of a unit, by key or id. The same value twice is accepted and ignored."""
-        self._do(lambda turn: turn.experiment.tell(unit, outcome))
+        self._do(Tell(unit, outcome))
 
     def tell_many(self, outcomes: Mapping[Any, float] | Iterable[tuple[str | int, float]]) -> int:
         """Record many outcomes in one commit: all, or none if one cannot be. How many were new."""
@@ -289,6 +287,7 @@ class LiveExperiment(ExperimentReader):
         fold = self._ledger.state
         if self._last_written == fold.sequence and self._snapshots.is_far(fold.sequence):
             self._save_snapshot()
+        self._ledger.close()
         if self._owns_store:
             self.store.close()
 
@@ -305,9 +304,10 @@ class LiveExperiment(ExperimentReader):
         self._check_open()
         answer = self._ledger.submit(act, self._actor.name, reason)
         self._own.receipt = answer.receipt
-        if answer.rows:
-            last = self._last_written = answer.receipt.sequence
-            if self._snapshots.is_due(answer.rows[0].sequence, last):
+        written = self._ledger.take_written()
+        if written is not None:
+            self._last_written = written[1]
+            if self._snapshots.is_due(*written):
                 self._save_snapshot()
         return answer
 

@@ -19,25 +19,16 @@ from contextlib import suppress
 from itertools import islice
 from typing import Any, NamedTuple
 
-from equipoise.errors import CommitUnknown, EquipoiseError, ReceiptUnknown, StoreUnavailable
+from equipoise.errors import CommitUnknown, EquipoiseError, ReceiptUnknown, StoreBusy, StoreUnavailable
+from equipoise.live.experiment.answer import Answer
 from equipoise.live.experiment.combining import Combiner, Request
+from equipoise.live.experiment.errands import Errand, Errands
 from equipoise.live.experiment.state.fold import Fold
 from equipoise.live.experiment.turn import Turn
-from equipoise.live.log.receipts import Receipt
 from equipoise.live.stores.store import Head, Row, Store, Writer
 
 ATTEMPTS, PAUSE = 3, 0.05
 """How often a commit is tried where the store cannot be reached, and seconds before the next try."""
-
-
-class Answer(NamedTuple):
-    """What a request has come to."""
-
-    value: Any
-    rows: Sequence[Row]
-    """What it has written."""
-    receipt: Receipt
-    """The last row that it has written; the last row that there was, if it has written none."""
 
 
 _NO_ROWS: Sequence[Row] = ()
@@ -69,6 +60,8 @@ class Ledger:
         self._fold = fold
         self._load = load
         self._seen = fold.sequence, fold.hash
+        self._errands = Errands(store, fold.name, lambda: self._fold, self._look_ahead)
+        self._written: tuple[int, int] | None = None
         self._unsettled: _Unsettled | None = None
         self._in_doubt = False
         """Whether the store was lost while it took the rows that are unsettled."""
@@ -95,6 +88,15 @@ class Ledger:
             self._catch_up(self.store.head(self.name), lambda after: self.store.read(self.name, after))
             return self._fold
 
+    def take_written(self) -> tuple[int, int] | None:
+        """The first and the last row that this process has written since this was last asked."""
+        written, self._written = self._written, None
+        return written
+
+    def close(self) -> None:
+        """Leave nothing to others any more."""
+        self._errands.close()
+
     # A commit
 
     def _carry_out(self, batch: Sequence[Request]) -> None:
@@ -109,20 +111,38 @@ class Ledger:
                 time.sleep(PAUSE * attempt)
 
     def _commit(self, batch: Sequence[Request]) -> None:
+        errands, taken = self._errands, list[Errand]()
+        errands.begin(batch)
         while True:
             try:
-                with self.store.writing(self.name, self._look_ahead) as writer:
+                if errands.is_crowded and errands.can_be_served() and errands.is_served():
+                    return
+                with self.store.writing(self.name, errands) as writer:
                     self._catch_up(writer.head, writer.newer)
+                    errands.recall(writer.newer)
                     if self._unsettled is not None:
                         self._settle(writer, self._unsettled)
                     self._fold.sound = False
-                    waiting = [request for request in batch if request.answer is None]
+                    taken += errands.take()
+                    wanted = [*batch, *(request for errand in taken for request in errand.requests)]
+                    waiting = [request for request in wanted if request.answer is None]
                     rows, answers = self._perform(waiting, writer)
                     self._unsettled = _Unsettled(rows, answers) if rows else None
                 self._give(answers)
+                self._note_written(rows)
+                errands.deliver(taken)
                 return
+            except StoreBusy:
+                if any(request.answer is None for request in batch):
+                    raise
+                return  # others have carried it out
             except _Spoiled as spoiled:
                 spoiled.request.answer = None, spoiled.error
+
+    def _note_written(self, rows: Sequence[Row]) -> None:
+        if rows:
+            first = rows[0].sequence if self._written is None else self._written[0]
+            self._written = first, rows[-1].sequence
 
     def _look_ahead(self) -> None:
         """Fold in what is there already while the head is waited for; what goes wrong is met again after."""
@@ -140,7 +160,7 @@ class Ledger:
             try:
                 value = request.act(turn)
                 if events:
-                    new = fold.following(events, request.actor, request.reason, turn.now)
+                    new = fold.following(events, request.actor, request.reason, turn.now, request.salt)
             except StoreUnavailable:
                 raise  # which is tried again
             except Exception as problem:

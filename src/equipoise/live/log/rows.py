@@ -28,12 +28,16 @@ def make_rows(
     time: int,
     epoch: int,
     mode: str,
+    salt: bytes | None = None,
 ) -> Chained:
     """Rows that follow on row ``sequence``, whose hash is ``previous``; all of one person's doing.
 
-    InvalidArgument if an event cannot be written down.
+    ``salt`` is that of the first row, a new one unless given. InvalidArgument if an event cannot be written
+    down.
     """
     salts = os.urandom(SALT_BYTES * len(events))
+    if salt is not None:
+        salts = salt + salts[SALT_BYTES:]
     parts, number, place = [], sequence, 0
     for event in events:
         number += 1

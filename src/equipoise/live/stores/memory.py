@@ -17,7 +17,7 @@ from equipoise.errors import (
 )
 from equipoise.live.stores.chain import check_begun, empty_head, extended
 from equipoise.live.stores.names import full_name, no_experiment, parse_name
-from equipoise.live.stores.store import FIRST_EPOCH, Head, Meanwhile, Row, Snapshot, Store, Writer
+from equipoise.live.stores.store import FIRST_EPOCH, Head, Row, Snapshot, Store, Waiting, Writer
 
 
 class _Log:
@@ -65,7 +65,7 @@ class MemoryStore(Store):
         self._closed = False
 
     @contextmanager
-    def writing(self, name: str, meanwhile: Meanwhile | None = None) -> Iterator[Writer]:
+    def writing(self, name: str, waiting: Waiting | None = None) -> Iterator[Writer]:
         """Hold an experiment's head."""
         log = self._log(name)
         if not log.turn.acquire(timeout=self._wait):

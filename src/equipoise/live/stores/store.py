@@ -13,14 +13,26 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import NamedTuple, Self
+from typing import NamedTuple, Protocol, Self
 
+from equipoise.live.stores.board import Board
 from equipoise.live.stores.names import parse_name
 
-Meanwhile = Callable[[], object]
-"""What is done while another writer is waited for."""
 MODES = ("live", "practice")
 FIRST_EPOCH = 1
+
+
+class Waiting(Protocol):
+    """Somebody who waits for the head of an experiment while another writer has it."""
+
+    def can_be_served(self) -> bool:
+        """Whether others may do instead what the head is wanted for."""
+
+    def is_served(self) -> bool:
+        """Wait some time for that; whether it is done, so that the head is no longer wanted."""
+
+    def prepare(self) -> None:
+        """Do what can be done before the head is there; called before every try. It may read the store."""
 
 
 class Row(NamedTuple):
@@ -111,15 +123,15 @@ class Store(ABC):
     """Where it is, without a password."""
 
     @abstractmethod
-    def writing(self, name: str, meanwhile: Meanwhile | None = None) -> AbstractContextManager[Writer]:
+    def writing(self, name: str, waiting: Waiting | None = None) -> AbstractContextManager[Writer]:
         """Hold an experiment's head: ``with store.writing(name) as writer``.
 
         All is committed at the end of the block, or nothing if it raises. Waits for another writer for a
         bounded time, then raises StoreBusy. After :class:`~equipoise.errors.CommitUnknown` read the head
         again; after any other error nothing was stored.
 
-        ``meanwhile`` is what can be done before the head is held. Where a store waits for another writer it
-        may call it, also several times; it may read from the store.
+        ``waiting`` may be told of it where another writer is waited for. If it is served by others meanwhile,
+        StoreBusy is raised at once.
         """
 
     @abstractmethod
@@ -137,6 +149,10 @@ class Store(ABC):
         with self.creating(name, mode, epoch=epoch) as writer:
             writer.append(rows_of(writer.now))
         return writer.head
+
+    def board(self) -> Board | None:
+        """Where processes leave requests for whichever of them writes; None where each waits for its turn."""
+        return None
 
     @abstractmethod
     def head(self, name: str) -> Head:

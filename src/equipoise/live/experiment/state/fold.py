@@ -25,6 +25,10 @@ _AT_ONCE = 100
 """Rows that are held, and folded, at a time: they may be long."""
 
 
+_REMEMBERED = 4096
+"""Rows whose hashes are remembered."""
+
+
 class CachedExperiment(Experiment):
     """An experiment that keeps no scores: who asks for a unit again gets them from the log."""
 
@@ -68,6 +72,15 @@ class Fold:
         self.redacted = 0
         """The last row that tells of a redaction, among those that were folded here."""
         self.sound = True
+        self._hashes = [b""] * _REMEMBERED
+        """Of the last rows that were noted."""
+
+    def has(self, sequence: int, hash: bytes) -> bool:
+        """Whether a row is known to be in the log; only the last ones are."""
+        if sequence == self.sequence:
+            return hash == self.hash
+        is_recent = self.sequence - _REMEMBERED < sequence < self.sequence
+        return is_recent and self._hashes[sequence % _REMEMBERED] == hash
 
     def begin(self, experiment: CachedExperiment, lines: Sequence[str] = ("",)) -> None:
         """Hold an experiment as a log has it, after so many epochs."""
@@ -117,9 +130,14 @@ class Fold:
         self.sound = True
 
     def following(
-        self, events: Sequence[Mapping[str, Any]], actor: str, reason: str | None, time: int
+        self,
+        events: Sequence[Mapping[str, Any]],
+        actor: str,
+        reason: str | None,
+        time: int,
+        salt: bytes | None = None,
     ) -> Sequence[Row]:
-        """The rows that tell of events, after the last one."""
+        """The rows that tell of events, after the last one; ``salt`` is that of the first."""
         return make_rows(
             events,
             actor,
@@ -129,12 +147,14 @@ class Fold:
             time=time,
             epoch=self.epoch,
             mode=self.mode,
+            salt=salt,
         )
 
     def come_to(self, events: Sequence[Mapping[str, Any]], rows: Sequence[Row]) -> None:
         """Note rows, the events of which are in the experiment."""
         for event, row in zip(events, rows, strict=True):
             kind = event["kind"]
+            self._hashes[row.sequence % _REMEMBERED] = row.hash
             self.moments.take(event, row.sequence, row.time)
             if kind == "restored":
                 self.lines.append(line_of(row.hash))

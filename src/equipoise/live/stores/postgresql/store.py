@@ -31,7 +31,7 @@ from equipoise.live.stores.postgresql.connecting import (
 from equipoise.live.stores.postgresql.failures import first_failure, is_lost, translated
 from equipoise.live.stores.postgresql.making import CLOCK
 from equipoise.live.stores.sql import VERSION, SqlStore, SqlWriter, Step
-from equipoise.live.stores.store import FIRST_EPOCH, Head, Meanwhile, Row, Writer
+from equipoise.live.stores.store import FIRST_EPOCH, Head, Row, Waiting, Writer
 
 _MOST_CONNECTIONS = 16
 _BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED"
@@ -82,7 +82,7 @@ class PostgresStore(SqlStore):
         )
 
     @contextmanager
-    def writing(self, name: str, meanwhile: Meanwhile | None = None) -> Iterator[Writer]:
+    def writing(self, name: str, waiting: Waiting | None = None) -> Iterator[Writer]:
         """Hold an experiment's head: SELECT … FOR UPDATE, and COMMIT at the end."""
         name = full_name(name)
         with self._pool.using() as held, self._ending(held):

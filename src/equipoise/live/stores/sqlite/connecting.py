@@ -19,7 +19,7 @@ from equipoise.live.stores.sql import VERSION
 from equipoise.live.stores.sqlite.failures import damaged, translated
 from equipoise.live.stores.sqlite.placement import Place, Placement, place_of
 from equipoise.live.stores.sqlite.waiting import Patience, Seat
-from equipoise.live.stores.store import Head, Meanwhile
+from equipoise.live.stores.store import Head, Waiting
 
 OLDEST_SQLITE = (3, 51, 3)
 """Before it, a writer and a checkpoint at the same moment could damage the file."""
@@ -93,13 +93,13 @@ class Connection:
         """What a statement gives."""
         return self.raw.execute(native(sql), values).fetchall()
 
-    def begin(self, meanwhile: Meanwhile | None = None) -> None:
+    def begin(self, waiting: Waiting | None = None) -> None:
         """Take the lock for writing; it is waited for."""
-        self._patience.seat, self._patience.meanwhile = self._seat, meanwhile
+        self._patience.seat, self._patience.waiting = self._seat, waiting
         try:
             self.raw.execute("BEGIN IMMEDIATE").fetchall()
         finally:
-            self._patience.seat = self._patience.meanwhile = None
+            self._patience.seat = self._patience.waiting = None
             self._seat.leave()
 
     def head_left(self, name: str) -> tuple[int, Head] | None:

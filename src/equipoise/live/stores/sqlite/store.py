@@ -10,6 +10,7 @@ from typing import Any
 
 import apsw
 
+from equipoise.core.arithmetic.numerics import NUMERICS
 from equipoise.errors import (
     CommitUnknown,
     EquipoiseError,
@@ -18,6 +19,7 @@ from equipoise.errors import (
     StoreBusy,
     StoreUnavailable,
 )
+from equipoise.live.stores.board import Board
 from equipoise.live.stores.chain import check_begun, empty_head
 from equipoise.live.stores.migrations import check_writable, not_understood
 from equipoise.live.stores.names import full_name
@@ -28,9 +30,12 @@ from equipoise.live.stores.sqlite.failures import translated
 from equipoise.live.stores.sqlite.file_systems import refuse_network
 from equipoise.live.stores.sqlite.making import copy_file, make_file
 from equipoise.live.stores.sqlite.placement import Place, place_of
-from equipoise.live.stores.store import FIRST_EPOCH, Head, Meanwhile, Row, Writer
+from equipoise.live.stores.store import FIRST_EPOCH, Head, Row, Waiting, Writer
+from equipoise.version import __version__
 
 _MOST_READERS = 16
+_BOARD = 1
+"""What is written on boards; raised when that changes."""
 _MOMENT = 0.1
 """Seconds that emptying the write-ahead log holds writers up, and then lets them go on."""
 _HOLD = (
@@ -64,19 +69,19 @@ class _SqliteWriter(SqlWriter):
 class _Transaction(Held[Connection]):
     """BEGIN IMMEDIATE when a block begins, COMMIT at its end, ROLLBACK if it raises."""
 
-    __slots__ = ("_is_committing", "_meanwhile", "_store")
+    __slots__ = ("_is_committing", "_store", "_waiting")
 
-    def __init__(self, store: SqliteStore, meanwhile: Meanwhile | None = None) -> None:
+    def __init__(self, store: SqliteStore, waiting: Waiting | None = None) -> None:
         super().__init__(store._writers)
         self._store = store
-        self._meanwhile = meanwhile
+        self._waiting = waiting
 
     def __enter__(self) -> Any:
         """The connection; of a class that derives from this, what it begins with."""
         self._is_committing = False
         super().__enter__()
         try:
-            self.connection.begin(self._meanwhile)
+            self.connection.begin(self._waiting)
             return self._begun(self.connection)
         except BaseException as error:
             try:
@@ -140,8 +145,8 @@ class _Writing(_Transaction):
 
     __slots__ = ("_name", "_writer")
 
-    def __init__(self, store: SqliteStore, name: str, meanwhile: Meanwhile | None) -> None:
-        super().__init__(store, meanwhile)
+    def __init__(self, store: SqliteStore, name: str, waiting: Waiting | None) -> None:
+        super().__init__(store, waiting)
         self._name = name
 
     def _begun(self, connection: Connection) -> Writer:
@@ -177,13 +182,15 @@ class SqliteStore(SqlStore):
         self._wait = wait
         self._place: Place | None = None
         self._is_gone = False
+        self._board: Board | None = None
+        self._has_board = True
         # Threads of this process queue for the one connection that writes; processes queue for SQLite's lock.
         self._writers = Pool(self._connect, _close, most=1, wait=wait)
         self._readers = Pool(self._connect, _close, most=_MOST_READERS, wait=wait)
 
-    def writing(self, name: str, meanwhile: Meanwhile | None = None) -> AbstractContextManager[Writer]:
+    def writing(self, name: str, waiting: Waiting | None = None) -> AbstractContextManager[Writer]:
         """Hold an experiment's head: BEGIN IMMEDIATE, and COMMIT at the end."""
-        return _Writing(self, full_name(name), meanwhile)
+        return _Writing(self, full_name(name), waiting)
 
     @contextmanager
     def creating(self, name: str, mode: str, *, epoch: int = FIRST_EPOCH) -> Iterator[Writer]:
@@ -202,6 +209,14 @@ class SqliteStore(SqlStore):
             yield writer
             check_begun(writer.head)
             writer.flush()
+
+    def board(self) -> Board | None:
+        """A board of all processes that use this file, as long as any of them has it open."""
+        if self._has_board and (self._board is None or not self._board.is_open) and self._place is not None:
+            device, file = self._place
+            self._board = Board.offered(f"{_BOARD} {__version__} {NUMERICS} {device}:{file}")
+            self._has_board = self._board is not None
+        return self._board
 
     def names(self, project: str | None = None) -> list[Head]:
         """All experiments, or those of a project; none where no file was made yet."""
@@ -239,6 +254,9 @@ class SqliteStore(SqlStore):
         """Close all connections; the last one in the world tidies the write-ahead log away."""
         self._readers.close()
         self._writers.close()
+        self._has_board = False
+        if self._board is not None:
+            self._board.close()
 
     def _connect(self) -> Connection:
         if self._place is None and not self.path.exists():

@@ -1,4 +1,7 @@
-"""How processes wait for SQLite's lock: one of them near it, the others away.
+"""How processes wait for SQLite's lock: served by who has it; else one of them near it, the others away.
+
+What can be left to others is posted on a board (:mod:`equipoise.live.stores.board`), and waited for there.
+The rest is for what cannot.
 
 SQLite has no queue: who finds the lock taken must try again later. Where many processes write without a
 pause, tries eat the processors, and a writer that is let in for a single commit must each time fold in first
@@ -18,7 +21,7 @@ import os
 import random
 import time
 
-from equipoise.live.stores.store import Meanwhile
+from equipoise.live.stores.store import Waiting
 
 try:
     import fcntl
@@ -91,8 +94,8 @@ class Patience:
         self._pace = _SHORTEST
         self.seat: Seat | None = None
         """Where to wait for the lock for writing; None for all else."""
-        self.meanwhile: Meanwhile | None = None
-        """What can be done before the lock is there."""
+        self.waiting: Waiting | None = None
+        """Who wants the lock for writing."""
 
     def __call__(self, tries: int) -> bool:
         """Whether to try once more."""
@@ -103,13 +106,16 @@ class Patience:
             self._pace = _GO_ON if has_just_written else _SHORTEST
         if now >= self._began + self._wait:
             return False
-        if self.seat is None or self.seat.is_taken:
+        if self.waiting is not None and self.waiting.can_be_served():
+            if self.waiting.is_served():
+                return False
+        elif self.seat is None or self.seat.is_taken:
             self._sleep(self._pace)
             self._pace = min(self._pace * _GROWTH, _LONGEST)
         else:
             self._find_seat(self.seat, now)
-        if self.meanwhile is not None:
-            self.meanwhile()  # before every try: whoever writes goes on writing
+        if self.waiting is not None:
+            self.waiting.prepare()  # before every try: whoever writes goes on writing
         return True
 
     def _find_seat(self, seat: Seat, now: float) -> None:

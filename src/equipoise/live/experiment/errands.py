@@ -1,0 +1,295 @@
+"""Requests that processes leave to each other: whoever has the lock carries out what others wait for.
+
+A process that found the lock taken posts its requests on the store's board, and waits for the answer instead
+of the lock. Whoever has the lock carries them out after its own, in the same commit. So processes that write
+all the time share commits, as threads do, and who is served need not fold in what others have written.
+
+Nothing is done twice. Every request that is posted brings the salt of the first row that tells of it. A
+process that gets the lock while it still waits, because the one who served it has died or was slow, first
+looks whether such a row is in the log.
+
+Only what succeeds is answered; whatever fails is done again by the process that wants it, and fails there.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import struct
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import NamedTuple
+
+import orjson
+
+from equipoise.core.experiment.history.events import assignment_of
+from equipoise.errors import EquipoiseError
+from equipoise.live.experiment.answer import Answer
+from equipoise.live.experiment.asking import tells_of_assignment
+from equipoise.live.experiment.calls import Ask, Tell, called
+from equipoise.live.experiment.combining import Request
+from equipoise.live.experiment.state.fold import Fold
+from equipoise.live.log.encoding import decode
+from equipoise.live.log.receipts import Receipt
+from equipoise.live.stores.board import LONGEST_ANSWER, LONGEST_REQUEST, TOKEN_BYTES, Posted, Slot
+from equipoise.live.stores.chain import HASH_BYTES, SALT_BYTES
+from equipoise.live.stores.store import Row, Store
+
+PATIENCE = 0.005
+"""Seconds that an answer is waited for before the lock is tried: who writes comes back in less."""
+_GROWTH, _LONGEST = 1.5, 0.05
+_NUMBER = struct.Struct("<H")
+_TOKEN_BYTES = SALT_BYTES - _NUMBER.size
+"""Of requests that are posted together; the rest of a salt is the number of the request."""
+_HEAD = struct.Struct("<?")
+"""Whether rows follow; else they are read from the log."""
+_OUTCOME = struct.Struct(f"<?qH{HASH_BYTES}s")
+"""Whether a request was done, the last row then, how many rows tell of it, and the hash of the last row."""
+_ROW = struct.Struct(f"<qqIBI{HASH_BYTES}s{HASH_BYTES}s")
+_REFUSED = b""
+
+
+class Errand(NamedTuple):
+    """Requests that another process has posted together."""
+
+    posted: Posted
+    requests: Sequence[Request]
+
+
+class _Sent(NamedTuple):
+    """Requests that were posted here and are not answered yet."""
+
+    token: bytes
+    requests: Sequence[Request]
+    after: int
+    """A row of the log after which those come that tell of them."""
+
+
+class Errands:
+    """What one experiment in this process leaves to others, and does for them.
+
+    It is also who waits for the store's lock (:class:`~equipoise.live.stores.store.Waiting`).
+    """
+
+    def __init__(
+        self, store: Store, name: str, state: Callable[[], Fold], look_ahead: Callable[[], None]
+    ) -> None:
+        self._store, self._name = store, name
+        self._state, self._look_ahead = state, look_ahead
+        self._slot: Slot | None = None
+        self._wants_slot = False
+        self._sent: _Sent | None = None
+        self._batch: Sequence[Request] = ()
+        self._is_left_here = False
+        """Whether others cannot, or will not, carry out the batch."""
+        self._patience = PATIENCE
+        self._known = 0, b""
+        """The last row that an answer told of."""
+        self.is_crowded = False
+        """Whether others had the lock the last time."""
+
+    # For who waits
+
+    def begin(self, batch: Sequence[Request]) -> None:
+        """Wait for the lock for some requests."""
+        self._batch, self._is_left_here, self._patience = batch, False, PATIENCE
+
+    def can_be_served(self) -> bool:
+        """Whether the requests can be left to others."""
+        self.is_crowded = self._wants_slot = True
+        if self._is_left_here or self._slot is None or not self._slot.is_usable:
+            return False
+        return self._sent is None or self._sent.requests is self._batch
+
+    def is_served(self) -> bool:
+        """Leave the requests to others, and wait for some time; whether all are answered."""
+        slot = self._slot
+        assert slot is not None
+        try:
+            sent = self._sent or self._post(slot)
+            answer = None if sent is None else slot.wait(_padded(sent.token), self._patience)
+            if sent is None or answer is not None:
+                self._is_left_here = True  # as far as it is not answered now
+            if sent is not None and answer is not None and self._take_answers(sent, answer):
+                self._sent = None
+                slot.clear()
+        except (OSError, ValueError):
+            self._is_left_here = True  # the board was closed
+        self._patience = min(self._patience * random.uniform(1.0, _GROWTH), _LONGEST)
+        return all(request.answer is not None for request in self._batch)
+
+    def prepare(self) -> None:
+        """Fold in what is there already before the lock is tried for."""
+        self._look_ahead()
+
+    def _post(self, slot: Slot) -> _Sent | None:
+        fold, calls = self._state(), []
+        for request in self._batch:
+            call = request.act.plain() if isinstance(request.act, Ask | Tell) else None
+            if call is None or request.answer is not None:
+                return None
+            calls.append([request.actor, request.reason, call])
+        known = max((fold.sequence, fold.hash), self._known)
+        try:
+            data = orjson.dumps([fold.epoch, fold.lines[-1], known[0], known[1].hex(), calls])
+        except TypeError:
+            return None  # such as whole numbers of more than 64 bits
+        if len(data) > LONGEST_REQUEST or _HEAD.size + len(calls) * _OUTCOME.size > LONGEST_ANSWER:
+            return None
+        # Noted before it is posted: from then on it may be done.
+        self._sent = _Sent(os.urandom(_TOKEN_BYTES), self._batch, known[0])
+        slot.post(_padded(self._sent.token), data)
+        return self._sent
+
+    def _take_answers(self, sent: _Sent, data: bytes) -> bool:
+        """Answer what was done; False if that cannot be told without the lock."""
+        if data == _REFUSED:
+            return True
+        has_rows, place = *_HEAD.unpack_from(data), _HEAD.size
+        for request in sent.requests:
+            is_done, last, count, link = _OUTCOME.unpack_from(data, place)
+            place += _OUTCOME.size
+            rows = []
+            if has_rows:
+                for _ in range(count):
+                    row, place = _unpacked(data, place)
+                    rows.append(row)
+            elif is_done:
+                with suppress(EquipoiseError):
+                    rows = list(self._store.read(self._name, last - count, last))
+            if is_done and not (len(rows) == count and self._answer(request, rows, last, link)):
+                return False
+        return True
+
+    def _answer(self, request: Request, rows: Sequence[Row], last: int, link: bytes) -> bool:
+        """Give a request the answer that rows tell of; False if the state here is too old to read them."""
+        fold, value = self._state(), None
+        if isinstance(request.act, Ask):
+            told = next(filter(tells_of_assignment, rows))
+            arms = fold.experiment.problem.arms
+            unit = assignment_of(decode(told.payload or b""), arms)
+            if len(unit.arms) < len(unit.score_values):
+                return False
+            value = [unit]
+        receipt = Receipt(self._name, fold.epoch, last, link, fold.lines[-1])
+        request.answer = Answer(value, rows, receipt), None
+        self._known = last, link
+        return True
+
+    # For who has the lock
+
+    def recall(self, newer: Callable[[int], Sequence[Row]]) -> None:
+        """Ask for nothing any more; requests that the log tells of already are answered."""
+        self.is_crowded = False
+        if self._sent is not None:
+            self._find(self._sent, newer(self._sent.after))
+            self._clear_slot()
+            self._sent = None
+        if self._wants_slot and (self._slot is None or not self._slot.is_usable):
+            board = self._store.board()
+            self._slot = None if board is None else board.slot(self._name)
+            self._wants_slot = False
+
+    def _find(self, sent: _Sent, rows: Sequence[Row]) -> None:
+        for place, row in enumerate(rows):
+            if row.salt[:_TOKEN_BYTES] == sent.token:
+                (number,) = _NUMBER.unpack(row.salt[_TOKEN_BYTES:])
+                request, end = sent.requests[number], place + 1
+                if isinstance(request.act, Ask):  # what was decided before comes first
+                    end += next(k for k, told in enumerate(rows[place:]) if tells_of_assignment(told))
+                if request.answer is None:
+                    self._answer(request, rows[place:end], rows[end - 1].sequence, rows[end - 1].hash)
+
+    def take(self) -> list[Errand]:
+        """What others wait for."""
+        board = self._store.board()
+        if board is None:
+            return []
+        found: list[Errand] = []
+        with suppress(OSError, ValueError):  # the board was closed
+            for posted in board.posted(self._name):
+                requests = self._requests(posted)
+                if requests is None:
+                    board.answer(posted, _REFUSED)
+                else:
+                    found.append(Errand(posted, requests))
+        return found
+
+    def _requests(self, posted: Posted) -> list[Request] | None:
+        """What was posted, unless it comes from somebody who knows another log."""
+        fold = self._state()
+        try:
+            epoch, line, sequence, link, calls = orjson.loads(posted.data)
+            if (epoch, line) != (fold.epoch, fold.lines[-1]) or not fold.has(sequence, bytes.fromhex(link)):
+                return None
+            return [
+                Request(called(call), actor, reason, posted.token[:_TOKEN_BYTES] + _NUMBER.pack(number))
+                for number, (actor, reason, call) in enumerate(calls)
+            ]
+        except (ValueError, TypeError):
+            return None
+
+    def deliver(self, errands: Sequence[Errand]) -> None:
+        """Tell others what their requests have come to, after the commit."""
+        board = self._store.board() if errands else None
+        if board is not None:
+            for posted, requests in errands:
+                with suppress(OSError, ValueError):  # the board was closed
+                    board.answer(posted, _packed_answers(requests))
+
+    # The end
+
+    def close(self) -> None:
+        """Leave nothing to others."""
+        slot, self._slot, self._wants_slot = self._slot, None, False
+        if slot is not None:
+            with suppress(OSError, ValueError):
+                slot.close()
+
+    def _clear_slot(self) -> None:
+        if self._slot is not None:
+            with suppress(OSError, ValueError):
+                self._slot.clear()
+
+
+def _padded(token: bytes) -> bytes:
+    return token.ljust(TOKEN_BYTES, b"\0")
+
+
+def _packed_answers(requests: Sequence[Request]) -> bytes:
+    """What requests have come to. What has failed, or has written nothing that tells of it, is not done."""
+    outcomes, rows = [], []
+    for request in requests:
+        outcome = _OUTCOME.pack(False, 0, 0, b"")
+        answer, error = request.answer or (None, None)
+        packed = b""
+        if answer is not None and error is None and (answer.rows or isinstance(request.act, Tell)):
+            last = answer.receipt
+            outcome = _OUTCOME.pack(True, last.sequence, len(answer.rows), last.hash)
+            packed = b"".join(map(_packed, answer.rows))
+        outcomes.append(outcome)
+        rows.append(packed)
+    with_rows = _HEAD.pack(True) + b"".join(
+        part for pair in zip(outcomes, rows, strict=True) for part in pair
+    )
+    return with_rows if len(with_rows) <= LONGEST_ANSWER else _HEAD.pack(False) + b"".join(outcomes)
+
+
+def _packed(row: Row) -> bytes:
+    payload = row.payload or b""
+    sizes = len(row.header), len(row.salt), len(payload)
+    head = _ROW.pack(row.sequence, row.time, *sizes, row.payload_hash, row.hash)
+    return head + row.header + row.salt + payload
+
+
+def _unpacked(data: bytes, place: int) -> tuple[Row, int]:
+    """A row, and where the next one begins."""
+    sequence, time, header_size, salt_size, payload_size, covered, link = _ROW.unpack_from(data, place)
+    header = place + _ROW.size
+    salt = header + header_size
+    payload = salt + salt_size
+    end = payload + payload_size
+    return (
+        Row(sequence, time, data[header:salt], data[salt:payload], data[payload:end], covered, link),
+        end,
+    )

@@ -1,0 +1,333 @@
+"""A board on which processes of one machine leave requests for whichever of them has the store's lock.
+
+Who finds the lock taken posts what it wants done. Whoever has the lock takes what is posted, does it together
+with its own work, and after the commit writes the answer beside it and wakes the one who waits.
+
+The board decides nothing. What is posted is looked at under the store's lock alone, and cleared when it is
+taken, so that nobody takes it twice. A slot is got under that lock, and is used again only when what was
+posted in it is answered, or by who has had the lock since: until then somebody may be reading it. An answer
+is believed if it bears the token of what was posted and its digest holds. Where none comes, because the one
+who took the request died, say, who asked takes the lock, and looks in the log for what was done. So whatever
+happens to the board, nothing is done twice or lost; it only saves time.
+
+It is a file in the system's shared memory, for processes of one user and one version of this package. The
+last one removes it, or who comes next where all were killed. What was asked and answered is overwritten with
+zeros as soon as it is read.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import socket
+import struct
+import threading
+from contextlib import suppress
+from hashlib import blake2b
+from pathlib import Path
+from typing import NamedTuple, Self
+from weakref import WeakSet
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+FOLDER = Path("/dev/shm")
+TOKEN_BYTES = 16
+SLOTS = 64
+LONGEST_REQUEST, LONGEST_ANSWER = 4096, 8192
+"""Bytes of what is asked, and of what is answered."""
+
+_EXPERIMENT_BYTES, _DIGEST_BYTES, _ADDRESS_BYTES = 16, 8, 16
+_REQUEST = struct.Struct(f"{TOKEN_BYTES}s{_EXPERIMENT_BYTES}sB{_ADDRESS_BYTES}sI{_DIGEST_BYTES}s")
+_ANSWER = struct.Struct(f"{TOKEN_BYTES}sI{_DIGEST_BYTES}s")
+_ANSWER_AT = _REQUEST.size + LONGEST_REQUEST
+_SLOT_BYTES = -(-(_ANSWER_AT + _ANSWER.size + LONGEST_ANSWER) // mmap.PAGESIZE) * mmap.PAGESIZE
+_SIZE = mmap.PAGESIZE + SLOTS * _SLOT_BYTES
+_POSTED = 1
+_FLOCK = struct.Struct("hhqqi4x")
+"""``struct flock`` of a system of 64 bits."""
+_TRIES = 20
+_boards: WeakSet[Board] = WeakSet()
+
+
+class Posted(NamedTuple):
+    """What somebody wants done."""
+
+    slot: int
+    token: bytes
+    data: bytes
+
+
+class Board:
+    """The board of one file; of every process that uses it one."""
+
+    def __init__(self, key: str) -> None:
+        name = blake2b(key.encode(), digest_size=16).hexdigest()
+        self._path = FOLDER / f"{_own_prefix()}{name}"
+        self._file = _opened(self._path)
+        self._map = mmap.mmap(self._file, _SIZE)
+        self._own: set[int] = set()
+        self._guard = threading.Lock()
+        self._bell: socket.socket | None = None
+        self.is_open = True
+        """Whether it can be used; not after a fork, which opens one of its own."""
+        _boards.add(self)
+
+    @classmethod
+    def offered(cls, key: str) -> Self | None:
+        """The board of that key, or None where the system has none: then everybody waits for the lock."""
+        if fcntl is None or not hasattr(fcntl, "F_OFD_SETLK") or struct.calcsize("P") != 8:
+            return None
+        try:
+            _sweep()
+            return cls(key)
+        except (OSError, ValueError):
+            return None  # no shared memory, no space in it, or a file that is not ours
+
+    # For who asks
+
+    def slot(self, experiment: str) -> Slot | None:
+        """A slot of one's own, or None if all are taken; for whoever has the store's lock."""
+        with self._guard:
+            for number in range(SLOTS):
+                if number not in self._own and self._lock(number):
+                    self._map[number] = 0  # of one who died; nobody else looks, as the lock is ours
+                    self._own.add(number)
+                    try:
+                        return Slot(self, number, experiment)
+                    except OSError:
+                        self._give_back(number)
+                        return None
+        return None
+
+    # For who has the store's lock
+
+    def posted(self, experiment: str) -> list[Posted]:
+        """What is posted about an experiment, each only once."""
+        if _POSTED not in self._map[:SLOTS]:
+            return []
+        found, wanted = [], _name_of(experiment)
+        for number in range(SLOTS):
+            if self._map[number] != _POSTED:
+                continue
+            start = _start(number)
+            token, name, _, _, length, digest = _REQUEST.unpack_from(self._map, start)
+            if name != wanted and self._is_alive(number):
+                continue
+            self._map[number] = 0
+            start += _REQUEST.size
+            data = self._map[start : start + min(length, LONGEST_REQUEST)]
+            if name == wanted and digest == _digest(token, data) and self._is_alive(number):
+                found.append(Posted(number, token, data))
+        return found
+
+    def answer(self, posted: Posted, data: bytes) -> None:
+        """Answer what was taken, when it is committed; at most ``LONGEST_ANSWER`` bytes."""
+        start = _start(posted.slot)
+        token, _, length, address, _, _ = _REQUEST.unpack_from(self._map, start)
+        if token != posted.token:
+            return  # it is no longer waited for
+        written = _ANSWER.pack(token, len(data), _digest(token, data)) + data
+        start += _ANSWER_AT
+        self._map[start : start + len(written)] = written
+        if self._bell is None:
+            self._bell = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+            self._bell.setblocking(False)
+        with suppress(OSError):  # who asked looks by itself after a while
+            self._bell.sendto(b"!", address[:length])
+
+    # The end
+
+    def close(self) -> None:
+        """Leave; the last one takes the file away."""
+        with self._guard:
+            if not self.is_open:
+                return
+            self._leave()
+            with suppress(OSError):
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                self._path.unlink()
+            os.close(self._file)
+
+    def __del__(self) -> None:
+        with suppress(Exception):
+            self.close()
+
+    def leave_to_parent(self) -> None:
+        """In the child of a fork: what is the parent's stays the parent's."""
+        self._guard = threading.Lock()
+        if self.is_open:
+            self._leave()
+            os.close(self._file)  # the locks are on the file as the parent has it open
+
+    def _leave(self) -> None:
+        self.is_open = False
+        self._own.clear()
+        self._map.close()
+        if self._bell is not None:
+            self._bell.close()
+
+    # Slots
+
+    def _post(self, slot: Slot, token: bytes, data: bytes) -> None:
+        start = _start(slot.number)
+        head = _REQUEST.pack(
+            token, slot.experiment, len(slot.address), slot.address, len(data), _digest(token, data)
+        )
+        self._map[start : start + len(head) + len(data)] = head + data
+        self._map[slot.number] = _POSTED
+
+    def _answered(self, slot: Slot, token: bytes) -> bytes | None:
+        start = _start(slot.number) + _ANSWER_AT
+        found, length, digest = _ANSWER.unpack_from(self._map, start)
+        if found != token or length > LONGEST_ANSWER:
+            return None
+        start += _ANSWER.size
+        data = self._map[start : start + length]
+        return data if digest == _digest(token, data) else None
+
+    def _clear(self, slot: Slot) -> None:
+        self._map[slot.number] = 0
+        start = _start(slot.number)
+        self._wipe(start, _REQUEST.size + _REQUEST.unpack_from(self._map, start)[4])
+        start += _ANSWER_AT
+        self._wipe(start, _ANSWER.size + _ANSWER.unpack_from(self._map, start)[1])
+
+    def _wipe(self, start: int, size: int) -> None:
+        size = min(size, LONGEST_ANSWER + _ANSWER.size)
+        self._map[start : start + size] = bytes(size)
+
+    def _give_back(self, number: int) -> None:
+        if self.is_open:
+            with suppress(OSError):
+                fcntl.fcntl(self._file, fcntl.F_OFD_SETLK, _byte(fcntl.F_UNLCK, number))
+            self._own.discard(number)
+
+    def _lock(self, number: int) -> bool:
+        try:
+            fcntl.fcntl(self._file, fcntl.F_OFD_SETLK, _byte(fcntl.F_WRLCK, number))
+        except OSError:
+            return False
+        return True
+
+    def _is_alive(self, number: int) -> bool:
+        """Whether whose slot it is still has it: the system takes it from who dies."""
+        if number in self._own:
+            return True
+        found = fcntl.fcntl(self._file, fcntl.F_OFD_GETLK, _byte(fcntl.F_WRLCK, number))
+        return bool(_FLOCK.unpack(found)[0] != fcntl.F_UNLCK)
+
+
+class Slot:
+    """A place on the board for one request at a time, and the bell of who waits for its answer."""
+
+    def __init__(self, board: Board, number: int, experiment: str) -> None:
+        self.number = number
+        self.experiment = _name_of(experiment)
+        self._board = board
+        self._bell = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        try:
+            self._bell.bind("")  # a name that the system chooses, which is no file
+            self.address: bytes = self._bell.getsockname()
+            if not 0 < len(self.address) <= _ADDRESS_BYTES:
+                raise OSError("no name that others can call")
+        except BaseException:
+            self._bell.close()
+            raise
+        self._patience = 0.0
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether its board can be used."""
+        return self._board.is_open
+
+    def post(self, token: bytes, data: bytes) -> None:
+        """Ask for something; at most ``LONGEST_REQUEST`` bytes."""
+        self._board._post(self, token, data)
+
+    def wait(self, token: bytes, seconds: float) -> bytes | None:
+        """The answer to what was posted; None if there is none within some time, or somebody rang idly."""
+        data = self._board._answered(self, token)
+        if data is None:
+            if seconds != self._patience:
+                whole, part = divmod(round(seconds * 1e6), 10**6)
+                self._bell.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("ll", whole, part))
+                self._patience = seconds
+            with suppress(OSError):
+                self._bell.recv(1)
+            data = self._board._answered(self, token)
+        return data
+
+    def clear(self) -> None:
+        """Ask for nothing, and leave nothing of what was asked and answered."""
+        self._board._clear(self)
+
+    def close(self) -> None:
+        """Give it back."""
+        self._bell.close()
+        if self._board.is_open:
+            self.clear()
+            self._board._give_back(self.number)
+
+
+def _opened(path: Path) -> int:
+    """The file, which is there as long as somebody has it open."""
+    for _ in range(_TRIES):
+        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        try:
+            found = os.fstat(file)
+            if found.st_uid != os.geteuid() or found.st_mode & 0o7777 != 0o600 or found.st_nlink > 1:
+                raise OSError("the file is somebody else's")
+            fcntl.flock(file, fcntl.LOCK_SH)
+            os.ftruncate(file, _SIZE)
+            with suppress(OSError):
+                if os.path.samestat(path.stat(), found):
+                    return file
+        except BaseException:
+            os.close(file)
+            raise
+        os.close(file)  # the last one before has just taken it away
+    raise OSError("the file comes and goes")
+
+
+def _sweep() -> None:
+    """Take files away that nobody uses: all who did were killed."""
+    for path in FOLDER.glob(f"{_own_prefix()}*"):
+        with suppress(OSError):
+            file = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                path.unlink()
+            finally:
+                os.close(file)
+
+
+def _own_prefix() -> str:
+    return f"equipoise-{os.geteuid()}-"
+
+
+def _start(slot: int) -> int:
+    return mmap.PAGESIZE + slot * _SLOT_BYTES
+
+
+def _name_of(experiment: str) -> bytes:
+    return blake2b(experiment.encode(), digest_size=_EXPERIMENT_BYTES).digest()
+
+
+def _digest(token: bytes, data: bytes) -> bytes:
+    return blake2b(data, digest_size=_DIGEST_BYTES, key=token).digest()
+
+
+def _byte(kind: int, number: int) -> bytes:
+    return _FLOCK.pack(kind, os.SEEK_SET, number, 1, 0)
+
+
+def _after_fork() -> None:
+    for board in list(_boards):
+        board.leave_to_parent()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
