@@ -124,8 +124,9 @@ class Ledger:
                         self._settle(writer, self._unsettled)
                     self._fold.sound = False
                     taken += errands.take()
-                    wanted = [*batch, *(request for errand in taken for request in errand.requests)]
-                    waiting = [request for request in wanted if request.answer is None]
+                    waiting = [request for request in batch if request.answer is None]
+                    for errand in taken:
+                        waiting += [request for request in errand.requests if request.answer is None]
                     rows, answers = self._perform(waiting, writer)
                     self._unsettled = _Unsettled(rows, answers) if rows else None
                 self._give(answers)
