@@ -15,8 +15,9 @@ from equipoise.errors import (
     StoreFull,
     StoreUnavailable,
 )
-from equipoise.live.experiment import asking, ledger
-from equipoise.live.experiment.combining import Request
+from equipoise.live.experiment import ledger
+from equipoise.live.experiment.requests import asking
+from equipoise.live.experiment.requests.combining import Request
 from equipoise.live.log.rows import make_rows
 from equipoise.live.stores.memory import MemoryStore
 

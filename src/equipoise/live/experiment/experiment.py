@@ -19,16 +19,17 @@ from equipoise.core.experiment.units.table import unit_table
 from equipoise.core.experiment.units.unit import Unit
 from equipoise.core.tables.tidy import TidyTable
 from equipoise.errors import EquipoiseError, StoreUnavailable
-from equipoise.live.experiment import asking, late
+from equipoise.live.experiment import late
 from equipoise.live.experiment.actors import Actor, demanded, optional
-from equipoise.live.experiment.answer import Answer
-from equipoise.live.experiment.calls import Ask, Tell
 from equipoise.live.experiment.describing import described, with_details
 from equipoise.live.experiment.ledger import Ledger
 from equipoise.live.experiment.redacting import Redaction
+from equipoise.live.experiment.requests import asking
+from equipoise.live.experiment.requests.answer import Answer
+from equipoise.live.experiment.requests.calls import Ask, Tell
+from equipoise.live.experiment.requests.turn import Turn
 from equipoise.live.experiment.state.fold import Fold
 from equipoise.live.experiment.state.snapshots import Snapshots, copied, drop_outdated, load_fold
-from equipoise.live.experiment.turn import Turn
 from equipoise.live.experiment.verification import Verification, verify_experiment
 from equipoise.live.log.archive import ArchiveHead, write_archive
 from equipoise.live.log.entries import LogEntry, entry_of

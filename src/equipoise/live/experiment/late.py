@@ -14,8 +14,8 @@ import numpy as np
 from equipoise.core.arms.state import PENDING
 from equipoise.core.tables.tidy import TidyTable
 from equipoise.errors import InvalidArgument
+from equipoise.live.experiment.requests.turn import Turn
 from equipoise.live.experiment.state.fold import Fold
-from equipoise.live.experiment.turn import Turn
 from equipoise.live.log.entries import microseconds, moment
 
 

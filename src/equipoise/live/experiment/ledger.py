@@ -20,11 +20,11 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from equipoise.errors import CommitUnknown, EquipoiseError, ReceiptUnknown, StoreBusy, StoreUnavailable
-from equipoise.live.experiment.answer import Answer
-from equipoise.live.experiment.combining import Combiner, Request
-from equipoise.live.experiment.errands import Errand, Errands
+from equipoise.live.experiment.requests.answer import Answer
+from equipoise.live.experiment.requests.combining import Combiner, Request
+from equipoise.live.experiment.requests.errands import Errand, Errands
+from equipoise.live.experiment.requests.turn import Turn
 from equipoise.live.experiment.state.fold import Fold
-from equipoise.live.experiment.turn import Turn
 from equipoise.live.stores.store import Head, Row, Store, Writer
 
 ATTEMPTS, PAUSE = 3, 0.05

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 
 from equipoise.core.experiment.reading import not_found
 from equipoise.errors import EquipoiseError, ErasureUnfinished
+from equipoise.live.experiment.requests.turn import Turn
 from equipoise.live.experiment.state.fold import Fold
-from equipoise.live.experiment.turn import Turn
 from equipoise.live.log.encoding import decode
 from equipoise.live.stores.store import Row, Store
 

@@ -9,6 +9,7 @@
 ``sqlite``      one file, the embedded default
 ``postgresql``  a server, for many machines
 ``sql``         what both databases share
+``board``       where processes leave requests for whichever of them writes
 ``pool``        connections that threads share, and forks do not
 ``migrations``  numbered SQL files, and which of them a database has seen
 ``contract``    what every store keeps, as checks that anyone can run on their own

@@ -24,10 +24,10 @@ import orjson
 
 from equipoise.core.experiment.history.events import assignment_of
 from equipoise.errors import EquipoiseError
-from equipoise.live.experiment.answer import Answer
-from equipoise.live.experiment.asking import tells_of_assignment
-from equipoise.live.experiment.calls import Ask, Tell, called
-from equipoise.live.experiment.combining import Request
+from equipoise.live.experiment.requests.answer import Answer
+from equipoise.live.experiment.requests.asking import tells_of_assignment
+from equipoise.live.experiment.requests.calls import Ask, Tell, called
+from equipoise.live.experiment.requests.combining import Request
 from equipoise.live.experiment.state.fold import Fold
 from equipoise.live.log.encoding import decode
 from equipoise.live.log.receipts import Receipt

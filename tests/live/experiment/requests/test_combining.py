@@ -10,8 +10,8 @@ import pytest
 
 import equipoise as eq
 from equipoise.errors import WriteInProgress
-from equipoise.live.experiment import combining
-from equipoise.live.experiment.combining import MOST, Combiner, Request
+from equipoise.live.experiment.requests import combining
+from equipoise.live.experiment.requests.combining import MOST, Combiner, Request
 
 
 def test_requests_that_wait_are_carried_out_together():

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from equipoise.core.experiment.assignment import Assignment
-from equipoise.live.experiment import asking
-from equipoise.live.experiment.turn import Turn
+from equipoise.live.experiment.requests import asking
+from equipoise.live.experiment.requests.turn import Turn
 
 Call = list[Any]
 """A call that is written down: its kind, then its parts."""

@@ -10,14 +10,11 @@ from collections import Counter
 import numpy as np
 import orjson
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from storing.processes import forked
 
 import equipoise as eq
 from equipoise.errors import AssignmentNotFound, BudgetExhausted, StoreBusy
-from equipoise.live.experiment import errands as errands_module
-from equipoise.live.experiment.calls import Ask, Tell, called
+from equipoise.live.experiment.requests import errands as errands_module
 from equipoise.live.stores.board import Board
 
 pytestmark = pytest.mark.skipif(
@@ -441,74 +438,3 @@ def test_snapshots_are_saved_of_what_others_asked_for(leader, follower, patient,
     last = asked.get().receipt.sequence
     assert due == [(last - 1, last)]
     assert saved == ["leader"]
-
-
-# Calls as plain data
-
-numbers = st.one_of(
-    st.integers(-(2**70), 2**70), st.floats(allow_nan=True, allow_infinity=True), st.booleans()
-)
-contexts = st.one_of(
-    st.lists(numbers, max_size=4),
-    st.dictionaries(st.text(max_size=5), st.one_of(numbers, st.text(max_size=5)), max_size=4),
-    st.lists(numbers, max_size=3).map(tuple),
-    st.lists(st.floats(), max_size=4).map(lambda found: np.array(found, dtype=float)),
-)
-arms = st.one_of(st.none(), st.lists(st.text(max_size=3), max_size=3), st.tuples(st.text(max_size=3)))
-units = st.one_of(st.none(), st.text(max_size=5), st.integers())
-
-
-@given(contexts, units, arms)
-def test_a_plain_ask_is_read_as_it_was_written(x, unit, arms):
-    call = Ask(x, unit, None, arms).plain()
-    if call is None:
-        return
-    try:
-        text = orjson.dumps(call)
-    except TypeError:
-        return
-    again = called(orjson.loads(text))
-    assert isinstance(again, Ask)
-    x = x.tolist() if isinstance(x, np.ndarray) else x
-    assert repr((again.x, again.unit, again.arm, again.arms)) == repr((x, unit, None, arms))
-
-
-@given(units, numbers)
-def test_a_plain_tell_is_read_as_it_was_written(unit, outcome):
-    call = Tell(unit, outcome).plain()
-    if call is None:
-        return
-    try:
-        text = orjson.dumps(call)
-    except TypeError:
-        return
-    again = called(orjson.loads(text))
-    assert isinstance(again, Tell)
-    assert repr((again.unit, again.outcome)) == repr((unit, outcome))
-
-
-def test_most_calls_are_plain():
-    assert Ask([1.0, 2], "P-1", None, None).plain() == ["ask", [1.0, 2], "P-1", None]
-    assert Ask(np.array([1.0, 2.0]), None, None, ["a"]).plain() == ["ask", [1.0, 2.0], None, ["a"]]
-    assert Ask({"age": 54, "sex": "f"}, None, None, None).plain() == [
-        "ask",
-        {"age": 54, "sex": "f"},
-        None,
-        None,
-    ]
-    assert Tell("P-1", 2.5).plain() == ["tell", "P-1", 2.5]
-    assert Tell(3, 2).plain() == ["tell", 3, 2]
-    for x in (
-        [np.float64(1.0)],
-        [float("nan")],
-        {"age": None},
-        {1: 2.0},
-        (1.0, 2.0),
-        "text",
-        np.eye(2),
-        [True],
-    ):
-        assert Ask(x, None, None, None).plain() is None
-    assert Ask([1.0], None, "a", None).plain() is None
-    assert Tell("P-1", "2.5").plain() is None
-    assert Tell(True, 2.5).plain() is None

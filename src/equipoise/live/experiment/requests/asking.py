@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from equipoise.core.experiment.assignment import Assignment
 from equipoise.core.experiment.experiment import Experiment
 from equipoise.core.experiment.history.events import assignment_of
-from equipoise.live.experiment.answer import Answer
-from equipoise.live.experiment.turn import Turn
+from equipoise.live.experiment.requests.answer import Answer
+from equipoise.live.experiment.requests.turn import Turn
 from equipoise.live.log.checking import broken
 from equipoise.live.log.encoding import decode
 from equipoise.live.log.receipts import Receipt
