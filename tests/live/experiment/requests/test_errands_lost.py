@@ -1,0 +1,215 @@
+"""Requests that processes leave to each other: each is done once, whatever happens to who does it."""
+
+import time
+
+import numpy as np
+import orjson
+import pytest
+from storing.crowds import Answer, Interrupted, crowd, kinds, posted
+from storing.processes import forked
+
+import equipoise as eq
+from equipoise.errors import StoreBusy
+from equipoise.live.experiment.requests import errands as errands_module
+from equipoise.live.stores.board import Board
+
+pytestmark = pytest.mark.skipif(
+    Board.offered("any") is None, reason="this system has no memory that processes can share"
+)
+
+
+def test_who_took_it_dies_before_the_commit(leader, follower):
+    asked = Answer(lambda: follower.ask([1.0, 2.0]))
+    posted(leader)
+    with leader.store.writing("trial"):
+        assert len(leader.store.board().posted("trial")) == 1
+    assert asked.get().id == 2
+    assert kinds(leader)["asked"] == 2
+    assert leader.verify().decided == 2
+
+
+@pytest.mark.parametrize("keyed", [False, True])
+def test_who_took_it_dies_after_the_commit(leader, follower, monkeypatch, keyed):
+    monkeypatch.setattr(leader._ledger._errands, "deliver", lambda taken: None)
+    asked = Answer(lambda: follower.ask([1.0, 2.0], unit="F-1" if keyed else None))
+    posted(leader)
+    leader.ask([1.0, 3.0])
+    unit = asked.get()
+    assert unit.id == 3
+    assert kinds(leader)["asked"] == 3
+    (row,) = (entry for entry in leader.log() if entry.sequence == unit.receipt.sequence)
+    assert (row.event["id"], row.event["arm"], row.actor) == (3, unit.arm, "follower")
+    assert unit.scores == dict(zip(unit.arms, row.event["scores"], strict=True))
+    follower._ledger._errands.is_crowded = True
+    told = Answer(lambda: (follower.tell(3, 1.0), follower.receipt)[1])
+    assert leader.verify(told.get()).decided == 3
+    assert kinds(leader)["told"] == 1
+
+
+def test_an_answer_that_comes_too_late_is_nobodys(leader, follower, monkeypatch):
+    late, deliver = [], leader._ledger._errands.deliver
+    monkeypatch.setattr(leader._ledger._errands, "deliver", late.append)
+    first = Answer(lambda: follower.ask([1.0, 2.0]))
+    posted(leader)
+    leader.ask([1.0, 3.0])
+    first = first.get()
+    monkeypatch.setattr(errands_module, "PATIENCE", 30.0)
+    follower._ledger._errands.is_crowded = True
+    second = Answer(lambda: follower.ask([1.0, -1.0]))
+    posted(leader)
+    deliver(late[0])
+    monkeypatch.setattr(leader._ledger._errands, "deliver", deliver)
+    leader.ask([1.0, 3.0])
+    second = second.get()
+    assert [first.id, second.id] == [3, 5]
+    assert kinds(leader)["asked"] == 5
+    assert leader.verify(second.receipt).decided == 5
+
+
+def test_an_interrupt_while_it_is_waited_for(leader, follower, monkeypatch):
+    """It is done, as it was under way; nobody does it again, and the next call is the next."""
+    slot = follower._ledger._errands._slot
+
+    def interrupt(*_):
+        leader.ask([1.0, 3.0])  # takes what was posted, and answers
+        raise Interrupted
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(slot), "wait", interrupt)
+        with pytest.raises(Interrupted):
+            follower.ask([1.0, 2.0])
+    assert kinds(leader)["asked"] == 3
+    assert follower.ask([1.0, -2.0]).id == 4
+    assert follower.ask([1.0, -2.0]).id == 5
+    assert kinds(leader)["asked"] == 5
+    assert leader.verify().decided == 5
+
+
+def test_an_interrupt_does_no_harm_to_other_threads(leader, follower, monkeypatch):
+    """One thread works for both, and is interrupted after others have done it: the other is answered once."""
+    errands = follower._ledger._errands
+    errands.is_crowded = False
+    slot = errands._slot
+    other = []
+
+    def interrupt(*_):
+        leader.ask([1.0, 3.0])
+        raise Interrupted
+
+    def first():
+        with pytest.raises(Interrupted):
+            follower.ask([1.0, 2.0])
+
+    with monkeypatch.context() as patch:
+        with follower._lock:
+            waiting = Answer(first)
+            while not follower._ledger.combiner._waiting:
+                time.sleep(0.001)
+            other.append(Answer(lambda: follower.ask([1.0, 5.0])))
+            while len(follower._ledger.combiner._waiting) < 2:
+                time.sleep(0.001)
+            errands.is_crowded = True
+            patch.setattr(type(slot), "wait", interrupt)
+        waiting.get()
+    unit = other[0].get()
+    assert kinds(leader)["asked"] == 4
+    rows = [entry.event["x"] for entry in leader.log() if entry.kind == "asked"]
+    assert rows.count([1.0, 5.0]) == rows.count([1.0, 2.0]) == 1
+    assert rows[unit.id - 1] == [1.0, 5.0]
+    assert leader.verify(unit.receipt).decided == 4
+
+
+@pytest.mark.parametrize("wrong", ["epoch", "line", "hash", "row", "text"])
+def test_who_knows_another_log_is_left_to_itself(leader, follower, monkeypatch, wrong):
+    """It finds out by itself, under the lock, what is the matter."""
+    dumps = orjson.dumps
+
+    def other(value, **options):
+        if isinstance(value, list) and len(value) == 5:
+            place = {"epoch": 0, "line": 1, "row": 2, "hash": 3}.get(wrong)
+            if place is None:
+                return b"[1,"
+            value[place] = {"epoch": 2, "line": "5f0c91ab", "row": 10**6, "hash": "00" * 32}[wrong]
+        return dumps(value, **options)
+
+    monkeypatch.setattr(errands_module.orjson, "dumps", other)
+    monkeypatch.setattr(errands_module, "PATIENCE", 30.0)
+    asked = Answer(lambda: follower.ask([1.0, 2.0]))
+    posted(leader)
+    leader.ask([1.0, 3.0])
+    assert asked.get().id == 3
+    assert follower._ledger.state.sequence == list(leader.log())[-1].sequence  # it had the lock
+    assert kinds(leader)["asked"] == 3
+
+
+def test_features_that_are_chosen_first(file_url, patient):
+    """Two rows tell of one ask; also where they must be found in the log."""
+    problem = eq.Problem(arms=2, dim=3, budget=400, moment=np.eye(3))
+    rng = np.random.default_rng(1)
+    policy = "sparse-trace-ucb:screen=10:refresh=1.1"
+    with (
+        eq.create_experiment(store=file_url, name="trial", problem=problem, policy=policy) as leader,
+        eq.load_experiment(store=file_url, name="trial") as follower,
+    ):
+        errands = crowd(follower)
+        deliver = leader._ledger._errands.deliver
+        for i in range(60):
+            leader._ledger._errands.deliver = (lambda taken: None) if i % 2 else deliver
+            errands_module.PATIENCE = 0.001 if i % 2 else 30.0
+            x = rng.normal(size=3).tolist()
+            asked = Answer(lambda x=x: follower.ask(x))
+            posted(leader)
+            leader.note("here I am")
+            unit = asked.get()
+            assert unit.id == i + 1
+            leader.tell(unit.id, sum(x[:1]) + rng.normal())
+            errands.is_crowded = True
+        assert kinds(leader)["features_chosen"] >= 1
+        assert leader.verify().decided == 60
+
+
+def test_a_fork_leaves_what_is_its_parents(leader, follower):
+    def work():
+        assert follower.ask([1.0, 2.0]).id == 2
+        crowd(follower)
+        assert follower.ask([1.0, 2.0]).id == 3
+        follower.close()
+
+    _, wait = forked(work)
+    assert wait() == 0
+    follower._ledger._errands.is_crowded = True
+    assert follower.ask([1.0, 2.0]).id == 4
+    assert leader.verify().decided == 4
+
+
+def test_a_board_that_is_gone_costs_only_time(leader, follower):
+    follower.store.board().close()
+    assert follower.ask([1.0, 2.0]).id == 2
+    leader.store.board().close()
+    assert leader.ask([1.0, 2.0]).id == 3
+    assert crowd(follower)
+    asked = Answer(lambda: follower.ask([1.0, 2.0]))
+    leader.note("here I am")
+    assert asked.get().id == 4
+
+
+def test_closing_while_somebody_waits(leader, follower):
+    asked = Answer(lambda: follower.ask([1.0, 2.0]))
+    posted(leader)
+    follower.close()
+    leader.ask([1.0, 3.0])
+    with pytest.raises(eq.EquipoiseError):
+        asked.get()
+    # It may have been done, and once.
+    assert kinds(leader)["asked"] in (2, 3)
+    leader.verify()
+
+
+def test_a_lock_that_is_never_free(leader, file_url):
+    with eq.load_experiment(store=eq.open_store(file_url, wait=0.3), name="trial") as follower:
+        crowd(follower)
+        with leader.store.writing("trial"), pytest.raises(StoreBusy):
+            follower.ask([1.0, 2.0])
+        assert follower.ask([1.0, 2.0]).id == 2
+        assert leader.verify().decided == 2
+        follower.store.close()
