@@ -13,6 +13,6 @@ settings.register_profile("ci", derandomize=True, deadline=None)
 settings.register_profile("local", deadline=None)
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 
-# A shell that starts something in the background has it ignore Ctrl-C, and all that it starts; tests send one.
+# A shell that starts something in the background has it ignore Ctrl-C, which tests send.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)

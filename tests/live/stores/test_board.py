@@ -121,6 +121,70 @@ def test_nothing_is_left_of_what_was_read(here, there):
     assert not any(here._map[:])
 
 
+def test_what_is_withdrawn_is_not_taken(here, there):
+    slot = here.slot("trial")
+    slot.post(TOKEN, b"do it")
+    assert slot.withdraw()
+    assert there.posted("trial") == []
+    slot.post(TOKEN, b"do it")
+    assert len(there.posted("trial")) == 1
+    assert not slot.withdraw()
+
+
+def test_of_those_who_take_and_withdraw_one_succeeds(key, here):
+    """Another process takes as fast as it can, this one withdraws: nothing is both, nothing neither."""
+    ready, done = os.pipe()
+
+    def take():
+        board = Board.offered(key)
+        os.write(done, b"!")
+        taken = 0
+        while True:
+            for posted in board.posted("trial"):
+                if posted.data == b"end":
+                    os.write(done, b"%d\n" % taken)
+                    return
+                taken += 1
+
+    _, wait = forked(take)
+    os.read(ready, 1)
+    slot, kept = here.slot("trial"), 0
+    for _ in range(3000):
+        slot.post(TOKEN, b"do it")
+        kept += not slot.withdraw()
+    slot.post(TOKEN, b"end")
+    assert int(os.read(ready, 100)) == kept
+    assert wait() == 0
+
+
+def test_closing_withdraws(key, here):
+    board = Board.offered(key)
+    slots = [board.slot("trial") for _ in range(2)]
+    for slot in slots:
+        slot.post(TOKEN, b"do it")
+    assert len(here.posted("trial")) == 2
+    slots[1].post(TOKEN, b"do it")
+    board.close()
+    assert [slot.withdraw() for slot in slots] == [False, True]
+    assert here.posted("trial") == []
+    assert board.slot("trial") is None
+
+
+def test_an_answer_that_is_too_late_leaves_nothing(here, there, monkeypatch):
+    slot = here.slot("trial")
+    slot.post(TOKEN, b"P-017 is ill")
+    (posted,) = there.posted("trial")
+    digest = board_module._digest
+
+    def slowly(token, data):
+        slot.clear()  # who asked has found it in the log meanwhile
+        return digest(token, data)
+
+    monkeypatch.setattr(board_module, "_digest", slowly)
+    there.answer(posted, b"P-017 gets placebo")
+    assert here._map.find(b"P-017") == -1
+
+
 def test_what_is_asked_by_the_dead_is_not_done(key, here):
     ready, done = os.pipe()
 
@@ -137,7 +201,7 @@ def test_what_is_asked_by_the_dead_is_not_done(key, here):
     wait()
     assert here.posted("another") == []
     assert here.posted("trial") == []
-    assert here._map[0] == 0
+    assert not any(here._map[:])
     slot = here.slot("trial")
     assert slot.number == 0
     assert here.posted("trial") == []

@@ -16,13 +16,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple
 
 from equipoise.errors import CommitUnknown, EquipoiseError, ReceiptUnknown, StoreBusy, StoreUnavailable
 from equipoise.live.experiment.requests.answer import Answer
 from equipoise.live.experiment.requests.combining import Combiner, Request
-from equipoise.live.experiment.requests.errands import Errand, Errands
+from equipoise.live.experiment.requests.errands import Errand, Errands, unknown
 from equipoise.live.experiment.requests.turn import Turn
 from equipoise.live.experiment.state.fold import Fold
 from equipoise.live.stores.store import Head, Row, Store, Writer
@@ -85,7 +86,7 @@ class Ledger:
     def current(self) -> Fold:
         """The state after all rows that are in the log now; for whoever has the lock."""
         with self.combiner.change():
-            self._catch_up(self.store.head(self.name), lambda after: self.store.read(self.name, after))
+            self._catch_up(self.store.head(self.name), partial(self.store.read, self.name))
             return self._fold
 
     def take_written(self) -> tuple[int, int] | None:
@@ -100,6 +101,18 @@ class Ledger:
     # A commit
 
     def _carry_out(self, batch: Sequence[Request]) -> None:
+        try:
+            self._try_to_carry_out(batch)
+        except Exception as error:
+            if not self._errands.give_up():
+                raise unknown(self.name, str(error)) from error
+            if any(request.answer is None for request in batch):
+                raise
+        except BaseException:
+            self._errands.withdraw()
+            raise
+
+    def _try_to_carry_out(self, batch: Sequence[Request]) -> None:
         for attempt in range(1, ATTEMPTS + 1):
             try:
                 self._commit(batch)
@@ -139,6 +152,9 @@ class Ledger:
                 return  # others have carried it out
             except _Spoiled as spoiled:
                 spoiled.request.answer = None, spoiled.error
+                # The lock is free: who waits may do it itself, so that it must not be done here.
+                errands.refuse(taken)
+                taken = []
 
     def _note_written(self, rows: Sequence[Row]) -> None:
         if rows:
@@ -148,7 +164,7 @@ class Ledger:
     def _look_ahead(self) -> None:
         """Fold in what is there already while the head is waited for; what goes wrong is met again after."""
         with suppress(EquipoiseError):
-            self._catch_up(self.store.head(self.name), lambda after: self.store.read(self.name, after))
+            self._catch_up(self.store.head(self.name), partial(self.store.read, self.name))
 
     def _perform(self, requests: Sequence[Request], writer: Writer) -> tuple[Sequence[Row], _Answers]:
         """Carry out requests, and append what each did before the next."""
@@ -209,10 +225,12 @@ class Ledger:
 
     # Catching up
 
-    def _catch_up(self, head: Head, newer: Callable[[int], Iterable[Row]]) -> None:
-        """Fold in what others have written."""
+    def _catch_up(self, head: Head, newer: Callable[..., Iterable[Row]]) -> None:
+        """Fold in what others have written; ``newer`` gives the rows after one, or up to another."""
         if self._replaced:
             raise self._was_replaced()
+        if self._errands.known is not None:
+            self._find_known(self._errands.known, newer)
         if self._fold.sound and (head.sequence, head.hash) == (self._fold.sequence, self._fold.hash):
             return
         # A sound state says itself how far it has come: an interrupt may have come after some rows.
@@ -229,6 +247,15 @@ class Ledger:
             rows = iter(newer(self._fold.sequence))
         self._fold.catch_up(rows)
         self._seen = self._fold.sequence, self._fold.hash
+
+    def _find_known(self, known: tuple[int, bytes], newer: Callable[..., Iterable[Row]]) -> None:
+        """Find the row that the last answer of another process told of."""
+        sequence, link = known
+        row = next(iter(newer(sequence - 1, sequence)), None)
+        if row is None or row.hash != link:
+            self._seen, self._replaced = known, True
+            raise self._was_replaced()
+        self._errands.known = None
 
     def _was_replaced(self) -> ReceiptUnknown:
         return ReceiptUnknown(

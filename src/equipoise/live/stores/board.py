@@ -4,11 +4,12 @@ Who finds the lock taken posts what it wants done. Whoever has the lock takes wh
 with its own work, and after the commit writes the answer beside it and wakes the one who waits.
 
 The board decides nothing. What is posted is looked at under the store's lock alone, and cleared when it is
-taken, so that nobody takes it twice. A slot is got under that lock, and is used again only when what was
-posted in it is answered, or by who has had the lock since: until then somebody may be reading it. An answer
-is believed if it bears the token of what was posted and its digest holds. Where none comes, because the one
-who took the request died, say, who asked takes the lock, and looks in the log for what was done. So whatever
-happens to the board, nothing is done twice or lost; it only saves time.
+taken, so that nobody takes it twice; who no longer wants it withdraws it, and is told if it was taken. A slot
+is got under that lock, and is used again only when what was posted in it is answered or withdrawn, or by who
+has had the lock since: until then somebody may be reading it. An answer is believed if it bears the token of
+what was posted and its digest holds. Where none comes, because the one who took the request died, say, who
+asked takes the lock, and looks in the log for what was done. So whatever happens to the board, nothing is
+done twice or lost; it only saves time.
 
 It is a file in the system's shared memory, for processes of one user and one version of this package. The
 last one removes it, or who comes next where all were killed. What was asked and answered is overwritten with
@@ -68,7 +69,7 @@ class Board:
         self._path = FOLDER / f"{_own_prefix()}{name}"
         self._file = _opened(self._path)
         self._map = mmap.mmap(self._file, _SIZE)
-        self._own: set[int] = set()
+        self._own: dict[int, Slot] = {}
         self._guard = threading.Lock()
         self._bell: socket.socket | None = None
         self.is_open = True
@@ -91,15 +92,18 @@ class Board:
     def slot(self, experiment: str) -> Slot | None:
         """A slot of one's own, or None if all are taken; for whoever has the store's lock."""
         with self._guard:
-            for number in range(SLOTS):
+            numbers = range(SLOTS) if self.is_open else ()
+            for number in numbers:
                 if number not in self._own and self._lock(number):
-                    self._map[number] = 0  # of one who died; nobody else looks, as the lock is ours
-                    self._own.add(number)
                     try:
-                        return Slot(self, number, experiment)
+                        self._own[number] = slot = Slot(self, number, experiment)
                     except OSError:
-                        self._give_back(number)
+                        self._unlock(number)
                         return None
+                    # What one who died has left; nobody else looks at it, as the store's lock is ours.
+                    self._map[number] = 0
+                    self._wipe(_start(number), _SLOT_BYTES)
+                    return slot
         return None
 
     # For who has the store's lock
@@ -112,15 +116,17 @@ class Board:
         for number in range(SLOTS):
             if self._map[number] != _POSTED:
                 continue
+            if not self._is_alive(number):
+                if self._claim(number):
+                    self._wipe(_start(number), _SLOT_BYTES)
+                continue
             start = _start(number)
             token, name, _, _, length, digest = _REQUEST.unpack_from(self._map, start)
-            if name != wanted and self._is_alive(number):
-                continue
-            self._map[number] = 0
-            start += _REQUEST.size
-            data = self._map[start : start + min(length, LONGEST_REQUEST)]
-            if name == wanted and digest == _digest(token, data) and self._is_alive(number):
-                found.append(Posted(number, token, data))
+            if name == wanted and self._claim(number):
+                start += _REQUEST.size
+                data = self._map[start : start + min(length, LONGEST_REQUEST)]
+                if digest == _digest(token, data):
+                    found.append(Posted(number, token, data))
         return found
 
     def answer(self, posted: Posted, data: bytes) -> None:
@@ -130,8 +136,10 @@ class Board:
         if token != posted.token:
             return  # it is no longer waited for
         written = _ANSWER.pack(token, len(data), _digest(token, data)) + data
-        start += _ANSWER_AT
-        self._map[start : start + len(written)] = written
+        place = start + _ANSWER_AT
+        self._map[place : place + len(written)] = written
+        if self._map[start : start + TOKEN_BYTES] != token == self._map[place : place + TOKEN_BYTES]:
+            self._wipe(place, len(written))  # it has just ceased to be waited for
         if self._bell is None:
             self._bell = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
             self._bell.setblocking(False)
@@ -145,11 +153,13 @@ class Board:
         with self._guard:
             if not self.is_open:
                 return
-            self._leave()
+            for slot in self._own.values():
+                slot.is_withdrawn = self._is_claimed(slot.number)
+            file = self._leave()
             with suppress(OSError):
-                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 self._path.unlink()
-            os.close(self._file)
+            os.close(file)
 
     def __del__(self) -> None:
         with suppress(Exception):
@@ -159,15 +169,16 @@ class Board:
         """In the child of a fork: what is the parent's stays the parent's."""
         self._guard = threading.Lock()
         if self.is_open:
-            self._leave()
-            os.close(self._file)  # the locks are on the file as the parent has it open
+            os.close(self._leave())  # the locks are on the file as the parent has it open
 
-    def _leave(self) -> None:
-        self.is_open = False
-        self._own.clear()
+    def _leave(self) -> int:
+        """Let go of all but the file, which is given back: its number may soon be another file's."""
+        file, self._file, self.is_open = self._file, -1, False
+        self._own = {}
         self._map.close()
         if self._bell is not None:
             self._bell.close()
+        return file
 
     # Slots
 
@@ -188,22 +199,39 @@ class Board:
         data = self._map[start : start + length]
         return data if digest == _digest(token, data) else None
 
+    def _claim(self, number: int) -> bool:
+        """Clear what is posted; of those who want to, one is told that it has."""
+        with self._guard:
+            return self._is_claimed(number)
+
+    def _is_claimed(self, number: int) -> bool:
+        # Locks of one process do not keep its threads apart: the guard does.
+        if not self._lock(SLOTS + number):
+            return False
+        try:
+            was_posted = self._map[number] == _POSTED
+            self._map[number] = 0
+            return was_posted
+        finally:
+            self._unlock(SLOTS + number)
+
     def _clear(self, slot: Slot) -> None:
-        self._map[slot.number] = 0
         start = _start(slot.number)
         self._wipe(start, _REQUEST.size + _REQUEST.unpack_from(self._map, start)[4])
         start += _ANSWER_AT
         self._wipe(start, _ANSWER.size + _ANSWER.unpack_from(self._map, start)[1])
 
     def _wipe(self, start: int, size: int) -> None:
-        size = min(size, LONGEST_ANSWER + _ANSWER.size)
+        size = min(size, _SLOT_BYTES)
         self._map[start : start + size] = bytes(size)
 
-    def _give_back(self, number: int) -> None:
-        if self.is_open:
-            with suppress(OSError):
-                fcntl.fcntl(self._file, fcntl.F_OFD_SETLK, _byte(fcntl.F_UNLCK, number))
-            self._own.discard(number)
+    def _give_back(self, slot: Slot) -> None:
+        with self._guard:
+            if self.is_open and self._own.get(slot.number) is slot:
+                slot.is_withdrawn = self._is_claimed(slot.number)
+                self._wipe(_start(slot.number), _SLOT_BYTES)
+                del self._own[slot.number]
+                self._unlock(slot.number)
 
     def _lock(self, number: int) -> bool:
         try:
@@ -211,6 +239,10 @@ class Board:
         except OSError:
             return False
         return True
+
+    def _unlock(self, number: int) -> None:
+        with suppress(OSError):
+            fcntl.fcntl(self._file, fcntl.F_OFD_SETLK, _byte(fcntl.F_UNLCK, number))
 
     def _is_alive(self, number: int) -> bool:
         """Whether whose slot it is still has it: the system takes it from who dies."""
@@ -236,7 +268,10 @@ class Slot:
         except BaseException:
             self._bell.close()
             raise
+        self._bell.settimeout(None)  # whatever the program has for all sockets; see wait()
         self._patience = 0.0
+        self.is_withdrawn = True
+        """Whether what was last posted was withdrawn, and not taken."""
 
     @property
     def is_usable(self) -> bool:
@@ -245,6 +280,7 @@ class Slot:
 
     def post(self, token: bytes, data: bytes) -> None:
         """Ask for something; at most ``LONGEST_REQUEST`` bytes."""
+        self.is_withdrawn = False
         self._board._post(self, token, data)
 
     def wait(self, token: bytes, seconds: float) -> bytes | None:
@@ -260,20 +296,24 @@ class Slot:
             data = self._board._answered(self, token)
         return data
 
+    def withdraw(self) -> bool:
+        """Ask no longer; False if somebody has taken it, who may do it or have done it."""
+        if self._board.is_open:
+            self.is_withdrawn = self._board._claim(self.number)
+        return self.is_withdrawn
+
     def clear(self) -> None:
-        """Ask for nothing, and leave nothing of what was asked and answered."""
+        """Leave nothing of what was asked, when it is answered or withdrawn."""
         self._board._clear(self)
+
+    def close(self) -> None:
+        """Give it back."""
+        self._board._give_back(self)
+        self._bell.close()
 
     def __del__(self) -> None:
         with suppress(Exception):
             self._bell.close()
-
-    def close(self) -> None:
-        """Give it back."""
-        self._bell.close()
-        if self._board.is_open:
-            self.clear()
-            self._board._give_back(self.number)
 
 
 def _opened(path: Path) -> int:

@@ -38,7 +38,7 @@ def test_an_ask_and_a_tell_are_done_by_who_has_the_lock(leader, follower, patien
     assert rows[0].time == rows[1].time  # one commit
     assert unit.receipt.sequence == rows[1].sequence
     assert receipt.sequence == rows[3].sequence
-    assert follower._ledger._errands._known[0] == rows[3].sequence  # or it would be a stranger one day
+    assert follower._ledger._errands.known[0] == rows[3].sequence  # or it would be a stranger one day
     assert follower.verify(unit.receipt).decided == 3
     assert follower.verify(receipt).decided == 3
     assert follower["F-1"].outcome == 2.5

@@ -1,7 +1,10 @@
 """Requests that processes leave to each other: each is done once, whatever happens to who does it."""
 
+import socket
 import time
+from contextlib import closing
 
+import apsw
 import numpy as np
 import orjson
 import pytest
@@ -9,7 +12,7 @@ from storing.crowds import Answer, Interrupted, crowd, kinds, posted
 from storing.processes import forked
 
 import equipoise as eq
-from equipoise.errors import StoreBusy
+from equipoise.errors import CommitUnknown, ReceiptUnknown, StoreBusy
 from equipoise.live.experiment.requests import errands as errands_module
 from equipoise.live.stores.board import Board
 
@@ -205,11 +208,138 @@ def test_closing_while_somebody_waits(leader, follower):
     leader.verify()
 
 
-def test_a_lock_that_is_never_free(leader, file_url):
+def test_who_gives_up_gets_nothing(leader, file_url):
+    """What was posted is withdrawn: nobody does it later."""
     with eq.load_experiment(store=eq.open_store(file_url, wait=0.3), name="trial") as follower:
         crowd(follower)
         with leader.store.writing("trial"), pytest.raises(StoreBusy):
             follower.ask([1.0, 2.0])
+        leader.note("whatever is posted would be done now")
+        assert kinds(leader)["asked"] == 1
         assert follower.ask([1.0, 2.0]).id == 2
         assert leader.verify().decided == 2
         follower.store.close()
+
+
+@pytest.mark.parametrize("delivered", [True, False])
+def test_who_gives_up_while_it_is_done(leader, file_url, monkeypatch, delivered):
+    """It gets the answer if there is one soon, and else learns that nobody knows."""
+    monkeypatch.setattr(errands_module, "_LAST_WAIT", 5.0 if delivered else 0.2)
+    if not delivered:
+        monkeypatch.setattr(leader._ledger._errands, "deliver", lambda taken: None)
+    perform = leader._ledger._perform
+
+    def slowly(requests, writer):
+        found = perform(requests, writer)
+        time.sleep(0.8)
+        return found
+
+    with eq.load_experiment(store=eq.open_store(file_url, wait=0.3), name="trial") as follower:
+        crowd(follower)
+        monkeypatch.setattr(leader._ledger, "_perform", slowly)
+        asked = Answer(lambda: follower.ask([1.0, 2.0]))
+        posted(leader)
+        leader.note("this takes long")
+        if delivered:
+            assert asked.get().id == 2
+        else:
+            with pytest.raises(CommitUnknown, match="took this call"):
+                asked.get()
+        assert kinds(leader)["asked"] == 2
+        assert follower.ask([1.0, 2.0]).id == 3
+        assert kinds(leader)["asked"] == 3
+        follower.store.close()
+
+
+def test_an_interrupt_withdraws_what_nobody_has_taken(leader, follower, monkeypatch):
+    def interrupt(*_):
+        raise Interrupted
+
+    with monkeypatch.context() as patch:
+        patch.setattr(type(follower._ledger._errands._slot), "wait", interrupt)
+        with pytest.raises(Interrupted):
+            follower.ask([1.0, 2.0])
+    leader.note("whatever is posted would be done now")
+    assert kinds(leader)["asked"] == 1
+    follower._ledger._errands.is_crowded = True
+    asked = Answer(lambda: follower.ask([1.0, 2.0]))
+    posted(leader)
+    leader.note("here I am")
+    assert asked.get().id == 2
+
+
+def test_a_request_that_spoils_the_state_leaves_the_others_to_themselves(leader, follower, patient):
+    def spoil(turn):
+        turn.experiment.note("half")
+        raise RuntimeError("half-way")
+
+    asked = Answer(lambda: follower.ask([1.0, 2.0]))
+    posted(leader)
+    with pytest.raises(RuntimeError, match="half-way"):
+        leader._ledger.submit(spoil, "leader")
+    assert asked.get().id == 2
+    assert kinds(leader) == {"created": 1, "asked": 2, "note": 1}
+    assert leader.verify().decided == 2
+
+
+def test_a_log_that_was_set_back_is_noticed_by_who_was_served(leader, follower, patient, tmp_path):
+    leader.store.backup(tmp_path / "copy.db")
+    asked = Answer(lambda: follower.ask([1.0, 2.0], unit="F-1"))
+    posted(leader)
+    leader.note("here I am")
+    asked.get()
+    leader.close()
+    with (
+        closing(apsw.Connection(str(tmp_path / "copy.db"))) as source,
+        closing(apsw.Connection(str(tmp_path / "trial.db"))) as target,
+        target.backup("main", source, "main") as copying,
+    ):
+        while not copying.done:
+            copying.step(100)
+    follower._ledger._errands.is_crowded = False
+    for act in (lambda: follower.ask([1.0, 2.0], unit="F-2"), lambda: follower.asked):
+        with pytest.raises(ReceiptUnknown, match="restored from a backup"):
+            act()
+
+
+def test_a_row_that_was_redacted_before_it_was_found(leader, follower, monkeypatch):
+    """Its salt is gone, so nobody can say whether it was the one."""
+    monkeypatch.setattr(leader._ledger._errands, "deliver", lambda taken: None)
+    monkeypatch.setattr(errands_module, "PATIENCE", 1.0)
+    asked = Answer(lambda: follower.ask([1.0, 2.0]))
+    posted(leader)
+    leader.note("here I am")
+    leader.withdraw(2, reason="a wish")
+    leader.redact(2, reason="a wish")
+    with pytest.raises(CommitUnknown, match="redacted"):
+        asked.get()
+    assert kinds(leader)["asked"] == 2
+    assert follower.ask([1.0, 2.0]).id == 3
+
+
+def test_salts_say_nothing_of_each_other(leader, follower, patient):
+    """Of a row that was redacted nobody can find the payload by trying, also if it came with others."""
+    errands = follower._ledger._errands
+    errands.is_crowded = False
+    with follower._lock:
+        answers = [Answer(lambda k=k: follower.ask([1.0, float(k)])) for k in range(6)]
+        while len(follower._ledger.combiner._waiting) < 6:
+            time.sleep(0.001)
+        errands.is_crowded = True
+    while any(answer._thread.is_alive() for answer in answers):
+        leader.note("here I am")
+        time.sleep(0.002)
+    salts = [row.salt for row in leader.store.read("trial")]
+    assert len({salt[:8] for salt in salts}) == len({salt[8:] for salt in salts}) == len(salts)
+
+
+def test_a_program_with_a_timeout_for_all_sockets(leader, file_url):
+    socket.setdefaulttimeout(20.0)
+    try:
+        with eq.load_experiment(store=file_url, name="trial") as follower:
+            crowd(follower)
+            began = time.monotonic()
+            assert follower.ask([1.0, 2.0]).id == 2
+            assert time.monotonic() - began < 10
+    finally:
+        socket.setdefaulttimeout(None)

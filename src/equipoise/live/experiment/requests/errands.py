@@ -6,7 +6,8 @@ all the time share commits, as threads do, and who is served need not fold in wh
 
 Nothing is done twice. Every request that is posted brings the salt of the first row that tells of it. A
 process that gets the lock while it still waits, because the one who served it has died or was slow, first
-looks whether such a row is in the log.
+looks whether such a row is in the log. One that gives up withdraws what it has posted; if somebody has taken
+that, and does not say what has come of it, neither can be said here (CommitUnknown).
 
 Only what succeeds is answered; whatever fails is done again by the process that wants it, and fails there.
 """
@@ -16,6 +17,7 @@ from __future__ import annotations
 import os
 import random
 import struct
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import NamedTuple
@@ -23,7 +25,7 @@ from typing import NamedTuple
 import orjson
 
 from equipoise.core.experiment.history.events import assignment_of
-from equipoise.errors import EquipoiseError
+from equipoise.errors import CommitUnknown, EquipoiseError
 from equipoise.live.experiment.requests.answer import Answer
 from equipoise.live.experiment.requests.asking import tells_of_assignment
 from equipoise.live.experiment.requests.calls import Ask, Tell, called
@@ -38,9 +40,8 @@ from equipoise.live.stores.store import Row, Store
 PATIENCE = 0.005
 """Seconds that an answer is waited for before the lock is tried: who writes comes back in less."""
 _GROWTH, _LONGEST = 1.5, 0.05
-_NUMBER = struct.Struct("<H")
-_TOKEN_BYTES = SALT_BYTES - _NUMBER.size
-"""Of requests that are posted together; the rest of a salt is the number of the request."""
+_LAST_WAIT = 1.0
+"""Seconds that an answer is waited for by who no longer waits for the lock."""
 _HEAD = struct.Struct("<?")
 """Whether rows follow; else they are read from the log."""
 _OUTCOME = struct.Struct(f"<?qH{HASH_BYTES}s")
@@ -59,8 +60,11 @@ class Errand(NamedTuple):
 class _Sent(NamedTuple):
     """Requests that were posted here and are not answered yet."""
 
+    slot: Slot
     token: bytes
     requests: Sequence[Request]
+    salts: Sequence[bytes]
+    """Of the first rows that tell of them."""
     after: int
     """A row of the log after which those come that tell of them."""
 
@@ -83,8 +87,8 @@ class Errands:
         self._is_left_here = False
         """Whether others cannot, or will not, carry out the batch."""
         self._patience = PATIENCE
-        self._known = 0, b""
-        """The last row that an answer told of."""
+        self.known: tuple[int, bytes] | None = None
+        """The last row that an answer told of, and its hash, until it is found in the log."""
         self.is_crowded = False
         """Whether others had the lock the last time."""
 
@@ -107,16 +111,48 @@ class Errands:
         assert slot is not None
         try:
             sent = self._sent or self._post(slot)
-            answer = None if sent is None else slot.wait(_padded(sent.token), self._patience)
-            if sent is None or answer is not None:
+            if sent is None or self._is_answered(sent, self._patience):
                 self._is_left_here = True  # as far as it is not answered now
-            if sent is not None and answer is not None and self._take_answers(sent, answer):
-                self._sent = None
-                slot.clear()
         except (OSError, ValueError):
             self._is_left_here = True  # the board was closed
         self._patience = min(self._patience * random.uniform(1.0, _GROWTH), _LONGEST)
+        return self._are_answered()
+
+    def _are_answered(self) -> bool:
         return all(request.answer is not None for request in self._batch)
+
+    def _is_answered(self, sent: _Sent, seconds: float) -> bool:
+        """Wait for an answer, and take what it says; whether there was one."""
+        data = sent.slot.wait(sent.token, seconds)
+        if data is None:
+            return False
+        if self._take_answers(sent, data):
+            self._forget(sent)
+        return True
+
+    def give_up(self) -> bool:
+        """Want the requests no longer; False if somebody has taken them and does not say what has become."""
+        sent = self._sent
+        if sent is None or sent.requests is not self._batch:
+            return True
+        if sent.slot.withdraw():
+            self._forget(sent)
+            return True
+        until = time.monotonic() + _LAST_WAIT
+        with suppress(OSError, ValueError):  # the board was closed
+            while time.monotonic() < until and not self._is_answered(sent, PATIENCE):
+                pass
+        return self._sent is None
+
+    def withdraw(self) -> None:
+        """Want the requests no longer, and wait for nobody."""
+        if self._sent is not None and self._sent.slot.withdraw():
+            self._forget(self._sent)
+
+    def _forget(self, sent: _Sent) -> None:
+        self._sent = None
+        with suppress(OSError, ValueError):  # the board was closed
+            sent.slot.clear()
 
     def prepare(self) -> None:
         """Fold in what is there already before the lock is tried for."""
@@ -129,7 +165,10 @@ class Errands:
             if call is None or request.answer is not None:
                 return None
             calls.append([request.actor, request.reason, call])
-        known = max((fold.sequence, fold.hash), self._known)
+        known = max((fold.sequence, fold.hash), self.known or (0, b""))
+        salts = [os.urandom(SALT_BYTES) for _ in calls]
+        for call, salt in zip(calls, salts, strict=True):
+            call.append(salt.hex())
         try:
             data = orjson.dumps([fold.epoch, fold.lines[-1], known[0], known[1].hex(), calls])
         except TypeError:
@@ -137,9 +176,9 @@ class Errands:
         if len(data) > LONGEST_REQUEST or _HEAD.size + len(calls) * _OUTCOME.size > LONGEST_ANSWER:
             return None
         # Noted before it is posted: from then on it may be done.
-        self._sent = _Sent(os.urandom(_TOKEN_BYTES), self._batch, known[0])
-        slot.post(_padded(self._sent.token), data)
-        return self._sent
+        self._sent = sent = _Sent(slot, os.urandom(TOKEN_BYTES), self._batch, salts, known[0])
+        slot.post(sent.token, data)
+        return sent
 
     def _take_answers(self, sent: _Sent, data: bytes) -> bool:
         """Answer what was done; False if that cannot be told without the lock."""
@@ -173,7 +212,7 @@ class Errands:
             value = [unit]
         receipt = Receipt(self._name, fold.epoch, last, link, fold.lines[-1])
         request.answer = Answer(value, rows, receipt), None
-        self._known = last, link
+        self.known = last, link
         return True
 
     # For who has the lock
@@ -181,24 +220,30 @@ class Errands:
     def recall(self, newer: Callable[[int], Sequence[Row]]) -> None:
         """Ask for nothing any more; requests that the log tells of already are answered."""
         self.is_crowded = False
-        if self._sent is not None:
-            self._find(self._sent, newer(self._sent.after))
-            self._clear_slot()
-            self._sent = None
+        sent = self._sent
+        if sent is not None:
+            if not sent.slot.withdraw():
+                self._find(sent, newer(sent.after))
+            self._forget(sent)
         if self._wants_slot and (self._slot is None or not self._slot.is_usable):
             board = self._store.board()
             self._slot = None if board is None else board.slot(self._name)
             self._wants_slot = False
 
     def _find(self, sent: _Sent, rows: Sequence[Row]) -> None:
-        for place, row in enumerate(rows):
-            if row.salt[:_TOKEN_BYTES] == sent.token:
-                (number,) = _NUMBER.unpack(row.salt[_TOKEN_BYTES:])
-                request, end = sent.requests[number], place + 1
+        """Answer requests that rows tell of."""
+        first = {row.salt: place for place, row in enumerate(rows)}
+        for request, salt in zip(sent.requests, sent.salts, strict=True):
+            place = first.get(salt)
+            if request.answer is not None:
+                continue
+            if place is not None:
+                end = place + 1
                 if isinstance(request.act, Ask):  # what was decided before comes first
                     end += next(k for k, told in enumerate(rows[place:]) if tells_of_assignment(told))
-                if request.answer is None:
-                    self._answer(request, rows[place:end], rows[end - 1].sequence, rows[end - 1].hash)
+                self._answer(request, rows[place:end], rows[end - 1].sequence, rows[end - 1].hash)
+            elif any(row.payload is None for row in rows):
+                request.answer = None, unknown(self._name, "a row that may tell of it was redacted")
 
     def take(self) -> list[Errand]:
         """What others wait for."""
@@ -223,8 +268,8 @@ class Errands:
             if (epoch, line) != (fold.epoch, fold.lines[-1]) or not fold.has(sequence, bytes.fromhex(link)):
                 return None
             return [
-                Request(called(call), actor, reason, posted.token[:_TOKEN_BYTES] + _NUMBER.pack(number))
-                for number, (actor, reason, call) in enumerate(calls)
+                Request(called(call), actor, reason, bytes.fromhex(salt))
+                for actor, reason, call, salt in calls
             ]
         except (ValueError, TypeError):
             return None
@@ -237,6 +282,14 @@ class Errands:
                 with suppress(OSError, ValueError):  # the board was closed
                     board.answer(posted, _packed_answers(requests))
 
+    def refuse(self, errands: Sequence[Errand]) -> None:
+        """Leave what was taken, and not done, to those who want it."""
+        board = self._store.board() if errands else None
+        if board is not None:
+            for posted, _ in errands:
+                with suppress(OSError, ValueError):
+                    board.answer(posted, _REFUSED)
+
     # The end
 
     def close(self) -> None:
@@ -246,14 +299,13 @@ class Errands:
             with suppress(OSError, ValueError):
                 slot.close()
 
-    def _clear_slot(self) -> None:
-        if self._slot is not None:
-            with suppress(OSError, ValueError):
-                self._slot.clear()
 
-
-def _padded(token: bytes) -> bytes:
-    return token.ljust(TOKEN_BYTES, b"\0")
+def unknown(name: str, why: str) -> CommitUnknown:
+    """Nobody can say whether another process has carried out a request."""
+    return CommitUnknown(
+        f"another process that has {name!r} took this call, and may have stored it: {why}",
+        hint="repeat the call: with a unit's key it gives what was given before; else look at the log first",
+    )
 
 
 def _packed_answers(requests: Sequence[Request]) -> bytes:

@@ -255,8 +255,9 @@ class SqliteStore(SqlStore):
         self._readers.close()
         self._writers.close()
         self._has_board = False
-        if self._board is not None:
-            self._board.close()
+        board, self._board = self._board, None
+        if board is not None:
+            board.close()
 
     def _connect(self) -> Connection:
         if self._place is None and not self.path.exists():
