@@ -157,6 +157,18 @@ def test_of_those_who_take_and_withdraw_one_succeeds(key, here):
     assert wait() == 0
 
 
+def test_while_one_is_at_it_the_other_leaves_it(here, there):
+    slot = here.slot("trial")
+    slot.post(TOKEN, b"do it")
+    assert there._lock(SLOTS + slot.number)
+    assert not slot.withdraw()
+    there._unlock(SLOTS + slot.number)
+    assert here._lock(SLOTS + slot.number)
+    assert there.posted("trial") == []
+    here._unlock(SLOTS + slot.number)
+    assert len(there.posted("trial")) == 1
+
+
 def test_closing_withdraws(key, here):
     board = Board.offered(key)
     slots = [board.slot("trial") for _ in range(2)]

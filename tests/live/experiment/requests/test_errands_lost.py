@@ -268,16 +268,28 @@ def test_an_interrupt_withdraws_what_nobody_has_taken(leader, follower, monkeypa
     assert asked.get().id == 2
 
 
-def test_a_request_that_spoils_the_state_leaves_the_others_to_themselves(leader, follower, patient):
+def test_a_request_that_spoils_the_state_leaves_the_others_to_themselves(leader, follower, monkeypatch):
+    """The lock is free before the leader goes on: who waits may have done it then."""
+    writing, tries = leader.store.writing, []
+
+    def slowly(name, waiting=None):
+        tries.append(name)
+        if len(tries) == 2:
+            time.sleep(0.5)
+        return writing(name, waiting)
+
     def spoil(turn):
         turn.experiment.note("half")
         raise RuntimeError("half-way")
 
+    monkeypatch.setattr(leader.store, "writing", slowly)
+    monkeypatch.setattr(errands_module, "PATIENCE", 0.1)
     asked = Answer(lambda: follower.ask([1.0, 2.0]))
     posted(leader)
     with pytest.raises(RuntimeError, match="half-way"):
         leader._ledger.submit(spoil, "leader")
     assert asked.get().id == 2
+    assert len(tries) == 2
     assert kinds(leader) == {"created": 1, "asked": 2, "note": 1}
     assert leader.verify().decided == 2
 
