@@ -219,6 +219,23 @@ def test_what_is_asked_by_the_dead_is_not_done(key, here):
     assert here.posted("trial") == []
 
 
+def test_nothing_is_left_of_the_dead(key, here):
+    def ask():
+        Board.offered(key).slot("trial").post(TOKEN, b"P-017 is ill")
+        here_again = Board.offered(key)
+        assert len(here_again.posted("trial")) == 1  # taken, and then all die
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    here.slot("another").post(TOKEN, b"P-018 is well")
+    _, wait = forked(ask)
+    assert wait() == -signal.SIGKILL
+    assert here._map.find(b"P-017") > 0
+    here.clear_unused()
+    assert here._map.find(b"P-017") == -1
+    (posted,) = here.posted("another")
+    assert posted.data == b"P-018 is well"
+
+
 def test_a_slot_that_the_dead_had_asks_for_nothing(key, here):
     child, wait = forked(lambda: Board.offered(key).slot("trial").post(TOKEN, b"do it") or os._exit(0))
     wait()

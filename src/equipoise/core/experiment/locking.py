@@ -3,7 +3,7 @@
 ``with lock:`` enters and leaves in one step of the interpreter each, so an interrupt finds the lock either
 not taken yet, or taken and about to be given back. A fork copies memory as it is: before one, the thread
 that forks takes every lock, so that no other thread is in the middle of a change, and both processes give
-them back.
+them back: first those that are held while others are taken.
 """
 
 from __future__ import annotations
@@ -17,14 +17,18 @@ from typing import Any
 from weakref import WeakValueDictionary
 
 # In the order in which they were made, so that two threads that fork do not wait for each other.
-_live: WeakValueDictionary[int, Any] = WeakValueDictionary()
+_outer: WeakValueDictionary[int, Any] = WeakValueDictionary()
+_inner: WeakValueDictionary[int, Any] = WeakValueDictionary()
 _acquire, _release = methodcaller("acquire"), methodcaller("release")
 
 
-def new_lock() -> Any:
-    """A lock that the thread that has it may take again, and that no fork leaves behind."""
+def new_lock(*, outer: bool = False) -> Any:
+    """A lock that the thread that has it may take again, and that no fork leaves behind.
+
+    ``outer`` is one that is held while others are taken; who forks takes it before them, as everybody does.
+    """
     lock = threading.RLock()
-    _live[id(lock)] = lock
+    (_outer if outer else _inner)[id(lock)] = lock
     return lock
 
 
@@ -40,7 +44,8 @@ _taken = _Taken()
 
 def _before_fork() -> None:
     _taken.locks.clear()
-    locks = [lock for lock in (reference() for reference in _live.valuerefs()) if lock is not None]
+    references = [*_outer.valuerefs(), *_inner.valuerefs()]
+    locks = [lock for lock in (reference() for reference in references) if lock is not None]
     # Without a step of the interpreter between taking a lock and noting it, where an interrupt could fall.
     _taken.locks.extend(compress(locks, map(_acquire, locks)))
 

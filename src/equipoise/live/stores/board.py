@@ -23,6 +23,7 @@ import os
 import socket
 import struct
 import threading
+import time
 from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
@@ -46,10 +47,12 @@ _ANSWER = struct.Struct(f"{TOKEN_BYTES}sI{_DIGEST_BYTES}s")
 _ANSWER_AT = _REQUEST.size + LONGEST_REQUEST
 _SLOT_BYTES = -(-(_ANSWER_AT + _ANSWER.size + LONGEST_ANSWER) // mmap.PAGESIZE) * mmap.PAGESIZE
 _SIZE = mmap.PAGESIZE + SLOTS * _SLOT_BYTES
+_NOTHING = bytes(_SLOT_BYTES)
 _POSTED = 1
 _FLOCK = struct.Struct("hhqqi4x")
 """``struct flock`` of a system of 64 bits."""
-_TRIES = 20
+_TRIES, _MOMENT = 20, 0.001
+"""How often a file is opened that others take away at that time, and seconds between."""
 _boards: WeakSet[Board] = WeakSet()
 
 
@@ -102,7 +105,7 @@ class Board:
                         return None
                     # What one who died has left; nobody else looks at it, as the store's lock is ours.
                     self._map[number] = 0
-                    self._wipe(_start(number), _SLOT_BYTES)
+                    self._wipe(number)
                     return slot
         return None
 
@@ -118,7 +121,7 @@ class Board:
                 continue
             if not self._is_alive(number):
                 if self._claim(number):
-                    self._wipe(_start(number), _SLOT_BYTES)
+                    self._wipe(number)
                 continue
             start = _start(number)
             token, name, _, _, length, digest = _REQUEST.unpack_from(self._map, start)
@@ -139,12 +142,21 @@ class Board:
         place = start + _ANSWER_AT
         self._map[place : place + len(written)] = written
         if self._map[start : start + TOKEN_BYTES] != token == self._map[place : place + TOKEN_BYTES]:
-            self._wipe(place, len(written))  # it has just ceased to be waited for
+            self._map[place : place + len(written)] = bytes(len(written))  # nobody waits any more
         if self._bell is None:
             self._bell = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
             self._bell.setblocking(False)
         with suppress(OSError):  # who asked looks by itself after a while
             self._bell.sendto(b"!", address[:length])
+
+    def clear_unused(self) -> None:
+        """Leave nothing in slots that nobody has: some of those who had them were killed."""
+        with self._guard:
+            for number in range(SLOTS) if self.is_open else ():
+                if number not in self._own and self._lock(number):
+                    self._map[number] = 0
+                    self._wipe(number)
+                    self._unlock(number)
 
     # The end
 
@@ -215,21 +227,15 @@ class Board:
         finally:
             self._unlock(SLOTS + number)
 
-    def _clear(self, slot: Slot) -> None:
-        start = _start(slot.number)
-        self._wipe(start, _REQUEST.size + _REQUEST.unpack_from(self._map, start)[4])
-        start += _ANSWER_AT
-        self._wipe(start, _ANSWER.size + _ANSWER.unpack_from(self._map, start)[1])
-
-    def _wipe(self, start: int, size: int) -> None:
-        size = min(size, _SLOT_BYTES)
-        self._map[start : start + size] = bytes(size)
+    def _wipe(self, number: int) -> None:
+        start = _start(number)
+        self._map[start : start + _SLOT_BYTES] = _NOTHING
 
     def _give_back(self, slot: Slot) -> None:
         with self._guard:
             if self.is_open and self._own.get(slot.number) is slot:
                 slot.is_withdrawn = self._is_claimed(slot.number)
-                self._wipe(_start(slot.number), _SLOT_BYTES)
+                self._wipe(slot.number)
                 del self._own[slot.number]
                 self._unlock(slot.number)
 
@@ -268,8 +274,6 @@ class Slot:
         except BaseException:
             self._bell.close()
             raise
-        self._bell.settimeout(None)  # whatever the program has for all sockets; see wait()
-        self._patience = 0.0
         self.is_withdrawn = True
         """Whether what was last posted was withdrawn, and not taken."""
 
@@ -287,10 +291,7 @@ class Slot:
         """The answer to what was posted; None if there is none within some time, or somebody rang idly."""
         data = self._board._answered(self, token)
         if data is None:
-            if seconds != self._patience:
-                whole, part = divmod(round(seconds * 1e6), 10**6)
-                self._bell.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("ll", whole, part))
-                self._patience = seconds
+            self._bell.settimeout(seconds)
             with suppress(OSError):
                 self._bell.recv(1)
             data = self._board._answered(self, token)
@@ -304,7 +305,7 @@ class Slot:
 
     def clear(self) -> None:
         """Leave nothing of what was asked, when it is answered or withdrawn."""
-        self._board._clear(self)
+        self._board._wipe(self.number)
 
     def close(self) -> None:
         """Give it back."""
@@ -324,16 +325,25 @@ def _opened(path: Path) -> int:
             found = os.fstat(file)
             if found.st_uid != os.geteuid() or found.st_mode & 0o7777 != 0o600 or found.st_nlink > 1:
                 raise OSError("the file is somebody else's")
-            fcntl.flock(file, fcntl.LOCK_SH)
-            os.posix_fallocate(file, 0, _SIZE)  # memory that is not there would end the process later
-            with suppress(OSError):
-                if os.path.samestat(path.stat(), found):
-                    return file
+            if _is_shared(file):
+                os.posix_fallocate(file, 0, _SIZE)  # memory that is not there would end the process later
+                with suppress(OSError):
+                    if os.path.samestat(path.stat(), found):
+                        return file
         except BaseException:
             os.close(file)
             raise
-        os.close(file)  # the last one before has just taken it away
+        os.close(file)  # the last one before takes it away just now
+        time.sleep(_MOMENT)
     raise OSError("the file comes and goes")
+
+
+def _is_shared(file: int) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _sweep() -> None:

@@ -7,6 +7,7 @@ import time
 
 import numpy as np
 import pytest
+from storing.processes import forked
 
 import equipoise as eq
 from equipoise.errors import WriteInProgress
@@ -153,6 +154,30 @@ def test_a_child_forgets_the_requests_of_its_parent(file_url, problem):
     assert [row["unit"] for row in live.units()] == ["warm", "child"]
     live.ask([3.0, 3.0], unit="last")
     assert [row["unit"] for row in live.units()] == ["warm", "child", "parent", "last"]
+
+
+def test_who_forks_takes_locks_in_the_order_of_those_who_work(file_url, problem):
+    """A thread at work has the combiner's lock and wants that of the state; one that forks wants both."""
+    live = eq.create_experiment(store=file_url, name="trial", problem=problem)
+    live.close()
+    live = eq.load_experiment(store=file_url, name="trial")
+    at_work, got = threading.Event(), []
+
+    def work():
+        with live._lock:
+            at_work.set()
+            time.sleep(0.2)  # by now the other one forks
+            lock = live._ledger.state.experiment._lock
+            got.append(lock.acquire(timeout=5))
+            lock.release()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    at_work.wait()
+    _, wait = forked(lambda: None)
+    thread.join()
+    assert wait() == 0
+    assert got == [True]
 
 
 def test_threads_share_an_experiment(store, name):

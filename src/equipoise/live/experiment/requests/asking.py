@@ -50,6 +50,12 @@ def tells_of_assignment(row: Row) -> bool:
     return _ASKED in row.header
 
 
+def epoch_of(row: Row) -> int:
+    """The epoch in which a row was written."""
+    epoch: int = decode(row.header)["epoch"]
+    return epoch
+
+
 def _recorded(turn: Turn, unit: Assignment) -> Assignment:
     """The assignment as the log has it, scores and all."""
     number = int(turn.fold.moments.rows[unit.id - 1])
@@ -57,7 +63,7 @@ def _recorded(turn: Turn, unit: Assignment) -> Assignment:
     if row.payload is None:
         raise broken(turn.fold.name, number, "its payload is gone, and no redaction names it")
     again = assignment_of(decode(row.payload), unit.arms)
-    return _with_receipt(again, turn.fold.receipt(row, decode(row.header)["epoch"]))
+    return _with_receipt(again, turn.fold.receipt(row, epoch_of(row)))
 
 
 def _with_receipt(unit: Assignment, receipt: Receipt) -> Assignment:

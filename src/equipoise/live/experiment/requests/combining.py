@@ -77,7 +77,7 @@ class Combiner:
     """
 
     def __init__(self, carry_out: Callable[[Sequence[Request]], None]) -> None:
-        self.lock = new_lock()
+        self.lock = new_lock(outer=True)
         self._carry_out = carry_out
         self._waiting: deque[Request] = deque()
         # Held by the thread at work, to tell a call from a signal handler that has interrupted it.

@@ -27,7 +27,7 @@ import orjson
 from equipoise.core.experiment.history.events import assignment_of
 from equipoise.errors import CommitUnknown, EquipoiseError
 from equipoise.live.experiment.requests.answer import Answer
-from equipoise.live.experiment.requests.asking import tells_of_assignment
+from equipoise.live.experiment.requests.asking import epoch_of, tells_of_assignment
 from equipoise.live.experiment.requests.calls import Ask, Tell, called
 from equipoise.live.experiment.requests.combining import Request
 from equipoise.live.experiment.state.fold import Fold
@@ -67,6 +67,8 @@ class _Sent(NamedTuple):
     """Of the first rows that tell of them."""
     after: int
     """A row of the log after which those come that tell of them."""
+    epoch: int
+    line: str
 
 
 class Errands:
@@ -176,7 +178,9 @@ class Errands:
         if len(data) > LONGEST_REQUEST or _HEAD.size + len(calls) * _OUTCOME.size > LONGEST_ANSWER:
             return None
         # Noted before it is posted: from then on it may be done.
-        self._sent = sent = _Sent(slot, os.urandom(TOKEN_BYTES), self._batch, salts, known[0])
+        self._sent = sent = _Sent(
+            slot, os.urandom(TOKEN_BYTES), self._batch, salts, known[0], fold.epoch, fold.lines[-1]
+        )
         slot.post(sent.token, data)
         return sent
 
@@ -196,23 +200,22 @@ class Errands:
             elif is_done:
                 with suppress(EquipoiseError):
                     rows = list(self._store.read(self._name, last - count, last))
-            if is_done and not (len(rows) == count and self._answer(request, rows, last, link)):
+            receipt = Receipt(self._name, sent.epoch, last, link, sent.line)
+            if is_done and not (len(rows) == count and self._answer(request, rows, receipt)):
                 return False
         return True
 
-    def _answer(self, request: Request, rows: Sequence[Row], last: int, link: bytes) -> bool:
+    def _answer(self, request: Request, rows: Sequence[Row], receipt: Receipt) -> bool:
         """Give a request the answer that rows tell of; False if the state here is too old to read them."""
-        fold, value = self._state(), None
+        value = None
         if isinstance(request.act, Ask):
             told = next(filter(tells_of_assignment, rows))
-            arms = fold.experiment.problem.arms
-            unit = assignment_of(decode(told.payload or b""), arms)
+            unit = assignment_of(decode(told.payload or b""), self._state().experiment.problem.arms)
             if len(unit.arms) < len(unit.score_values):
                 return False
             value = [unit]
-        receipt = Receipt(self._name, fold.epoch, last, link, fold.lines[-1])
         request.answer = Answer(value, rows, receipt), None
-        self.known = last, link
+        self.known = receipt.sequence, receipt.hash
         return True
 
     # For who has the lock
@@ -241,7 +244,8 @@ class Errands:
                 end = place + 1
                 if isinstance(request.act, Ask):  # what was decided before comes first
                     end += next(k for k, told in enumerate(rows[place:]) if tells_of_assignment(told))
-                self._answer(request, rows[place:end], rows[end - 1].sequence, rows[end - 1].hash)
+                last = rows[end - 1]
+                self._answer(request, rows[place:end], self._state().receipt(last, epoch_of(last)))
             elif any(row.payload is None for row in rows):
                 request.answer = None, unknown(self._name, "a row that may tell of it was redacted")
 

@@ -230,6 +230,9 @@ class SqliteStore(SqlStore):
         That must wait for whoever reads an older state. Writers are held up meanwhile, so it is tried for a
         moment at a time.
         """
+        board = self.board()
+        if board is not None:
+            board.clear_unused()
         patience = self._wait if wait is None else wait
         until = time.monotonic() + patience
         while not self._emptied(min(_MOMENT, patience)):
