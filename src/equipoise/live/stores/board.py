@@ -52,7 +52,7 @@ _POSTED = 1
 _FLOCK = struct.Struct("hhqqi4x")
 """``struct flock`` of a system of 64 bits."""
 _TRIES, _MOMENT = 20, 0.001
-"""How often a file is opened that others take away at that time, and seconds between."""
+"""How often something is tried that others are about to finish; seconds between where that takes longer."""
 _boards: WeakSet[Board] = WeakSet()
 
 
@@ -124,8 +124,9 @@ class Board:
                     self._wipe(number)
                 continue
             start = _start(number)
-            token, name, _, _, length, digest = _REQUEST.unpack_from(self._map, start)
-            if name == wanted and self._claim(number):
+            if _REQUEST.unpack_from(self._map, start)[1] == wanted and self._claim(number):
+                # Read only now: until it was ours it could be withdrawn, and something else posted.
+                token, _, _, _, length, digest = _REQUEST.unpack_from(self._map, start)
                 start += _REQUEST.size
                 data = self._map[start : start + min(length, LONGEST_REQUEST)]
                 if digest == _digest(token, data):
@@ -218,11 +219,12 @@ class Board:
 
     def _is_claimed(self, number: int) -> bool:
         # Locks of one process do not keep its threads apart: the guard does.
-        if not self._lock(SLOTS + number):
-            return False
+        if not any(self._lock(SLOTS + number) for _ in range(_TRIES)):
+            return False  # whoever has it was stopped in the middle
         try:
             was_posted = self._map[number] == _POSTED
-            self._map[number] = 0
+            if was_posted:  # or something may have been posted since
+                self._map[number] = 0
             return was_posted
         finally:
             self._unlock(SLOTS + number)
