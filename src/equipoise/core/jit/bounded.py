@@ -35,7 +35,7 @@ class _BoundedModel(models.StructModel):
 
 
 def bounded(numbers: Sequence[float] | npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """How many there are, the numbers, and one that is none, for reads that are not used.
+    """How many there are, the numbers, and one that is none, which is what places outside hold.
 
     >>> bounded([0.5, 2.0])
     array([2. , 0.5, 2. , nan])
@@ -57,8 +57,8 @@ def _read(context, builder, signature, arguments):
     place = context.cast(builder, arguments[1], signature.args[1], types.int64)
     # Without signs, so that a place below 0 is beyond the end.
     inside = builder.icmp_unsigned("<", place, numbers.count)
-    found = builder.load(builder.gep(numbers.first, [builder.select(inside, place, ir.IntType(64)(0))]))
-    return builder.select(inside, found, ir.Constant(ir.DoubleType(), math.nan))
+    # After the last one stands the one that is none.
+    return builder.load(builder.gep(numbers.first, [builder.select(inside, place, numbers.count)]))
 
 
 @intrinsic
