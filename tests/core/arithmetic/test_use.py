@@ -69,7 +69,6 @@ ALLOWED = {
     ("core/stages/stage.py", "_grown", "sum"): WHOLE,
     ("core/estimates/support.py", "examine_support", "from scipy.special"): QUANTILES,
     ("core/estimates/support.py", "examine_support", "log"): QUANTILES,
-    ("lab/trial/judge.py", "new_judge", "from scipy.special"): QUANTILES,
     **{
         ("lab/pieces/delay.py", "discount", used): "what a plan counts on, which no decision sees"
         for used in ("exp", "expm1")

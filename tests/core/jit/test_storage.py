@@ -28,7 +28,7 @@ state = new_state(dim=2, budget=9, money=9.0, exponent=1.0, weights=ones, costs=
     looks=False, pools=False, chance=0.0, seed=0, capacity=9)
 state.seen_factor[:] = np.eye(2)
 state.g[:] = 2.0
-print(weighted_square(state), sum("weighted_square" in key for key in written))
+print(weighted_square(state, state.g), sum("weighted_square" in key for key in written))
 """
 COMPILED, FOUND = "8.0 1", "8.0 0"
 

@@ -19,8 +19,7 @@ import numpy as np
 import numpy.typing as npt
 from llvmlite import ir
 from numba import types
-from numba.core.typing.templates import ConcreteTemplate, infer_global
-from numba.extending import intrinsic, lower_builtin, models, register_model
+from numba.extending import intrinsic, lower_builtin, models, register_model, type_callable
 
 WIDTH = 4
 
@@ -114,11 +113,14 @@ def _add_product(typing_context, lanes, left, right):
     return LANES(LANES, LANES, LANES), generate
 
 
-@infer_global(operator.add)
-@infer_global(operator.sub)
-@infer_global(operator.mul)
-class _LaneByLane(ConcreteTemplate):
-    cases = [LANES(LANES, LANES)]
+@type_callable(operator.add)
+@type_callable(operator.sub)
+@type_callable(operator.mul)
+def _type_lane_by_lane(context):
+    def typer(left, right):
+        return LANES if left == right == LANES else None
+
+    return typer
 
 
 @lower_builtin(operator.add, LANES, LANES)

@@ -23,11 +23,11 @@ def cholesky_solve(system: Matrix, x: Vector) -> None:
         open_end = entry <= OPEN * system[c, c]
         system[c, c] = np.inf if open_end else np.sqrt(entry)
         _divide_below(system, c)
-    for r in range(dim):
-        entry = x[r]
-        for k in range(r):
-            entry -= system[r, k] * x[k]
-        x[r] = entry / system[r, r]
+        # Here and not in a loop of its own, so that its quotients are computed beside the factor's.
+        entry = x[c]
+        for k in range(c):
+            entry -= system[c, k] * x[k]
+        x[c] = entry / system[c, c]
     for r in range(dim - 1, -1, -1):
         entry = x[r]
         for k in range(r + 1, dim):

@@ -40,5 +40,6 @@ def copy_arm(state: State, i: int, root: Matrix, coef: Vector) -> None:
     data = state.arms[i].buffer
     for r in range(dim):
         coef[r] = state.coefs[i, r]
+        row, kept = root[r], state.factors[i, data, r]
         for c in range(dim):
-            root[r, c] = state.factors[i, data, r, c]
+            row[c] = kept[c]

@@ -66,27 +66,37 @@ def extend(factors: Stack, i: int, b: int, target: int, z: Vector, f: Vector, g:
     dim, width = z.shape[0], factors.shape[3]
     row = (factors.shape[1] * i + b) * dim * width
     shift = (target - b) * dim * width
-    # A row is read for g and changed in one go; two rows at a time, so that sums need not wait.
-    for r in range(0, dim - 1, 2):
-        first, second = spread(0.0), spread(0.0)
+    # A row is read for g and changed in one go; four rows at a time, so that sums need not wait.
+    fours = dim - dim % 4
+    for r in range(0, fours, 4):
+        two, three, four = row + width, row + 2 * width, row + 3 * width
+        s0, s1, s2, s3 = spread(0.0), spread(0.0), spread(0.0), spread(0.0)
         for c in range(0, width, WIDTH):
-            first = add_product(first, load(factors, row + c), load(f, c))
-            second = add_product(second, load(factors, row + width + c), load(f, c))
-        g[r], g[r + 1] = total(first), total(second)
-        first, second = spread(g[r] * scale), spread(g[r + 1] * scale)
+            along = load(f, c)
+            s0 = add_product(s0, load(factors, row + c), along)
+            s1 = add_product(s1, load(factors, two + c), along)
+            s2 = add_product(s2, load(factors, three + c), along)
+            s3 = add_product(s3, load(factors, four + c), along)
+        g0, g1, g2, g3 = total(s0), total(s1), total(s2), total(s3)
+        g[r], g[r + 1], g[r + 2], g[r + 3] = g0, g1, g2, g3
+        s0, s1, s2, s3 = spread(g0 * scale), spread(g1 * scale), spread(g2 * scale), spread(g3 * scale)
         for c in range(0, width, WIDTH):
-            one, other = row + c, row + width + c
-            store(factors, one + shift, add_product(load(factors, one), first, load(f, c)))
-            store(factors, other + shift, add_product(load(factors, other), second, load(f, c)))
-        row += 2 * width
-    if dim % 2 == 1:
-        first = spread(0.0)
+            along = load(f, c)
+            store(factors, row + shift + c, add_product(load(factors, row + c), s0, along))
+            store(factors, two + shift + c, add_product(load(factors, two + c), s1, along))
+            store(factors, three + shift + c, add_product(load(factors, three + c), s2, along))
+            store(factors, four + shift + c, add_product(load(factors, four + c), s3, along))
+        row += 4 * width
+    for r in range(fours, dim):
+        s0 = spread(0.0)
         for c in range(0, width, WIDTH):
-            first = add_product(first, load(factors, row + c), load(f, c))
-        g[dim - 1] = total(first)
-        first = spread(g[dim - 1] * scale)
+            s0 = add_product(s0, load(factors, row + c), load(f, c))
+        g0 = total(s0)
+        g[r] = g0
+        s0 = spread(g0 * scale)
         for c in range(0, width, WIDTH):
-            store(factors, row + c + shift, add_product(load(factors, row + c), first, load(f, c)))
+            store(factors, row + shift + c, add_product(load(factors, row + c), s0, load(f, c)))
+        row += width
     return h
 
 

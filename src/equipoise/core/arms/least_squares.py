@@ -185,16 +185,13 @@ def extend_design(state: State, i: int, row: int) -> None:
     alone = arm.pending == 1 and arm.data_ready
     design = factor.beside(arm.buffer)
     source = arm.buffer if alone else design
-    f, g = state.f, state.g
-    h = factor.extend(state.factors, i, source, design, state.z, f, g)
+    # Taken from the data's factor it is the gain that observe() will need, and is kept.
+    g = state.gains[i] if alone else state.g
+    h = factor.extend(state.factors, i, source, design, state.z, state.f, g)
     if alone:
-        # The gain is taken from the data's factor: observe() will need the same numbers.
         arm.gain_row = row
         arm.gain_scale = h
-        gains = state.gains[i]
-        for r in range(g.shape[0]):
-            gains[r] = g[r]
-    arm.trace_sum -= weighted_square(state) / h
+    arm.trace_sum -= weighted_square(state, g) / h
     arm.trace_age += 1
     if arm.trace_age >= _TRACE_UPDATES or not arm.trace_sum > 0.5 * arm.trace_checked:
         refresh_trace(state, i)

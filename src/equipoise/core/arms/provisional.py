@@ -51,7 +51,7 @@ def extend(state: State, i: int) -> None:
         return
     place = factor.beside(arm.buffer)
     h = factor.extend(state.factors, i, place, place, state.z, state.f, state.g)
-    arm.provisional_sum -= weighted_square(state) / h
+    arm.provisional_sum -= weighted_square(state, state.g) / h
 
 
 @if_it_looks
@@ -67,7 +67,7 @@ def see(state: State, row: int) -> None:
             place = factor.beside(arm.buffer)
             h = factor.extend(state.factors, i, place, place, state.z, state.f, state.g)
             # Tr(MA⁻¹) with zzᵀ added to M and share·zzᵀ to A.
-            arm.provisional_sum += ((h - 1.0) / share - weighted_square(state)) / h
+            arm.provisional_sum += ((h - 1.0) / share - weighted_square(state, state.g)) / h
     whiten(state.whitener, state.contexts, row, state.z)
 
 

@@ -24,11 +24,11 @@ def whiten(whitener: Matrix, contexts: Matrix, row: int, z: Vector) -> None:
 
 
 @inlined
-def weighted_square(state: State) -> float:
+def weighted_square(state: State, g: Vector) -> float:
     """gᵀΣg, times the contexts seen where Σ is learned."""
     if state.trial[0].learns_moment:
-        return squared_length_through(state.seen_factor, state.g)
+        return squared_length_through(state.seen_factor, g)
     square = 0.0
-    for r in range(state.g.shape[0]):
-        square += state.g[r] * state.g[r]
+    for r in range(g.shape[0]):
+        square += g[r] * g[r]
     return square

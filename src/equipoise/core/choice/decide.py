@@ -27,22 +27,35 @@ def decide(state: State, score: int, settings: Vector, scores: Vector, told: int
     The arm is the policy's choice, or ``told`` unless that is ``CHOOSE``: a log that is replayed, a person
     who decides. Scores are written to ``scores`` either way. ``score`` is the address of a compiled score.
     Whoever tells an arm has seen to it that it may be told, also if the rule finds none.
-
-    The row keeps the probability of the choice. It is not a number where the arm told is another one than
-    the rule chose: nobody knows what a person would have done otherwise. A log that is replayed tells what
-    the rule chooses again, and so gets the probabilities back.
     """
-    if not is_settled(state):
-        settle(state)
-    chosen = choose(state, score, settings, scores)
+    chosen = next_arm(state, score, settings, scores)
     if chosen < 0:
         if told < 0:
             return NO_ARM
         state.trial[0].chosen = NO_ARM
     arm = told if told >= 0 else chosen
+    assign_next(state, settings, arm, chosen)
+    return arm
+
+
+@inlined
+def next_arm(state: State, score: int, settings: Vector, scores: Vector) -> int:
+    """The first half of :func:`decide`: the arm that the rule chooses, or ``NO_ARM``."""
+    if not is_settled(state):
+        settle(state)
+    return choose(state, score, settings, scores)
+
+
+@inlined
+def assign_next(state: State, settings: Vector, arm: int, chosen: int) -> None:
+    """The second half of :func:`decide`.
+
+    The row keeps the probability of the choice. It is not a number where the arm is another one than
+    the rule chose: nobody knows what a person would have done otherwise. A log that is replayed tells what
+    the rule chooses again, and so gets the probabilities back.
+    """
     row = assign(state, arm)
     state.rows[row].propensity = state.trial[0].propensity if arm == chosen else np.nan
     state.rows[row].likeliest = state.trial[0].likeliest
     state.rows[row].possible = state.trial[0].possible
     remember(state, settings)
-    return arm

@@ -15,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
 from numba.extending import intrinsic, lower_builtin, models, register_model, type_callable
 
 ADDRESS: Any = types.CPointer(types.float64)
@@ -26,6 +25,7 @@ class _Bounded(types.Type):
 
 
 _bounded = _Bounded("Bounded")
+_FIRST, _COUNT = range(2)
 
 
 @register_model(_Bounded)
@@ -35,7 +35,7 @@ class _BoundedModel(models.StructModel):
 
 
 def bounded(numbers: Sequence[float] | npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """How many there are, the numbers, and one that is none, for reads that are not used.
+    """How many there are, the numbers, and one that is none, which is what places outside hold.
 
     >>> bounded([0.5, 2.0])
     array([2. , 0.5, 2. , nan])
@@ -53,21 +53,21 @@ def _type_read(context):
 
 @lower_builtin(operator.getitem, _Bounded, types.Integer)
 def _read(context, builder, signature, arguments):
-    numbers = cgutils.create_struct_proxy(_bounded)(context, builder, arguments[0])
+    first, count = (builder.extract_value(arguments[0], part) for part in (_FIRST, _COUNT))
     place = context.cast(builder, arguments[1], signature.args[1], types.int64)
     # Without signs, so that a place below 0 is beyond the end.
-    inside = builder.icmp_unsigned("<", place, numbers.count)
-    found = builder.load(builder.gep(numbers.first, [builder.select(inside, place, ir.IntType(64)(0))]))
-    return builder.select(inside, found, ir.Constant(ir.DoubleType(), math.nan))
+    inside = builder.icmp_unsigned("<", place, count)
+    # After the last one stands the one that is none.
+    return builder.load(builder.gep(first, [builder.select(inside, place, count)]))
 
 
 @intrinsic
 def _open(typing_context, address):
     def generate(context, builder, signature, arguments):
-        numbers = cgutils.create_struct_proxy(_bounded)(context, builder)
-        numbers.first = builder.gep(arguments[0], [ir.IntType(64)(1)])
-        numbers.count = builder.fptoui(builder.load(arguments[0]), ir.IntType(64))
-        return numbers._getvalue()
+        first = builder.gep(arguments[0], [ir.IntType(64)(1)])
+        count = builder.fptoui(builder.load(arguments[0]), ir.IntType(64))
+        numbers = context.get_value_type(_bounded)(ir.Undefined)
+        return builder.insert_value(builder.insert_value(numbers, first, _FIRST), count, _COUNT)
 
     return _bounded(ADDRESS), generate
 

@@ -82,11 +82,15 @@ def _triple(number: float) -> float:
     return 3.0 * number
 
 
-class _PartLibrary(codegen.JITCodeLibrary):
-    """Code that has no address: it only runs inside the kernels that take it in."""
+class _Library(codegen.JITCodeLibrary):
+    """Code whose functions are not optimised one by one: together they will be."""
 
     def _optimize_functions(self, module: Any) -> None:
         module.data_layout = self._codegen._data_layout
+
+
+class _PartLibrary(_Library):
+    """Code that has no address: it only runs inside the kernels that take it in."""
 
     def finalize(self) -> None:
         for function in self._final_module.functions:
@@ -115,7 +119,7 @@ class _PartLibrary(codegen.JITCodeLibrary):
         """Nothing to set: without an address there is no environment to find."""
 
 
-class _KernelLibrary(codegen.JITCodeLibrary):
+class _KernelLibrary(_Library):
     # Loops are either vectors by design (see lanes.py) or short or rare. To unroll them and to look for more
     # vectors takes long, and few run faster for it: startup.py and lab.py in benchmarks/speed show both.
     unrolls = False

@@ -9,6 +9,7 @@
 ``trials``    trials of one stage in one loop
 ``ending``    the estimates that a trial ends with
 ``judge``     errors of the estimates, coverage of the intervals
+``student``   quantiles that intervals are judged with
 ``robust``    coverage of robust intervals
 ``ledger``    what trials end with
 ``promises``  expected errors beside those that happened

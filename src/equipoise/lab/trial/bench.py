@@ -69,12 +69,13 @@ class ScenarioSeat:
         if not staged:
             self.stage = self._first_stage(self.policy)
             """The last one of the last trial."""
+            self._room = room_for(self.stage.state)
 
     def run(self, numbers: range, ledger: Ledger, row: int) -> None:
         """Run trials that the world has drawn; fill the ledger from ``row`` on."""
         if self._in_one_loop:
             state, rule, trials = self.stage.state, rule_of(self.stage), slice(numbers.start, numbers.stop)
-            run_trials(state, rule, self.ties, self._world, self.judge, ledger, trials, row, room_for(state))
+            run_trials(state, rule, self.ties, self._world, self.judge, ledger, trials, row, self._room)
             return
         for place, number in enumerate(numbers):
             self.run_one(place, number)

@@ -19,8 +19,8 @@ from equipoise.core.jit.decorators import compiled, inlined
 from equipoise.core.jit.handles import handled
 from equipoise.lab.trial.ledger import Ledger
 from equipoise.lab.trial.rule import Rule
+from equipoise.lab.trial.student import student_quantiles
 
-CONFIDENCE = 0.95
 # Beyond this many arms the elasticities that intervals need would cost more than the trial.
 _MOST_ARMS_WITH_COVERAGE = 50
 
@@ -44,15 +44,12 @@ class Judge(NamedTuple):
 
 def new_judge(arms: int, units: int, ridge: float, moment: Matrix) -> Judge:
     """Settings and room for judging trials of that many arms and units; ``moment`` is the true Σ."""
-    from scipy.special import stdtrit
-
     dim = len(moment)
-    dof = np.maximum(np.arange(units + 1.0), 1.0)
     white = np.array_equal(moment, np.eye(dim))
     return Judge(
         ridge=np.array([ridge]),
         error_root=np.zeros((0, 0)) if white else root_of(moment),
-        quantiles=stdtrit(dof, 0.5 + CONFIDENCE / 2.0),
+        quantiles=student_quantiles(units),
         intervals=np.array([arms <= _MOST_ARMS_WITH_COVERAGE], np.int64),
         probe=np.zeros(arms, ARM),
         elasticities=np.zeros(arms),

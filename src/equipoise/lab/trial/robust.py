@@ -13,7 +13,7 @@ from equipoise.core.arrays import Matrix, Vector
 from equipoise.core.estimates.alike import outcomes_alike
 from equipoise.core.estimates.intervals import t_quantile, variance_inflation
 from equipoise.core.estimates.robust import sandwich_of
-from equipoise.lab.trial.judge import CONFIDENCE
+from equipoise.lab.trial.student import CONFIDENCE
 
 
 def judge_robust(

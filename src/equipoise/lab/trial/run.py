@@ -6,11 +6,12 @@ from equipoise.core.arms.least_squares import is_settled, observe_at_once, settl
 from equipoise.core.arms.rebuild import clear
 from equipoise.core.arms.state import State
 from equipoise.core.arrays import Counts, Vector
+from equipoise.core.choice.decide import assign_next, next_arm
 from equipoise.core.choice.ties import Ties, order_arms
 from equipoise.core.jit.decorators import compiled, inlined
 from equipoise.lab.trial.calendar.arrivals import meet_fate, receive
 from equipoise.lab.trial.calendar.closures import close_arms
-from equipoise.lab.trial.rule import Rule, choose_arm, next_is_due
+from equipoise.lab.trial.rule import Rule, next_is_due
 from equipoise.lab.trial.world import World, draw_outcome, start_clock
 
 
@@ -35,12 +36,14 @@ def run_stage(state: State, rule: Rule, world: World) -> bool:
 def _assign_unit(state: State, rule: Rule, world: World, t: int) -> None:
     """The arm of unit t, and its outcome, which may arrive later."""
     show_context(state, rule, world, t)
-    arm = choose_arm(state, rule)
+    arm = next_arm(state, rule.terms[0].score, rule.settings, rule.scores)
     if arm < 0:
         # No further units; outcomes may still arrive.
         world.clock[0].units = t
         return
+    # Before the unit enters the arm: neither waits for the other, and a processor works on both at once.
     state.outcomes[t] = draw_outcome(world, t, arm)
+    assign_next(state, rule.settings, arm, arm)
     meet_fate(world, arm)
     if not world.setting[0].late:
         observe_at_once(state, t, arm, state.outcomes[t])

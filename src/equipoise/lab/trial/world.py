@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from equipoise.lab.scenario import Scenario
 
 # Contexts of this many bytes stay near the processor while all policies run on them.
-_BLOCK_BYTES = 2**19
+_BLOCK_BYTES = 2**20
 _NEVER = 2**62
 
 SETTING = np.dtype(

@@ -6,9 +6,9 @@ from equipoise.core.estimates.estimates import Fitted, estimate_arms
 from equipoise.core.problem.objective import combine
 from equipoise.core.stages.stage import Stage
 from equipoise.lab.pieces import Stops
-from equipoise.lab.trial.judge import CONFIDENCE
 from equipoise.lab.trial.rule import rule_of
 from equipoise.lab.trial.run import run_stage
+from equipoise.lab.trial.student import CONFIDENCE
 from equipoise.lab.trial.world import World, hold_clock, release_clock
 
 
