@@ -125,7 +125,8 @@ class Ledger:
 
     def _commit(self, batch: Sequence[Request]) -> None:
         errands, taken = self._errands, list[Errand]()
-        errands.begin(batch)
+        # What may be in the log already is not left to others, who would do it again.
+        errands.begin(batch, may_leave=self._unsettled is None)
         while True:
             try:
                 if errands.is_crowded and errands.can_be_served() and errands.is_served():

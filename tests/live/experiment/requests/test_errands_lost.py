@@ -49,6 +49,27 @@ def test_who_took_it_dies_after_the_commit(leader, follower, monkeypatch, keyed)
     assert kinds(leader)["told"] == 1
 
 
+def test_what_may_be_stored_already_is_not_left_to_others(leader, follower, monkeypatch):
+    """A commit whose end nobody saw: first the log is asked."""
+    errands, give = follower._ledger._errands, follower._ledger._give
+    errands.is_crowded = False
+
+    def lost(answers):
+        monkeypatch.setattr(follower._ledger, "_give", give)
+        errands.is_crowded = True
+        raise CommitUnknown("the end of a commit was not seen", hint="ask the log")
+
+    monkeypatch.setattr(follower._ledger, "_give", lost)
+    asked = Answer(lambda: follower.ask([1.0, 2.0]))
+    until = time.monotonic() + 60
+    while asked._thread.is_alive():
+        assert time.monotonic() < until
+        leader.note("whatever is posted would be done now")
+        time.sleep(0.001)
+    assert asked.get().id == 2
+    assert kinds(leader)["asked"] == 2
+
+
 def test_an_answer_that_comes_too_late_is_nobodys(leader, follower, monkeypatch):
     late, deliver = [], leader._ledger._errands.deliver
     monkeypatch.setattr(leader._ledger._errands, "deliver", late.append)

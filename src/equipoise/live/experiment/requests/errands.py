@@ -96,9 +96,9 @@ class Errands:
 
     # For who waits
 
-    def begin(self, batch: Sequence[Request]) -> None:
-        """Wait for the lock for some requests."""
-        self._batch, self._is_left_here, self._patience = batch, False, PATIENCE
+    def begin(self, batch: Sequence[Request], *, may_leave: bool) -> None:
+        """Wait for the lock for some requests, which others may carry out, or not."""
+        self._batch, self._is_left_here, self._patience = batch, not may_leave, PATIENCE
 
     def can_be_served(self) -> bool:
         """Whether the requests can be left to others."""
