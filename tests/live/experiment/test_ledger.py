@@ -108,6 +108,7 @@ def test_what_was_stored_is_not_carried_out_again(live, faulty):
     assert live.asked == 1
     # The commit, and one that finds it and writes nothing.
     assert faulty.commits == 2
+    assert live._last_written == 2  # or no snapshot would be saved of it
 
 
 @pytest.mark.parametrize("fault", UNKNOWN)

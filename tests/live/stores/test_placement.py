@@ -172,6 +172,34 @@ def test_a_file_that_was_exchanged_before_is_missed(files, tmp_path, way):
     placed.close()
 
 
+def test_a_file_that_goes_while_it_is_looked_at_is_missed(files, tmp_path, monkeypatch):
+    """Its name is then that of a file that was removed."""
+    link = os.readlink
+
+    def removed(path):
+        files[0].unlink(missing_ok=True)
+        return link(path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(placement.os, "readlink", removed)
+        placed = Placement(tmp_path, [(str(files[0]), place_of(files[0]))])
+    assert not placed.holds()
+    placed.close()
+
+
+def test_a_folder_that_moved_and_left_a_link_holds(tmp_path, way):
+    folder = tmp_path / "here"
+    folder.mkdir()
+    file = folder / "trial.db"
+    file.write_text("x")
+    placed = Placement(folder, [(str(file), place_of(file))])
+    assert placed.holds()
+    folder.rename(tmp_path / "there")
+    folder.symlink_to(tmp_path / "there")
+    assert placed.holds()
+    placed.close()
+
+
 def test_closing_leaves_no_open_file(files, tmp_path):
     before = len(os.listdir("/proc/self/fd")) if os.path.isdir("/proc/self/fd") else 0  # noqa: PTH112, PTH208
     placed = Placement(tmp_path, [(str(file), place_of(file)) for file in files])

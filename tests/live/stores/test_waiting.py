@@ -128,7 +128,7 @@ class Client:
     def can_be_served(self):
         return self._served is not None
 
-    def is_served(self):
+    def wait_for_others(self):
         time.sleep(0.001)
         return self._served.pop(0)
 

@@ -2,8 +2,8 @@
 
 ``with lock:`` enters and leaves in one step of the interpreter each, so an interrupt finds the lock either
 not taken yet, or taken and about to be given back. A fork copies memory as it is: before one, the thread
-that forks takes every lock, so that no other thread is in the middle of a change, and both processes give
-them back: first those that are held while others are taken.
+that forks takes every lock, first those that are held while others are taken, so that no other thread is in
+the middle of a change, and both processes give them back.
 """
 
 from __future__ import annotations

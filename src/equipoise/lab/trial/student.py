@@ -2,7 +2,8 @@
 
 The first ten stand here; from eleven degrees of freedom on they are a polynomial of 1/ν, through Chebyshev's
 points. Both are right to the last digit or the one before. So a first trial does not wait for SciPy's special
-functions, whose import takes longer than most simulations, and intervals hold the same everywhere.
+functions, whose import takes longer than most simulations, and the judge's intervals have the same bits on
+every machine.
 """
 
 from __future__ import annotations

@@ -124,12 +124,13 @@ class Ledger:
                 time.sleep(PAUSE * attempt)
 
     def _commit(self, batch: Sequence[Request]) -> None:
-        errands, taken = self._errands, list[Errand]()
+        errands = self._errands
         # What may be in the log already is not left to others, who would do it again.
         errands.begin(batch, may_leave=self._unsettled is None)
         while True:
+            taken: Sequence[Errand] = ()
             try:
-                if errands.is_crowded and errands.can_be_served() and errands.is_served():
+                if errands.is_crowded and errands.can_be_served() and errands.wait_for_others():
                     return
                 with self.store.writing(self.name, errands) as writer:
                     self._catch_up(writer.head, writer.newer)
@@ -137,10 +138,10 @@ class Ledger:
                     if self._unsettled is not None:
                         self._settle(writer, self._unsettled)
                     self._fold.sound = False
-                    taken += errands.take()
+                    taken = errands.take()
                     waiting = [request for request in batch if request.answer is None]
                     for errand in taken:
-                        waiting += [request for request in errand.requests if request.answer is None]
+                        waiting += errand.requests
                     rows, answers = self._perform(waiting, writer)
                     self._unsettled = _Unsettled(rows, answers) if rows else None
                 self._give(answers)
@@ -155,7 +156,6 @@ class Ledger:
                 spoiled.request.answer = None, spoiled.error
                 # The lock is free: who waits may do it itself, so that it must not be done here.
                 errands.refuse(taken)
-                taken = []
 
     def _note_written(self, rows: Sequence[Row]) -> None:
         if rows:
@@ -210,13 +210,14 @@ class Ledger:
         there = list(islice(writer.newer(rows[-1].sequence - 1), 1))
         if there and there[0].hash == rows[-1].hash:
             self._give(answers)
+            self._note_written(rows)
         self._unsettled, self._in_doubt = None, False
 
     def _given_up(self, error: EquipoiseError) -> EquipoiseError:
         """The error for everybody who waits, after the last attempt."""
-        unknown = self._unsettled is not None and self._in_doubt
+        is_unknown = self._unsettled is not None and self._in_doubt
         self._unsettled, self._in_doubt = None, False
-        if not unknown:
+        if not is_unknown:
             return error
         return CommitUnknown(
             f"the store of {self.name!r} was lost during a commit, and cannot be asked whether it happened: "

@@ -11,9 +11,8 @@ what was posted and its digest holds. Where none comes, because the one who took
 asked takes the lock, and looks in the log for what was done. So whatever happens to the board, nothing is
 done twice or lost; it only saves time.
 
-It is a file in the system's shared memory, for processes of one user and one version of this package. The
-last one removes it, or who comes next where all were killed. What was asked and answered is overwritten with
-zeros as soon as it is read.
+What was asked and answered is overwritten with zeros when that is settled: when the answer is read, or the
+request withdrawn, or the slot given back.
 """
 
 from __future__ import annotations
@@ -23,19 +22,13 @@ import os
 import socket
 import struct
 import threading
-import time
 from contextlib import suppress
 from hashlib import blake2b
-from pathlib import Path
 from typing import NamedTuple, Self
 from weakref import WeakSet
 
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
+from equipoise.live.stores.shared_memory import SharedMemory
 
-FOLDER = Path("/dev/shm")
 TOKEN_BYTES = 16
 SLOTS = 64
 LONGEST_REQUEST, LONGEST_ANSWER = 3000, 5000
@@ -49,10 +42,8 @@ _SLOT_BYTES = -(-(_ANSWER_AT + _ANSWER.size + LONGEST_ANSWER) // mmap.PAGESIZE) 
 _SIZE = mmap.PAGESIZE + SLOTS * _SLOT_BYTES
 _NOTHING = bytes(_SLOT_BYTES)
 _POSTED = 1
-_FLOCK = struct.Struct("hhqqi4x")
-"""``struct flock`` of a system of 64 bits."""
-_TRIES, _MOMENT = 20, 0.001
-"""How often something is tried that others are about to finish; seconds between where that takes longer."""
+_TRIES = 20
+"""How often something is tried that others are about to finish."""
 _boards: WeakSet[Board] = WeakSet()
 
 
@@ -68,27 +59,26 @@ class Board:
     """The board of one file; of every process that uses it one."""
 
     def __init__(self, key: str) -> None:
-        name = blake2b(key.encode(), digest_size=16).hexdigest()
-        self._path = FOLDER / f"{_own_prefix()}{name}"
-        self._file = _opened(self._path)
-        self._map = mmap.mmap(self._file, _SIZE)
+        self._memory = SharedMemory(key, _SIZE)
+        self._map = self._memory.map
         self._own: dict[int, Slot] = {}
         self._guard = threading.Lock()
-        self._bell: socket.socket | None = None
-        self.is_open = True
-        """Whether it can be used; not after a fork, which opens one of its own."""
+        self._bell = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self._bell.setblocking(False)
         _boards.add(self)
 
     @classmethod
     def offered(cls, key: str) -> Self | None:
         """The board of that key, or None where the system has none: then everybody waits for the lock."""
-        if fcntl is None or not hasattr(fcntl, "F_OFD_SETLK") or struct.calcsize("P") != 8:
-            return None
         try:
-            _sweep()
             return cls(key)
         except (OSError, ValueError):
             return None  # no shared memory, no space in it, or a file that is not ours
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it can be used; not after a fork, which opens one of its own."""
+        return self._memory.is_open
 
     # For who asks
 
@@ -97,11 +87,11 @@ class Board:
         with self._guard:
             numbers = range(SLOTS) if self.is_open else ()
             for number in numbers:
-                if number not in self._own and self._lock(number):
+                if number not in self._own and self._memory.lock(number):
                     try:
                         self._own[number] = slot = Slot(self, number, experiment)
                     except OSError:
-                        self._unlock(number)
+                        self._memory.unlock(number)
                         return None
                     # What one who died has left; nobody else looks at it, as the store's lock is ours.
                     self._map[number] = 0
@@ -142,11 +132,10 @@ class Board:
         written = _ANSWER.pack(token, len(data), _digest(token, data)) + data
         place = start + _ANSWER_AT
         self._map[place : place + len(written)] = written
-        if self._map[start : start + TOKEN_BYTES] != token == self._map[place : place + TOKEN_BYTES]:
+        is_wanted = self._map[start : start + TOKEN_BYTES] == token
+        is_there = self._map[place : place + TOKEN_BYTES] == token
+        if is_there and not is_wanted:
             self._map[place : place + len(written)] = bytes(len(written))  # nobody waits any more
-        if self._bell is None:
-            self._bell = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-            self._bell.setblocking(False)
         with suppress(OSError):  # who asked looks by itself after a while
             self._bell.sendto(b"!", address[:length])
 
@@ -154,25 +143,23 @@ class Board:
         """Leave nothing in slots that nobody has: some of those who had them were killed."""
         with self._guard:
             for number in range(SLOTS) if self.is_open else ():
-                if number not in self._own and self._lock(number):
+                if number not in self._own and self._memory.lock(number):
                     self._map[number] = 0
                     self._wipe(number)
-                    self._unlock(number)
+                    self._memory.unlock(number)
 
     # The end
 
     def close(self) -> None:
         """Leave; the last one takes the file away."""
         with self._guard:
-            if not self.is_open:
-                return
-            for slot in self._own.values():
-                slot.is_withdrawn = self._is_claimed(slot.number)
-            file = self._leave()
-            with suppress(OSError):
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                self._path.unlink()
-            os.close(file)
+            if self.is_open:
+                for slot in self._own.values():
+                    slot.is_withdrawn = self._claim_guarded(slot.number)
+                    self._wipe(slot.number)
+                self._own = {}
+                self._bell.close()
+                self._memory.close()
 
     def __del__(self) -> None:
         with suppress(Exception):
@@ -182,26 +169,26 @@ class Board:
         """In the child of a fork: what is the parent's stays the parent's."""
         self._guard = threading.Lock()
         if self.is_open:
-            os.close(self._leave())  # the locks are on the file as the parent has it open
-
-    def _leave(self) -> int:
-        """Let go of all but the file, which is given back: its number may soon be another file's."""
-        file, self._file, self.is_open = self._file, -1, False
-        self._own = {}
-        self._map.close()
-        if self._bell is not None:
+            self._own = {}
             self._bell.close()
-        return file
+            self._memory.leave_to_parent()
 
     # Slots
 
     def _post(self, slot: Slot, token: bytes, data: bytes) -> None:
-        start = _start(slot.number)
         head = _REQUEST.pack(
             token, slot.experiment, len(slot.address), slot.address, len(data), _digest(token, data)
         )
-        self._map[start : start + len(head) + len(data)] = head + data
-        self._map[slot.number] = _POSTED
+        start = _start(slot.number)
+        with self._guard:
+            slot.is_withdrawn = not self._has(slot)
+            if not slot.is_withdrawn:
+                self._map[start : start + len(head) + len(data)] = head + data
+                self._map[slot.number] = _POSTED
+
+    def _is_posted(self, slot: Slot) -> bool:
+        with self._guard:
+            return self._has(slot) and self._map[slot.number] == _POSTED
 
     def _answered(self, slot: Slot, token: bytes) -> bytes | None:
         start = _start(slot.number) + _ANSWER_AT
@@ -215,11 +202,11 @@ class Board:
     def _claim(self, number: int) -> bool:
         """Clear what is posted; of those who want to, one is told that it has."""
         with self._guard:
-            return self._is_claimed(number)
+            return self._claim_guarded(number)
 
-    def _is_claimed(self, number: int) -> bool:
+    def _claim_guarded(self, number: int) -> bool:
         # Locks of one process do not keep its threads apart: the guard does.
-        if not any(self._lock(SLOTS + number) for _ in range(_TRIES)):
+        if not any(self._memory.lock(SLOTS + number) for _ in range(_TRIES)):
             return False  # whoever has it was stopped in the middle
         try:
             was_posted = self._map[number] == _POSTED
@@ -227,37 +214,37 @@ class Board:
                 self._map[number] = 0
             return was_posted
         finally:
-            self._unlock(SLOTS + number)
+            self._memory.unlock(SLOTS + number)
 
     def _wipe(self, number: int) -> None:
         start = _start(number)
         self._map[start : start + _SLOT_BYTES] = _NOTHING
 
+    def _has(self, slot: Slot) -> bool:
+        """Whether a slot is still its owner's; for who has the guard."""
+        return self.is_open and self._own.get(slot.number) is slot
+
+    def _withdraw(self, slot: Slot) -> None:
+        with self._guard:
+            if self._has(slot):
+                slot.is_withdrawn = self._claim_guarded(slot.number)
+
+    def _clear(self, slot: Slot) -> None:
+        with self._guard:
+            if self._has(slot):
+                self._wipe(slot.number)
+
     def _give_back(self, slot: Slot) -> None:
         with self._guard:
-            if self.is_open and self._own.get(slot.number) is slot:
-                slot.is_withdrawn = self._is_claimed(slot.number)
+            if self._has(slot):
+                slot.is_withdrawn = self._claim_guarded(slot.number)
                 self._wipe(slot.number)
                 del self._own[slot.number]
-                self._unlock(slot.number)
-
-    def _lock(self, number: int) -> bool:
-        try:
-            fcntl.fcntl(self._file, fcntl.F_OFD_SETLK, _byte(fcntl.F_WRLCK, number))
-        except OSError:
-            return False
-        return True
-
-    def _unlock(self, number: int) -> None:
-        with suppress(OSError):
-            fcntl.fcntl(self._file, fcntl.F_OFD_SETLK, _byte(fcntl.F_UNLCK, number))
+                self._memory.unlock(slot.number)
 
     def _is_alive(self, number: int) -> bool:
         """Whether whose slot it is still has it: the system takes it from who dies."""
-        if number in self._own:
-            return True
-        found = fcntl.fcntl(self._file, fcntl.F_OFD_GETLK, _byte(fcntl.F_WRLCK, number))
-        return bool(_FLOCK.unpack(found)[0] != fcntl.F_UNLCK)
+        return number in self._own or self._memory.is_locked(number)
 
 
 class Slot:
@@ -281,12 +268,11 @@ class Slot:
 
     @property
     def is_usable(self) -> bool:
-        """Whether its board can be used."""
-        return self._board.is_open
+        """Whether it is still ours, on a board that can be used."""
+        return self._board._has(self)
 
     def post(self, token: bytes, data: bytes) -> None:
         """Ask for something; at most ``LONGEST_REQUEST`` bytes."""
-        self.is_withdrawn = False
         self._board._post(self, token, data)
 
     def wait(self, token: bytes, seconds: float) -> bytes | None:
@@ -299,15 +285,19 @@ class Slot:
             data = self._board._answered(self, token)
         return data
 
+    @property
+    def is_posted(self) -> bool:
+        """Whether nobody has taken yet what was posted."""
+        return self._board._is_posted(self)
+
     def withdraw(self) -> bool:
         """Ask no longer; False if somebody has taken it, who may do it or have done it."""
-        if self._board.is_open:
-            self.is_withdrawn = self._board._claim(self.number)
+        self._board._withdraw(self)  # where it is no longer ours, closing has done it
         return self.is_withdrawn
 
     def clear(self) -> None:
         """Leave nothing of what was asked, when it is answered or withdrawn."""
-        self._board._wipe(self.number)
+        self._board._clear(self)
 
     def close(self) -> None:
         """Give it back."""
@@ -317,51 +307,6 @@ class Slot:
     def __del__(self) -> None:
         with suppress(Exception):
             self._bell.close()
-
-
-def _opened(path: Path) -> int:
-    """The file, which is there as long as somebody has it open."""
-    for _ in range(_TRIES):
-        file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-        try:
-            found = os.fstat(file)
-            if found.st_uid != os.geteuid() or found.st_mode & 0o7777 != 0o600 or found.st_nlink > 1:
-                raise OSError("the file is somebody else's")
-            if _is_shared(file):
-                os.posix_fallocate(file, 0, _SIZE)  # memory that is not there would end the process later
-                with suppress(OSError):
-                    if os.path.samestat(path.stat(), found):
-                        return file
-        except BaseException:
-            os.close(file)
-            raise
-        os.close(file)  # the last one before takes it away just now
-        time.sleep(_MOMENT)
-    raise OSError("the file comes and goes")
-
-
-def _is_shared(file: int) -> bool:
-    try:
-        fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
-
-
-def _sweep() -> None:
-    """Take files away that nobody uses: all who did were killed."""
-    for path in FOLDER.glob(f"{_own_prefix()}*"):
-        with suppress(OSError):
-            file = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                path.unlink()
-            finally:
-                os.close(file)
-
-
-def _own_prefix() -> str:
-    return f"equipoise-{os.geteuid()}-"
 
 
 def _start(slot: int) -> int:
@@ -374,10 +319,6 @@ def _name_of(experiment: str) -> bytes:
 
 def _digest(token: bytes, data: bytes) -> bytes:
     return blake2b(data, digest_size=_DIGEST_BYTES, key=token).digest()
-
-
-def _byte(kind: int, number: int) -> bytes:
-    return _FLOCK.pack(kind, os.SEEK_SET, number, 1, 0)
 
 
 def _after_fork() -> None:

@@ -26,9 +26,9 @@ class Waiting(Protocol):
     """Somebody who waits for the head of an experiment while another writer has it."""
 
     def can_be_served(self) -> bool:
-        """Whether others may do instead what the head is wanted for."""
+        """Whether others may do instead what the head is wanted for; asked when it is found taken."""
 
-    def is_served(self) -> bool:
+    def wait_for_others(self) -> bool:
         """Wait some time for that; whether it is done, so that the head is no longer wanted."""
 
     def prepare(self) -> None:
@@ -130,8 +130,8 @@ class Store(ABC):
         bounded time, then raises StoreBusy. After :class:`~equipoise.errors.CommitUnknown` read the head
         again; after any other error nothing was stored.
 
-        ``waiting`` may be told of it where another writer is waited for. If it is served by others meanwhile,
-        StoreBusy is raised at once.
+        Where another writer is waited for, a store may let ``waiting`` wait in its way, and prepare itself
+        before every try. If others have done meanwhile what was wanted, StoreBusy is raised at once.
         """
 
     @abstractmethod

@@ -4,26 +4,23 @@ import time
 
 import numpy as np
 import pytest
-from storing.crowds import Answer, crowd, kinds, posted
+from storing.crowds import Called, crowd, kinds, needs_boards, posted
 
 import equipoise as eq
 from equipoise.errors import AssignmentNotFound, BudgetExhausted
-from equipoise.live.stores.board import Board
 
-pytestmark = pytest.mark.skipif(
-    Board.offered("any") is None, reason="this system has no memory that processes can share"
-)
+pytestmark = needs_boards
 
 
 def test_an_ask_and_a_tell_are_done_by_who_has_the_lock(leader, follower, patient):
     behind = follower._ledger.state.sequence
-    asked = Answer(lambda: follower.ask([1.0, 2.0], unit="F-1"))
+    asked = Called(lambda: follower.ask([1.0, 2.0], unit="F-1"))
     posted(leader)
     own = leader.ask([1.0, 3.0], unit="L-1")
     unit = asked.get()
     assert (unit.unit, unit.id) == ("F-1", own.id + 1)
     follower._ledger._errands.is_crowded = True
-    told = Answer(lambda: (follower.tell("F-1", 2.5), follower.receipt)[1])
+    told = Called(lambda: (follower.tell("F-1", 2.5), follower.receipt)[1])
     posted(leader)
     leader.tell("L-1", 1.5)
     receipt = told.get()
@@ -52,7 +49,7 @@ def test_the_decision_is_the_one_that_the_log_gives(leader, follower, patient):
     alone = eq.Experiment(leader.problem, leader.policy, seed=leader.seed)
     alone.ask([1.0, 0.0], unit="L-0")
     for i in range(12):
-        asked = Answer(lambda i=i: follower.ask([1.0, i % 5 - 2.0]))
+        asked = Called(lambda i=i: follower.ask([1.0, i % 5 - 2.0]))
         posted(leader)
         own = leader.ask([1.0, i % 3 - 1.0])
         assert [own.arm, asked.get().arm] == [
@@ -64,10 +61,10 @@ def test_the_decision_is_the_one_that_the_log_gives(leader, follower, patient):
 
 
 def test_several_threads_are_served_together(leader, follower, patient):
-    errands = follower._ledger._errands
+    errands, behind = follower._ledger._errands, follower._ledger.state.sequence
     errands.is_crowded = False
     with follower._lock:
-        answers = [Answer(lambda k=k: follower.ask([1.0, float(k)], unit=f"F-{k}")) for k in range(5)]
+        answers = [Called(lambda k=k: follower.ask([1.0, float(k)], unit=f"F-{k}")) for k in range(5)]
         while len(follower._ledger.combiner._waiting) < 5:
             time.sleep(0.001)
         errands.is_crowded = True
@@ -78,6 +75,7 @@ def test_several_threads_are_served_together(leader, follower, patient):
         leader.note("here I am")
         time.sleep(0.002)
     units = [answer.get() for answer in answers]
+    assert follower._ledger.state.sequence == behind  # all of them were served
     assert [unit.unit for unit in units] == [f"F-{k}" for k in range(5)]
     assert kinds(leader)["asked"] == 6
     assert len({unit.receipt for unit in units}) == 5
@@ -87,13 +85,13 @@ def test_several_threads_are_served_together(leader, follower, patient):
 
 def test_what_fails_fails_where_it_was_wanted(leader, follower, patient):
     leader.change_budget(2)
-    asked = Answer(lambda: follower.ask([1.0, 2.0]))
+    asked = Called(lambda: follower.ask([1.0, 2.0]))
     posted(leader)
     leader.ask([1.0, 1.0])
     with pytest.raises(BudgetExhausted):
         asked.get()
     follower._ledger._errands.is_crowded = True
-    told = Answer(lambda: follower.tell("nobody", 1.0))
+    told = Called(lambda: follower.tell("nobody", 1.0))
     posted(leader)
     leader.tell("L-0", 1.0)
     with pytest.raises(AssignmentNotFound):
@@ -103,12 +101,12 @@ def test_what_fails_fails_where_it_was_wanted(leader, follower, patient):
 
 def test_a_repeat_is_answered(leader, follower, patient):
     follower._ledger._errands.is_crowded = True
-    asked = Answer(lambda: follower.ask([1.0, 0.0], unit="L-0"))
+    asked = Called(lambda: follower.ask([1.0, 0.0], unit="L-0"))
     posted(leader)
     leader.tell("L-0", 4.0)
     assert asked.get().id == 1
     follower._ledger._errands.is_crowded = True
-    told = Answer(lambda: (follower.tell("L-0", 4.0), follower.receipt)[1])
+    told = Called(lambda: (follower.tell("L-0", 4.0), follower.receipt)[1])
     posted(leader)
     leader.note("here I am")
     assert told.get() == leader.receipt  # the last row that there was
@@ -117,7 +115,7 @@ def test_a_repeat_is_answered(leader, follower, patient):
 
 def test_an_arm_that_joined_is_known(leader, follower, patient):
     leader.add_arm("new")
-    asked = Answer(lambda: follower.ask([1.0, 2.0]))
+    asked = Called(lambda: follower.ask([1.0, 2.0]))
     posted(leader)
     leader.note("here I am")
     unit = asked.get()
@@ -133,7 +131,7 @@ def test_more_rows_than_an_answer_holds_are_read_from_the_log(file_url, patient)
         eq.load_experiment(store=file_url, name="trial") as follower,
     ):
         crowd(follower)
-        asked = Answer(lambda: follower.ask([1.0, 2.0]))
+        asked = Called(lambda: follower.ask([1.0, 2.0]))
         posted(leader)
         leader.note("here I am")
         unit = asked.get()
@@ -157,7 +155,7 @@ def test_snapshots_are_saved_of_what_others_asked_for(leader, follower, patient,
     due = []
     monkeypatch.setattr(leader._snapshots, "is_due", lambda *rows: due.append(rows) or True)
     monkeypatch.setattr(follower._snapshots, "is_due", lambda *rows: True)
-    asked = Answer(lambda: follower.ask([1.0, 2.0]))
+    asked = Called(lambda: follower.ask([1.0, 2.0]))
     posted(leader)
     leader.ask([1.0, 3.0])
     last = asked.get().receipt.sequence

@@ -6,6 +6,7 @@
 ``answer``     what a request has come to
 ``asking``     assignments with receipts, repeated ones from the log
 ``calls``      asking and telling as plain data
+``packing``    answers as bytes
 ``errands``    requests that processes leave to each other
 =============  =====================================================================
 """

@@ -9,14 +9,14 @@ process that gets the lock while it still waits, because the one who served it h
 looks whether such a row is in the log. One that gives up withdraws what it has posted; if somebody has taken
 that, and does not say what has come of it, neither can be said here (CommitUnknown).
 
-Only what succeeds is answered; whatever fails is done again by the process that wants it, and fails there.
+Only what has changed the log is answered, and outcomes that are known already. Whatever else, such as what
+fails, is done again by the process that wants it, and fails there.
 """
 
 from __future__ import annotations
 
 import os
 import random
-import struct
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -30,23 +30,21 @@ from equipoise.live.experiment.requests.answer import Answer
 from equipoise.live.experiment.requests.asking import epoch_of, tells_of_assignment
 from equipoise.live.experiment.requests.calls import Ask, Tell, called
 from equipoise.live.experiment.requests.combining import Request
+from equipoise.live.experiment.requests.packing import fit, packed, unpacked
 from equipoise.live.experiment.state.fold import Fold
 from equipoise.live.log.encoding import decode
 from equipoise.live.log.receipts import Receipt
-from equipoise.live.stores.board import LONGEST_ANSWER, LONGEST_REQUEST, TOKEN_BYTES, Posted, Slot
-from equipoise.live.stores.chain import HASH_BYTES, SALT_BYTES
+from equipoise.live.stores.board import LONGEST_REQUEST, TOKEN_BYTES, Posted, Slot
+from equipoise.live.stores.chain import SALT_BYTES
 from equipoise.live.stores.store import Row, Store
 
 PATIENCE = 0.005
 """Seconds that an answer is waited for before the lock is tried: who writes comes back in less."""
 _GROWTH, _LONGEST = 1.5, 0.05
+_WAITS = 3
+"""Waits after which requests that nobody has taken are no longer left to others."""
 _LAST_WAIT = 1.0
 """Seconds that an answer is waited for by who no longer waits for the lock."""
-_HEAD = struct.Struct("<?")
-"""Whether rows follow; else they are read from the log."""
-_OUTCOME = struct.Struct(f"<?qH{HASH_BYTES}s")
-"""Whether a request was done, the last row then, how many rows tell of it, and the hash of the last row."""
-_ROW = struct.Struct(f"<qqIBI{HASH_BYTES}s{HASH_BYTES}s")
 _REFUSED = b""
 
 
@@ -91,6 +89,8 @@ class Errands:
         self._patience = PATIENCE
         self.known: tuple[int, bytes] | None = None
         """The last row that an answer told of, and its hash, until it is found in the log."""
+        self._waits = 0
+        self._is_closed = False
         self.is_crowded = False
         """Whether others had the lock the last time."""
 
@@ -98,32 +98,36 @@ class Errands:
 
     def begin(self, batch: Sequence[Request], *, may_leave: bool) -> None:
         """Wait for the lock for some requests, which others may carry out, or not."""
-        self._batch, self._is_left_here, self._patience = batch, not may_leave, PATIENCE
+        self._batch, self._is_left_here = batch, not may_leave
+        self._waits, self._patience = 0, PATIENCE
 
     def can_be_served(self) -> bool:
-        """Whether the requests can be left to others."""
+        """Whether the requests can be left to others, as the lock is theirs."""
         self.is_crowded = self._wants_slot = True
         if self._is_left_here or self._slot is None or not self._slot.is_usable:
             return False
         return self._sent is None or self._sent.requests is self._batch
 
-    def is_served(self) -> bool:
+    def wait_for_others(self) -> bool:
         """Leave the requests to others, and wait for some time; whether all are answered."""
         slot = self._slot
-        assert slot is not None
         try:
-            sent = self._sent or self._post(slot)
-            if sent is None or self._is_answered(sent, self._patience):
+            sent = self._sent or (None if slot is None else self._post(slot))
+            if sent is None or self._collect(sent, self._patience):
                 self._is_left_here = True  # as far as it is not answered now
+            elif self._waits >= _WAITS and sent.slot.is_posted and sent.slot.withdraw():
+                self._forget(sent)
+                self._is_left_here = True  # who has the lock works on something else
         except (OSError, ValueError):
             self._is_left_here = True  # the board was closed
+        self._waits += 1
         self._patience = min(self._patience * random.uniform(1.0, _GROWTH), _LONGEST)
         return self._are_answered()
 
     def _are_answered(self) -> bool:
         return all(request.answer is not None for request in self._batch)
 
-    def _is_answered(self, sent: _Sent, seconds: float) -> bool:
+    def _collect(self, sent: _Sent, seconds: float) -> bool:
         """Wait for an answer, and take what it says; whether there was one."""
         data = sent.slot.wait(sent.token, seconds)
         if data is None:
@@ -142,7 +146,7 @@ class Errands:
             return True
         until = time.monotonic() + _LAST_WAIT
         with suppress(OSError, ValueError):  # the board was closed
-            while time.monotonic() < until and not self._is_answered(sent, PATIENCE):
+            while time.monotonic() < until and not self._collect(sent, PATIENCE):
                 pass
         return self._sent is None
 
@@ -175,7 +179,7 @@ class Errands:
             data = orjson.dumps([fold.epoch, fold.lines[-1], known[0], known[1].hex(), calls])
         except TypeError:
             return None  # such as whole numbers of more than 64 bits
-        if len(data) > LONGEST_REQUEST or _HEAD.size + len(calls) * _OUTCOME.size > LONGEST_ANSWER:
+        if len(data) > LONGEST_REQUEST or not fit(len(calls)):
             return None
         # Noted before it is posted: from then on it may be done.
         self._sent = sent = _Sent(
@@ -188,29 +192,26 @@ class Errands:
         """Answer what was done; False if that cannot be told without the lock."""
         if data == _REFUSED:
             return True
-        has_rows, place = *_HEAD.unpack_from(data), _HEAD.size
-        for request in sent.requests:
-            is_done, last, count, link = _OUTCOME.unpack_from(data, place)
-            place += _OUTCOME.size
-            rows = []
-            if has_rows:
-                for _ in range(count):
-                    row, place = _unpacked(data, place)
-                    rows.append(row)
-            elif is_done:
+        for request, outcome in zip(sent.requests, unpacked(data, len(sent.requests)), strict=True):
+            if outcome is None:
+                continue  # it is done by who wants it
+            last, link, count, rows = outcome
+            if rows is None:
                 with suppress(EquipoiseError):
                     rows = list(self._store.read(self._name, last - count, last))
             receipt = Receipt(self._name, sent.epoch, last, link, sent.line)
-            if is_done and not (len(rows) == count and self._answer(request, rows, receipt)):
+            if rows is None or len(rows) != count or not self._answer(request, rows, receipt):
                 return False
         return True
 
     def _answer(self, request: Request, rows: Sequence[Row], receipt: Receipt) -> bool:
-        """Give a request the answer that rows tell of; False if the state here is too old to read them."""
+        """Give a request the answer that rows tell of; False if they do not say, or the state is too old."""
         value = None
         if isinstance(request.act, Ask):
             told = next(filter(tells_of_assignment, rows))
-            unit = assignment_of(decode(told.payload or b""), self._state().experiment.problem.arms)
+            if told.payload is None:
+                return False
+            unit = assignment_of(decode(told.payload), self._state().experiment.problem.arms)
             if len(unit.arms) < len(unit.score_values):
                 return False
             value = [unit]
@@ -228,7 +229,7 @@ class Errands:
             if not sent.slot.withdraw():
                 self._find(sent, newer(sent.after))
             self._forget(sent)
-        if self._wants_slot and (self._slot is None or not self._slot.is_usable):
+        if self._wants_slot and not self._is_closed and (self._slot is None or not self._slot.is_usable):
             board = self._store.board()
             self._slot = None if board is None else board.slot(self._name)
             self._wants_slot = False
@@ -236,17 +237,19 @@ class Errands:
     def _find(self, sent: _Sent, rows: Sequence[Row]) -> None:
         """Answer requests that rows tell of."""
         first = {row.salt: place for place, row in enumerate(rows)}
+        is_redacted = any(row.payload is None for row in rows)
         for request, salt in zip(sent.requests, sent.salts, strict=True):
-            place = first.get(salt)
             if request.answer is not None:
                 continue
+            place, is_found = first.get(salt), False
             if place is not None:
                 end = place + 1
                 if isinstance(request.act, Ask):  # what was decided before comes first
                     end += next(k for k, told in enumerate(rows[place:]) if tells_of_assignment(told))
                 last = rows[end - 1]
-                self._answer(request, rows[place:end], self._state().receipt(last, epoch_of(last)))
-            elif any(row.payload is None for row in rows):
+                receipt = self._state().receipt(last, epoch_of(last))
+                is_found = self._answer(request, rows[place:end], receipt)
+            if not is_found and is_redacted:
                 request.answer = None, unknown(self._name, "a row that may tell of it was redacted")
 
     def take(self) -> list[Errand]:
@@ -259,7 +262,7 @@ class Errands:
             for posted in board.posted(self._name):
                 requests = self._requests(posted)
                 if requests is None:
-                    board.answer(posted, _REFUSED)
+                    self._say(posted, _REFUSED)
                 else:
                     found.append(Errand(posted, requests))
         return found
@@ -280,25 +283,25 @@ class Errands:
 
     def deliver(self, errands: Sequence[Errand]) -> None:
         """Tell others what their requests have come to, after the commit."""
-        board = self._store.board() if errands else None
-        if board is not None:
-            for posted, requests in errands:
-                with suppress(OSError, ValueError):  # the board was closed
-                    board.answer(posted, _packed_answers(requests))
+        for posted, requests in errands:
+            self._say(posted, packed([request.answer for request in requests]))
 
     def refuse(self, errands: Sequence[Errand]) -> None:
         """Leave what was taken, and not done, to those who want it."""
-        board = self._store.board() if errands else None
+        for posted, _ in errands:
+            self._say(posted, _REFUSED)
+
+    def _say(self, posted: Posted, data: bytes) -> None:
+        board = self._store.board()
         if board is not None:
-            for posted, _ in errands:
-                with suppress(OSError, ValueError):
-                    board.answer(posted, _REFUSED)
+            with suppress(OSError, ValueError):  # it was closed
+                board.answer(posted, data)
 
     # The end
 
     def close(self) -> None:
         """Leave nothing to others."""
-        slot, self._slot, self._wants_slot = self._slot, None, False
+        slot, self._slot, self._is_closed = self._slot, None, True
         if slot is not None:
             with suppress(OSError, ValueError):
                 slot.close()
@@ -309,43 +312,4 @@ def unknown(name: str, why: str) -> CommitUnknown:
     return CommitUnknown(
         f"another process that has {name!r} took this call, and may have stored it: {why}",
         hint="repeat the call: with a unit's key it gives what was given before; else look at the log first",
-    )
-
-
-def _packed_answers(requests: Sequence[Request]) -> bytes:
-    """What requests have come to. What has failed, or has written nothing that tells of it, is not done."""
-    outcomes, rows = [], []
-    for request in requests:
-        outcome = _OUTCOME.pack(False, 0, 0, b"")
-        answer, error = request.answer or (None, None)
-        packed = b""
-        if answer is not None and error is None and (answer.rows or isinstance(request.act, Tell)):
-            last = answer.receipt
-            outcome = _OUTCOME.pack(True, last.sequence, len(answer.rows), last.hash)
-            packed = b"".join(map(_packed, answer.rows))
-        outcomes.append(outcome)
-        rows.append(packed)
-    with_rows = _HEAD.pack(True) + b"".join(
-        part for pair in zip(outcomes, rows, strict=True) for part in pair
-    )
-    return with_rows if len(with_rows) <= LONGEST_ANSWER else _HEAD.pack(False) + b"".join(outcomes)
-
-
-def _packed(row: Row) -> bytes:
-    payload = row.payload or b""
-    sizes = len(row.header), len(row.salt), len(payload)
-    head = _ROW.pack(row.sequence, row.time, *sizes, row.payload_hash, row.hash)
-    return head + row.header + row.salt + payload
-
-
-def _unpacked(data: bytes, place: int) -> tuple[Row, int]:
-    """A row, and where the next one begins."""
-    sequence, time, header_size, salt_size, payload_size, covered, link = _ROW.unpack_from(data, place)
-    header = place + _ROW.size
-    salt = header + header_size
-    payload = salt + salt_size
-    end = payload + payload_size
-    return (
-        Row(sequence, time, data[header:salt], data[salt:payload], data[payload:end], covered, link),
-        end,
     )

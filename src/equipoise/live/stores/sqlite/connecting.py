@@ -1,7 +1,8 @@
 """Connections to a file that must stay where it is, and whole.
 
-The file is never opened but by SQLite: closing any other handle of it would drop the locks that SQLite holds
-in this process. What must be known of the file comes from ``stat`` and from SQLite itself.
+The file is opened for reading and writing by SQLite alone: closing any other handle of that kind would drop
+the locks that SQLite holds in this process. What must be known of the file comes from ``stat``, from handles
+that only hold its place (:mod:`~equipoise.live.stores.sqlite.placement`), and from SQLite itself.
 """
 
 from __future__ import annotations

@@ -78,16 +78,15 @@ class _PlacedFile:
             # O_PATH: closing it leaves the locks alone that SQLite has on the same file in this process.
             self._descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
             self._link = f"/proc/self/fd/{self._descriptor}"
-            is_same = _place(os.fstat(self._descriptor)) == place
-            self._name = os.readlink(self._link) if is_same else None  # noqa: PTH115
+            name = os.readlink(self._link)  # noqa: PTH115
+            if _place(os.fstat(self._descriptor)) == place == place_of(path):
+                self._name = name
 
     def is_in_place(self) -> bool:
-        if self._name is None:
-            return place_of(self._path) == self._place
-        try:
-            return os.readlink(self._link) == self._name  # noqa: PTH115
-        except OSError:
-            return False
+        with suppress(OSError):
+            if self._name is not None and os.readlink(self._link) == self._name:  # noqa: PTH115
+                return True
+        return place_of(self._path) == self._place  # also where a folder was moved and a link put there
 
     def close(self) -> None:
         descriptor, self._descriptor, self._name = self._descriptor, None, None

@@ -11,6 +11,7 @@ from typing import Any
 import apsw
 
 from equipoise.core.arithmetic.numerics import NUMERICS
+from equipoise.core.experiment.locking import new_lock
 from equipoise.errors import (
     CommitUnknown,
     EquipoiseError,
@@ -35,7 +36,7 @@ from equipoise.version import __version__
 
 _MOST_READERS = 16
 _BOARD = 1
-"""What is written on boards; raised when that changes."""
+"""Version of what is written on boards."""
 _MOMENT = 0.1
 """Seconds that emptying the write-ahead log holds writers up, and then lets them go on."""
 _HOLD = (
@@ -183,7 +184,8 @@ class SqliteStore(SqlStore):
         self._place: Place | None = None
         self._is_gone = False
         self._board: Board | None = None
-        self._has_board = True
+        self._board_lock = new_lock()
+        self._may_have_board = True
         # Threads of this process queue for the one connection that writes; processes queue for SQLite's lock.
         self._writers = Pool(self._connect, _close, most=1, wait=wait)
         self._readers = Pool(self._connect, _close, most=_MOST_READERS, wait=wait)
@@ -212,11 +214,16 @@ class SqliteStore(SqlStore):
 
     def board(self) -> Board | None:
         """A board of all processes that use this file, as long as any of them has it open."""
-        if self._has_board and (self._board is None or not self._board.is_open) and self._place is not None:
-            device, file = self._place
-            self._board = Board.offered(f"{_BOARD} {__version__} {NUMERICS} {device}:{file}")
-            self._has_board = self._board is not None
+        if self._may_have_board and (self._board is None or not self._board.is_open):
+            self._open_board()
         return self._board
+
+    def _open_board(self) -> None:
+        with self._board_lock:
+            if self._may_have_board and self._place is not None:
+                device, file = self._place
+                self._board = Board.offered(f"{_BOARD} {__version__} {NUMERICS} {device}:{file}")
+                self._may_have_board = self._board is not None
 
     def names(self, project: str | None = None) -> list[Head]:
         """All experiments, or those of a project; none where no file was made yet."""
@@ -257,8 +264,9 @@ class SqliteStore(SqlStore):
         """Close all connections; the last one in the world tidies the write-ahead log away."""
         self._readers.close()
         self._writers.close()
-        self._has_board = False
-        board, self._board = self._board, None
+        with self._board_lock:
+            self._may_have_board = False
+            board, self._board = self._board, None
         if board is not None:
             board.close()
 

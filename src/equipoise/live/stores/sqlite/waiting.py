@@ -107,7 +107,7 @@ class Patience:
         if now >= self._began + self._wait:
             return False
         if self.waiting is not None and self.waiting.can_be_served():
-            if self.waiting.is_served():
+            if self.waiting.wait_for_others():
                 return False
         elif self.seat is None or self.seat.is_taken:
             self._sleep(self._pace)
