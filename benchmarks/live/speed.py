@@ -1,9 +1,10 @@
 """How fast live experiments are, beside bare commits and Optuna on the same disk and server, all in one run.
 
 What is compared takes turns, a short block each, so that others who use the machine slow all of it down; a
-rate is the median of its blocks, a ratio the median of the rounds' ratios. Optuna is asked for one number by
-random search, its cheapest. Needs Optuna and, for the first part, a PostgreSQL server, which is started for
-the run unless ``--postgres`` names a database.
+rate is the median of its blocks, a ratio the median of the rounds' ratios. Turns come in another order in
+every round: commits are quicker right after something that kept the processor busy. Optuna is asked for one
+number by random search, its cheapest. Needs Optuna and, for the first part, a PostgreSQL server, which is
+started for the run unless ``--postgres`` names a database.
 
 An SQLite file is slower as long as its write-ahead log grows, up to the first checkpoint after 1,000 pages;
 bare commits and experiments are timed after it, when the log is written over. Processes ask for units of
@@ -18,6 +19,7 @@ from __future__ import annotations
 import argparse
 import os
 import platform
+import random
 import tempfile
 from collections.abc import Callable
 from importlib import metadata
@@ -115,9 +117,11 @@ def table(title: str, rows: list[list[str]]) -> str:
 def in_turns(rounds: int, acts: dict[str, Callable[[], float]]) -> Rates:
     """The rates of everything, each measured once a round."""
     rates: dict[str, list[float]] = {name: [] for name in acts}
+    order, draw = list(acts), random.Random(1)
     for _ in range(rounds):
-        for name, act in acts.items():
-            rates[name].append(act())
+        draw.shuffle(order)
+        for name in order:
+            rates[name].append(acts[name]())
     return rates
 
 
@@ -334,8 +338,8 @@ def about(sizes: Sizes, before: float, server: str | None) -> str:
     command = "python benchmarks/live/speed.py" + (" --quick" if sizes.rounds == 1 else "")
     return " ".join(
         [
-            f"m = 3, d = {clients.DIM}, `trace-gain`; medians of {sizes.rounds} rounds in turns,",
-            f"{sizes.few_rounds} where processes are started.",
+            f"m = 3, d = {clients.DIM}, `trace-gain`; medians of {sizes.rounds} rounds in turns of changing",
+            f"order, {sizes.few_rounds} where processes are started.",
             "Commits are on the disk: SQLite with a write-ahead log and `synchronous=FULL`, PostgreSQL as",
             "installed; Optuna as it comes, random search over one number.",
             f"{', '.join(versions)}. {os.cpu_count()} cores, load {before:.1f} before and",
