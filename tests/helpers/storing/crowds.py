@@ -67,3 +67,20 @@ def kinds(live):
 
 class Interrupted(BaseException):
     pass
+
+
+def served_together(leader, follower, acts):
+    """What acts of threads of the follower come to that find each other waiting, while the leader writes."""
+    combiner, errands = follower._ledger.combiner, follower._ledger._errands
+    errands.is_crowded = False
+    with follower._lock:
+        calls = [Called(act) for act in acts]
+        while len(combiner._waiting) < len(calls):
+            time.sleep(0.001)
+        errands.is_crowded = True
+    until = time.monotonic() + 60
+    while any(call._thread.is_alive() for call in calls):
+        assert time.monotonic() < until
+        leader.note("here I am")
+        time.sleep(0.002)
+    return [call.get() for call in calls]

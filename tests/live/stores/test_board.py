@@ -52,6 +52,18 @@ def test_what_is_posted_is_taken_once_and_answered(here, there):
     assert slot.wait(TOKEN, 60.0) == b"done"
 
 
+def test_a_bell_that_has_rung_before_does_not_end_the_waiting(here, there):
+    slot = here.slot("trial")
+    for _ in range(3):
+        slot.post(TOKEN, b"do it")
+        there.answer(there.posted("trial")[0], b"done")
+        assert slot.wait(TOKEN, 60.0) == b"done"  # seen without listening
+        slot.clear()
+    began = time.monotonic()
+    assert slot.wait(TOKEN, 0.2) is None
+    assert time.monotonic() - began > 0.15
+
+
 def test_an_empty_and_the_longest_message(here, there):
     slot = here.slot("trial")
     for asked, answered in ((b"", b""), (b"q" * LONGEST_REQUEST, b"a" * LONGEST_ANSWER)):

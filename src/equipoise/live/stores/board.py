@@ -22,6 +22,7 @@ import os
 import socket
 import struct
 import threading
+import time
 from contextlib import suppress
 from hashlib import blake2b
 from typing import NamedTuple, Self
@@ -276,13 +277,15 @@ class Slot:
         self._board._post(self, token, data)
 
     def wait(self, token: bytes, seconds: float) -> bytes | None:
-        """The answer to what was posted; None if there is none within some time, or somebody rang idly."""
-        data = self._board._answered(self, token)
-        if data is None:
-            self._bell.settimeout(seconds)
-            with suppress(OSError):
-                self._bell.recv(1)
-            data = self._board._answered(self, token)
+        """The answer to what was posted; None if there is none within some time."""
+        until = time.monotonic() + seconds
+        while (data := self._board._answered(self, token)) is None:
+            left = until - time.monotonic()
+            if left <= 0.0:
+                return None
+            self._bell.settimeout(left)
+            with suppress(TimeoutError):
+                self._bell.recv(1)  # it may have rung for an answer that was read before
         return data
 
     @property

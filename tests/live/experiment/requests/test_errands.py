@@ -1,10 +1,8 @@
 """Requests that processes leave to each other: who is served gets what it would have got by itself."""
 
-import time
-
 import numpy as np
 import pytest
-from storing.crowds import Called, crowd, kinds, needs_boards, posted
+from storing.crowds import Called, crowd, kinds, needs_boards, posted, served_together
 
 import equipoise as eq
 from equipoise.errors import AssignmentNotFound, BudgetExhausted
@@ -61,20 +59,9 @@ def test_the_decision_is_the_one_that_the_log_gives(leader, follower, patient):
 
 
 def test_several_threads_are_served_together(leader, follower, patient):
-    errands, behind = follower._ledger._errands, follower._ledger.state.sequence
-    errands.is_crowded = False
-    with follower._lock:
-        answers = [Called(lambda k=k: follower.ask([1.0, float(k)], unit=f"F-{k}")) for k in range(5)]
-        while len(follower._ledger.combiner._waiting) < 5:
-            time.sleep(0.001)
-        errands.is_crowded = True
-    # The first has gone to work alone, or with others; the rest follow.
-    until = time.monotonic() + 60
-    while any(answer._thread.is_alive() for answer in answers):
-        assert time.monotonic() < until
-        leader.note("here I am")
-        time.sleep(0.002)
-    units = [answer.get() for answer in answers]
+    behind = follower._ledger.state.sequence
+    acts = [lambda k=k: follower.ask([1.0, float(k)], unit=f"F-{k}") for k in range(5)]
+    units = served_together(leader, follower, acts)
     assert follower._ledger.state.sequence == behind  # all of them were served
     assert [unit.unit for unit in units] == [f"F-{k}" for k in range(5)]
     assert kinds(leader)["asked"] == 6

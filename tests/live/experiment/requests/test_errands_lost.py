@@ -8,7 +8,7 @@ import apsw
 import numpy as np
 import orjson
 import pytest
-from storing.crowds import Called, crowd, kinds, needs_boards, posted
+from storing.crowds import Called, crowd, kinds, needs_boards, posted, served_together
 
 import equipoise as eq
 from equipoise.errors import CommitUnknown, ReceiptUnknown
@@ -204,18 +204,7 @@ def test_a_row_that_was_redacted_before_it_was_found(leader, follower, monkeypat
 
 def test_salts_say_nothing_of_each_other(leader, follower, patient):
     """Of a row that was redacted nobody can find the payload by trying, also if it came with others."""
-    errands = follower._ledger._errands
-    errands.is_crowded = False
-    with follower._lock:
-        answers = [Called(lambda k=k: follower.ask([1.0, float(k)])) for k in range(6)]
-        while len(follower._ledger.combiner._waiting) < 6:
-            time.sleep(0.001)
-        errands.is_crowded = True
-    until = time.monotonic() + 60
-    while any(answer._thread.is_alive() for answer in answers):
-        assert time.monotonic() < until
-        leader.note("here I am")
-        time.sleep(0.002)
+    served_together(leader, follower, [lambda k=k: follower.ask([1.0, float(k)]) for k in range(6)])
     salts = [row.salt for row in leader.store.read("trial")]
     assert len({salt[:8] for salt in salts}) == len({salt[8:] for salt in salts}) == len(salts)
 
