@@ -251,6 +251,15 @@ def test_nothing_is_left_of_the_dead(key, here):
     assert posted.data == b"P-018 is well"
 
 
+def test_what_the_dead_have_posted_is_cleared_by_who_has_the_lock(key, here):
+    _, wait = forked(lambda: Board.offered(key).slot("trial").post(TOKEN, b"P-017 is ill"))
+    assert wait() == 0
+    here.clear_unused()
+    assert here._map[0] == 1  # a moment of life here would make it wanted
+    assert here.posted("another") == []
+    assert not any(here._map[:])
+
+
 def test_a_slot_that_the_dead_had_asks_for_nothing(key, here):
     _, wait = forked(lambda: Board.offered(key).slot("trial").post(TOKEN, b"do it"))
     assert wait() == 0

@@ -141,11 +141,14 @@ class Board:
             self._bell.sendto(b"!", address[:length])
 
     def clear_unused(self) -> None:
-        """Leave nothing in slots that nobody has: some of those who had them were killed."""
+        """Leave nothing in slots that nobody has: some of those who had them were killed.
+
+        What the dead have posted is left to who has the store's lock: while it is cleared here, it would look
+        like something that is still wanted.
+        """
         with self._guard:
             for number in range(SLOTS) if self.is_open else ():
-                if number not in self._own and self._memory.lock(number):
-                    self._map[number] = 0
+                if number not in self._own and not self._map[number] and self._memory.lock(number):
                     self._wipe(number)
                     self._memory.unlock(number)
 
