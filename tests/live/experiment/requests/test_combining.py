@@ -135,6 +135,30 @@ def test_a_signal_handler_is_told_not_to_write(memory, problem):
     assert live.asked == 1
 
 
+def test_who_worked_last_waits_for_a_thread_that_reads():
+    """It was once told that it had interrupted a change of its own."""
+
+    def carry_out(batch):
+        for request in batch:
+            request.answer = "done", None
+
+    combiner, is_reading, goes_on = Combiner(carry_out), threading.Event(), threading.Event()
+    combiner.submit(Request(lambda: None, "me", None))
+
+    def read():
+        with combiner.lock, combiner.change():
+            is_reading.set()
+            goes_on.wait(10)
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    assert is_reading.wait(10)
+    threading.Timer(0.05, goes_on.set).start()
+    assert combiner.submit(Request(lambda: None, "me", None)) == "done"
+    assert goes_on.is_set()
+    reader.join()
+
+
 def test_a_child_forgets_the_requests_of_its_parent(file_url, problem):
     """A thread of the parent waits with a request when the process forks: it is carried out once."""
     live = eq.create_experiment(store=file_url, name="trial", problem=problem)

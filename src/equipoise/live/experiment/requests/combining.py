@@ -86,8 +86,8 @@ class Combiner:
 
     def submit(self, request: Request) -> Any:
         """Have a request carried out, and give its result or raise its error."""
-        if self._worker == threading.get_ident():
-            self.change()  # refuses if this call comes from a signal handler
+        if self._worker == threading.get_ident() and self._working.locked():
+            self.change()  # refuses: this call comes from a signal handler
         waiting = self._waiting
         waiting.append(request)
         try:
@@ -110,17 +110,17 @@ class Combiner:
         return result
 
     def change(self) -> Any:
-        """What to hold, beside the lock, while what is guarded may be half-changed."""
+        """For whoever has the lock: what to hold beside it while what is guarded may be half-changed."""
         if self._working.locked():
             raise WriteInProgress(
                 "the experiment is in the middle of a change that this call has interrupted",
                 hint="in a signal handler only note what is to be done, and do it afterwards",
             )
+        self._worker = threading.get_ident()  # before it is held: who holds it is always known
         return self._working
 
     def _work(self, own: Request) -> None:
         """Carry out what waits, for the thread whose request is its own."""
-        self._worker = threading.get_ident()
         batch = [own] if len(self._waiting) == 1 else self._batch(own.process)
         try:
             self._carry_out(batch)
