@@ -2,7 +2,8 @@
 
 What is compared takes turns, a short block each, so that others who use the machine slow all of it down; a
 rate is the median of its blocks, a ratio the median of the rounds' ratios. Turns come in another order in
-every round: commits are quicker right after something that kept the processor busy. Optuna is asked for one
+every round, and each begins with a while of the same, untimed: for some milliseconds after other work of the
+disk commits are quicker. How they compare right after such work is a line of its own. Optuna is asked for one
 number by random search, its cheapest. Needs Optuna and, for the first part, a PostgreSQL server, which is
 started for the run unless ``--postgres`` names a database.
 
@@ -21,6 +22,7 @@ import os
 import platform
 import random
 import tempfile
+import time
 from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
@@ -76,6 +78,8 @@ QUICK = Sizes(
     warming=10,
 )
 Rates = dict[str, list[float]]
+PACE = 0.03
+"""Seconds that something is done before it is timed."""
 HEADER = ["", "pairs/s", "beside", "pairs/s or commits/s", "ratio", "wanted"]
 
 
@@ -125,15 +129,23 @@ def in_turns(rounds: int, acts: dict[str, Callable[[], float]]) -> Rates:
     return rates
 
 
-def rate(number: int, act: Callable[[], object], first: Callable[[], object]) -> Callable[[], float]:
-    """Something that is done ``number`` times, as a rate.
-
-    ``first`` is not timed: the first sync of a file brings to the disk what others wrote before, too.
-    """
+def rate(
+    number: int,
+    act: Callable[[], object],
+    *,
+    after: Callable[[], object] | None = None,
+    seconds: Callable[[Callable[[], Any]], float] = clients.seconds,
+) -> Callable[[], float]:
+    """Something that is done ``number`` times, as a rate: at a pace of its own, or right after something."""
 
     def timed() -> float:
-        first()
-        return number / clients.seconds(act)
+        if after is None:
+            until = time.perf_counter() + PACE
+            while time.perf_counter() < until:
+                act()
+        else:
+            after()
+        return number / seconds(act)
 
     return timed
 
@@ -164,27 +176,32 @@ def sqlite_rows(folder: str, sizes: Sizes) -> list[list[str]]:
     one, many = (clients.create(url).name for _ in range(2))
     n, few = sizes.pairs, max(sizes.pairs // 5, 2)
 
-    def one_pair() -> None:
-        clients.pairs(live, 1, "first")
+    def single() -> None:
+        clients.pairs(live, n, "one")
 
+    def threads() -> float:
+        return clients.in_threads(live, sizes.threads, 4)
+
+    def theirs() -> None:
+        beside.optuna_pairs(study, few)
+
+    bytes_, events = repeat(4 * n, lambda: bare(b"x")), repeat(2 * n, lambda: bare(event))
     repeat(sizes.warming, lambda: bare(b"x"))()
     clients.pairs(live, sizes.warming // 2, "warm")
     same = beside.commits().bare_rows(f"{folder}/same.db", list(live.store.read(live.name, 1)))
     repeat(sizes.warming, same)()
-    clients.batch(live, 10)
-    beside.optuna_pairs(study, 1)
     found = in_turns(
         sizes.rounds,
         {
-            "bare": rate(4 * n, repeat(4 * n, lambda: bare(b"x")), lambda: bare(b"x")),
-            "bare event": rate(2 * n, repeat(2 * n, lambda: bare(event)), lambda: bare(b"x")),
-            "same rows": rate(2 * n, repeat(2 * n, same), same),
-            "single": rate(n, lambda: clients.pairs(live, n, "one"), one_pair),
-            "optuna": rate(
-                few, lambda: beside.optuna_pairs(study, few), lambda: beside.optuna_pairs(study, 1)
-            ),
-            "batch": rate(100, lambda: clients.batch(live, 100), one_pair),
-            "threads": lambda: sizes.threads * 4 / clients.in_threads(live, sizes.threads, 4),
+            "bare": rate(4 * n, bytes_),
+            "bare event": rate(2 * n, events),
+            "same rows": rate(2 * n, repeat(2 * n, same)),
+            "single": rate(n, single),
+            "optuna": rate(few, theirs),
+            "batch": rate(100, lambda: clients.batch(live, 100)),
+            "threads": rate(sizes.threads * 4, threads, seconds=lambda act: float(act())),
+            "bare, after": rate(4 * n, bytes_, after=theirs),
+            "single, after": rate(n, single, after=theirs),
         },
     )
     found |= in_turns(
@@ -203,28 +220,36 @@ def sqlite_rows(folder: str, sizes: Sizes) -> list[list[str]]:
         },
     )
     live.close()
-    single = found["single"]
+    mine = found["single"]
     return [
-        row("single calls", single, "Optuna, ask and tell", found["optuna"], "20"),
+        row("single calls", mine, "Optuna, ask and tell", found["optuna"], "20"),
         row(
             "single calls, two commits a pair",
-            single,
+            mine,
             "bare commits of a byte",
             found["bare"],
             "0.5",
             times=2,
         ),
-        row("the same", single, f"bare commits of {len(event)} bytes", found["bare event"], "–", times=2),
+        row("the same", mine, f"bare commits of {len(event)} bytes", found["bare event"], "–", times=2),
         row(
             "the same",
-            single,
+            mine,
             "the same rows in the same tables, by SQL alone",
             found["same rows"],
             "–",
             times=2,
         ),
-        row("`ask_many` and `tell_many` of 100", found["batch"], "single calls", single, "10"),
-        row(f"{sizes.threads} threads of single calls", found["threads"], "one thread", single, "3"),
+        row(
+            "the same, right after calls of Optuna",
+            found["single, after"],
+            "bare commits of a byte, right after calls of Optuna",
+            found["bare, after"],
+            "–",
+            times=2,
+        ),
+        row("`ask_many` and `tell_many` of 100", found["batch"], "single calls", mine, "10"),
+        row(f"{sizes.threads} threads of single calls", found["threads"], "one thread", mine, "3"),
         row(
             f"{sizes.processes} processes, one experiment",
             found["processes"],
@@ -248,7 +273,7 @@ def postgres_rows(url: str, sizes: Sizes) -> list[list[str]]:
     found = in_turns(
         sizes.few_rounds,
         {
-            "bare": rate(4 * n, repeat(4 * n, lambda: bare(b"x")), lambda: bare(b"x")),
+            "bare": rate(4 * n, repeat(4 * n, lambda: bare(b"x"))),
             "hot": lambda: clients_ * n / clients.in_processes(clients_, hot),
             "their hot": lambda: (
                 clients_

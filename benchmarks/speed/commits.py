@@ -101,6 +101,7 @@ def bare_sqlite(path: str) -> Callable[[bytes], object]:
     import apsw
 
     connection = apsw.Connection(path)
+    connection.execute(f"PRAGMA page_size = {making.PAGE_BYTES}")
     connection.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL").fetchall()
     connection.execute("CREATE TABLE bare (number INTEGER PRIMARY KEY, data BLOB)")
     return lambda data: connection.execute("INSERT INTO bare (data) VALUES (?)", (data,)).fetchall()

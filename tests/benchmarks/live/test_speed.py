@@ -23,6 +23,6 @@ def test_it_runs(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     text = written.read_text()
-    assert text.count("| --- |") == 3
+    assert text.count("\n| --- |") == 3
     for part in ("Optuna, ask and tell", "bare commits", "A log of", "PostgreSQL 1", "optuna "):
         assert part in text
