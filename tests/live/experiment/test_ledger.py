@@ -322,7 +322,7 @@ def together(live, *acts):
 
 
 def asked(unit):
-    return lambda turn: asking.noted(turn, lambda experiment: [experiment.ask([1.0, 2.0], unit)])
+    return lambda turn: asking.noted(turn, [turn.experiment.ask([1.0, 2.0], unit)])
 
 
 def test_a_unit_that_two_ask_for_in_one_commit(live):

@@ -16,6 +16,7 @@ from equipoise.errors import NotOffered, OutputExists, OutputNotWritable, StoreB
 from equipoise.live.stores.contract import rows_after
 from equipoise.live.stores.opening import open_store
 from equipoise.live.stores.sqlite.connecting import Connection
+from equipoise.live.stores.sqlite.making import PAGE_BYTES
 from equipoise.live.stores.sqlite.store import _Writing
 
 
@@ -39,6 +40,14 @@ def test_every_commit_is_on_the_disk(store):
         assert raw.pragma("journal_size_limit") == 67108864
         assert raw.pragma("cell_size_check") == 1
         assert raw.pragma("secure_delete") == 1
+
+
+def test_pages_are_small_in_new_files_and_in_copies(store, tmp_path):
+    store.backup(tmp_path / "copy.db")
+    for name in ("trial.db", "copy.db"):
+        raw = apsw.Connection(str(tmp_path / name))
+        assert raw.pragma("page_size") == PAGE_BYTES < 4096
+        raw.close()
 
 
 def test_the_tables_refuse_changes(store, tmp_path):

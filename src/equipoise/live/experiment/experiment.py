@@ -116,7 +116,7 @@ class LiveExperiment(ExperimentReader):
         units = list(units) if isinstance(units, Iterator) else units
 
         def act(turn: Turn) -> list[Assignment]:
-            return asking.noted(turn, lambda experiment: experiment.ask_many(contexts, units, arms=arms))
+            return asking.noted(turn, turn.experiment.ask_many(contexts, units, arms=arms))
 
         return asking.assignments(self._do(act))
 

@@ -146,7 +146,8 @@ class Ledger:
                     self._unsettled = _Unsettled(rows, answers) if rows else None
                 self._give(answers)
                 self._note_written(rows)
-                errands.deliver(taken)
+                if taken:
+                    errands.deliver(taken)
                 return
             except StoreBusy:
                 if any(request.answer is None for request in batch):

@@ -12,6 +12,9 @@ from equipoise.core.plain import suggest
 from equipoise.core.problem.inputs import checked_context, checked_matrix
 from equipoise.errors import InvalidContext, InvalidFeatures
 
+_IN_ORDER = (np.ndarray, list, tuple)
+"""Types of contexts that are known to be no tables, which is slower to ask."""
+
 
 class Vectors:
     """d numbers in the order of the problem; or, where they were named, a number a name.
@@ -59,7 +62,7 @@ class Vectors:
 
     def encode(self, x: Any) -> Vector:
         """One context as an array, or InvalidContext."""
-        if type(x) is not np.ndarray and isinstance(x, Mapping):
+        if type(x) not in _IN_ORDER and isinstance(x, Mapping):
             x = self._in_order(x)
         return checked_context(x, self.dim)
 

@@ -6,10 +6,9 @@ what is stored is answered.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from equipoise.core.experiment.assignment import Assignment
-from equipoise.core.experiment.experiment import Experiment
 from equipoise.core.experiment.history.events import assignment_of
 from equipoise.live.experiment.requests.answer import Answer
 from equipoise.live.experiment.requests.turn import Turn
@@ -22,10 +21,10 @@ _ASKED = b'"kind":"asked'
 """In the header of a row that tells of an assignment; nobody can write it there, as quotes are escaped."""
 
 
-def noted(turn: Turn, ask: Callable[[Experiment], Sequence[Assignment]]) -> list[Assignment]:
-    """Ask; units that were known already are as the log has them."""
+def noted(turn: Turn, asked: Sequence[Assignment]) -> list[Assignment]:
+    """What a request has asked for; units that were known before it are as the log has them."""
     known = len(turn.fold.moments)
-    return [_recorded(turn, unit) if unit.id <= known else unit for unit in ask(turn.experiment)]
+    return [_recorded(turn, unit) if unit.id <= known else unit for unit in asked]
 
 
 def assignments(answer: Answer) -> list[Assignment]:

@@ -33,9 +33,8 @@ class Ask:
 
     def __call__(self, turn: Turn) -> list[Assignment]:
         """Do it."""
-        return asking.noted(
-            turn, lambda experiment: [experiment.ask(self.x, self.unit, arm=self.arm, arms=self.arms)]
-        )
+        unit = turn.experiment.ask(self.x, self.unit, arm=self.arm, arms=self.arms)
+        return asking.noted(turn, [unit])
 
     def plain(self) -> Call | None:
         """The call written down, if it can be."""

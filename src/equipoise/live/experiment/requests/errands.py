@@ -255,16 +255,17 @@ class Errands:
     def take(self) -> list[Errand]:
         """What others wait for."""
         board = self._store.board()
-        if board is None:
-            return []
+        try:
+            on_board = [] if board is None else board.posted(self._name)
+        except (OSError, ValueError):
+            on_board = []  # the board was closed
         found: list[Errand] = []
-        with suppress(OSError, ValueError):  # the board was closed
-            for posted in board.posted(self._name):
-                requests = self._requests(posted)
-                if requests is None:
-                    self._say(posted, _REFUSED)
-                else:
-                    found.append(Errand(posted, requests))
+        for posted in on_board:
+            requests = self._requests(posted)
+            if requests is None:
+                self._say(posted, _REFUSED)
+            else:
+                found.append(Errand(posted, requests))
         return found
 
     def _requests(self, posted: Posted) -> list[Request] | None:

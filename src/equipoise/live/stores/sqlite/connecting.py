@@ -82,6 +82,8 @@ class Connection:
             raise
         opened = [(str(path), self._place), (self._wal, place_of(self._wal))]
         self._placement = Placement(path.parent, [(file, place) for file, place in opened if place])
+        self.is_in_place = self._placement.holds
+        """Whether the file is still there; if not, what is written would be lost."""
         self._heads: dict[str, tuple[int, Head]] = {}
         self._heads_version = -1
 
@@ -98,7 +100,7 @@ class Connection:
         """Take the lock for writing; it is waited for."""
         self._patience.seat, self._patience.waiting = self._seat, waiting
         try:
-            self.raw.execute("BEGIN IMMEDIATE").fetchall()
+            self.raw.execute("BEGIN IMMEDIATE")
         finally:
             self._patience.seat = self._patience.waiting = None
             self._seat.leave()
@@ -126,10 +128,6 @@ class Connection:
         finally:
             self._seat.close()
             self._placement.close()
-
-    def is_in_place(self) -> bool:
-        """Whether the file is still there; if not, what is written would be lost."""
-        return self._placement.holds()
 
     def empty_log(self, wait: float) -> bool:
         """Move the write-ahead log into the file, and cut it to nothing; whether nobody was in the way."""

@@ -46,6 +46,8 @@ _HOLD = (
 # The salt of a row that was redacted is empty in a log that is copied, and nothing in the table.
 _INSERT = "INSERT INTO equipoise_events VALUES (?, ?, ?, ?, nullif(?, x''), ?, ?, ?)"
 _MOVE = "UPDATE equipoise_experiments SET sequence = ?, hash = ?, epoch = ?, updated = ? WHERE number = ?"
+_MOVE_AND_INSERT = f"{_MOVE}; {_INSERT}"
+"""What a single call stores, at the price of one statement."""
 _BEGIN_EXPERIMENT = (
     "INSERT INTO equipoise_experiments (name, mode, sequence, hash, epoch, created, updated)"
     " VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING number"
@@ -58,9 +60,13 @@ class _SqliteWriter(SqlWriter):
         self._raw = connection.raw
 
     def _send(self, rows: Sequence[Row]) -> None:
-        head = self.head
-        if self.number:
-            self._raw.execute(_MOVE, (head.sequence, head.hash, head.epoch, head.updated, self.number))
+        head, number = self.head, self.number
+        if number:
+            moved = head.sequence, head.hash, head.epoch, head.updated, number
+            if len(rows) == 1:
+                self._raw.execute(_MOVE_AND_INSERT, (*moved, number, *rows[0]))
+                return
+            self._raw.execute(_MOVE, moved)
         else:
             values = (head.name, head.mode, head.sequence, head.hash, head.epoch, head.created, head.updated)
             self.number = self._run(_BEGIN_EXPERIMENT, values)[0][0]
@@ -167,8 +173,10 @@ class _Writing(_Transaction):
         self._writer.flush()
 
     def _committed(self, connection: Connection) -> None:
-        with suppress(Exception):  # it is stored, and who comes next reads the head
+        try:
             connection.leave_head(self._name, self._writer.number, self._writer.head)
+        except Exception:
+            return  # it is stored, and who comes next reads the head
 
 
 class SqliteStore(SqlStore):
