@@ -29,7 +29,7 @@ from equipoise.core.draws.streams import (
 from equipoise.core.jit.decorators import compiled, inlined
 from equipoise.core.jit.handles import handled
 from equipoise.lab.trial.judge import squared_distance
-from equipoise.lab.trial.rule import Rule, choose_arm, next_is_due
+from equipoise.lab.trial.rule import Rule, decide_by_rule, next_is_due
 
 if TYPE_CHECKING:
     from equipoise.lab.forecast.seat import Setup
@@ -203,7 +203,7 @@ def run_until(state: State, rule: Rule, outlook: Outlook, units: int, last: bool
             outlook.units[row, c] = outlook.contexts[place, c]
         for c in range(rule.columns.shape[0]):
             state.contexts[row, c] = outlook.units[row, rule.columns[c]]
-        arm = choose_arm(state, rule)
+        arm = decide_by_rule(state, rule)
         if arm < 0:
             break
         _expect(outlook, row, arm, row + 1)

@@ -29,7 +29,7 @@ from equipoise.lab.trial.blocks import run_in_blocks
 from equipoise.lab.trial.ending import Ending
 from equipoise.lab.trial.judge import Judge, new_judge, squared_distance
 from equipoise.lab.trial.ledger import Ledger
-from equipoise.lab.trial.rule import Rule, choose_arm, next_is_due, rule_of
+from equipoise.lab.trial.rule import Rule, decide_by_rule, next_is_due, rule_of
 
 if TYPE_CHECKING:
     from equipoise.lab.replay.arena import ReplayArena
@@ -109,7 +109,7 @@ def run_stage(state: State, rule: Rule, rows: Rows) -> bool:
         t = clock.unit
         for c in range(rule.columns.shape[0]):
             state.contexts[t, c] = rows.features[clock.place, t, rule.columns[c]]
-        arm = choose_arm(state, rule)
+        arm = decide_by_rule(state, rule)
         observe_at_once(state, t, arm, read_outcome(rows, t, arm, state.arms[arm].assigned == 1))
         clock.unit += 1
     if not is_settled(state):

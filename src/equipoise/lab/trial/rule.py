@@ -53,6 +53,6 @@ def next_is_due(state: State, rule: Rule) -> bool:
 
 
 @inlined
-def choose_arm(state: State, rule: Rule) -> int:
-    """Decide about the unit whose context stands in the next free row; its arm, or ``NO_ARM``."""
+def decide_by_rule(state: State, rule: Rule) -> int:
+    """Assign the unit whose context stands in the next free row; its arm, or ``NO_ARM``."""
     return decide(state, rule.terms[0].score, rule.settings, rule.scores, CHOOSE)
