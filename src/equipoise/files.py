@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import BinaryIO
 
-from equipoise.errors import OutputExists, OutputFull, OutputNotWritable, OutputReadOnly
+from equipoise.errors import EquipoiseError, OutputExists, OutputFull, OutputNotWritable, OutputReadOnly
 
 Content = str | bytes | Callable[[BinaryIO], object]
 
@@ -32,6 +32,8 @@ def write_whole(path: str | Path, content: Content, *, hint: str = "choose anoth
                 _fill(file, content)
             return
         _replace(target, content)
+    except EquipoiseError:
+        raise  # of what makes the content, such as a store that cannot be reached
     except OSError as error:
         raise not_writable(path, error, hint) from None
 

@@ -48,6 +48,10 @@ def returns_two(arm, trial, settings):
     return arm.trace, arm.count  # refused
 
 
+def draws(arm, trial, settings):  # refused
+    return np.random.random()  # noqa: NPY002
+
+
 def too_few(arm, trial):  # refused
     return arm.trace
 
@@ -84,6 +88,7 @@ def writes(arm, trial, settings):
         (not_a_number_while_outcomes_wait, "gives not a number .* no outcome known", "0/0"),
         (returns_text, "returns a str", "one number"),
         (returns_two, "returns a tuple", "one number"),
+        (draws, "gives another number each time", "chance="),
         (
             too_few,
             "takes arm, trial instead of arm, trial and settings",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import tempfile
 import threading
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -15,6 +16,7 @@ class CuttingProxy:
     """Hands everything on, until it is told to cut.
 
     ``cut_before``: the next thing the client says is lost, and so is the connection.
+    ``cut_and_late``: the connection is lost with the next COMMIT, which arrives half a second later.
     ``cut_after``: the next thing the client says arrives, and is carried out; the answer is lost.
     ``refuse``: nobody answers from then on.
     """
@@ -56,6 +58,10 @@ class CuttingProxy:
                 if self.mode == "cut_before":
                     self.mode = "pass"
                     break
+                if self.mode == "cut_and_late" and b"COMMIT" in data:
+                    self.mode = "pass"
+                    client.shutdown(socket.SHUT_RDWR)
+                    time.sleep(0.5)
                 server.sendall(data)
         _close(server)
         _close(client)

@@ -264,6 +264,26 @@ def test_a_seed_is_drawn_unless_it_is_given(memory, problem):
     assert eq.create_experiment(store=memory, name="given", problem=problem, seed=0).seed == 0
 
 
+@pytest.mark.parametrize("deadline", [timedelta.max, timedelta(days=10**5), timedelta(days=-1), 30])
+def test_what_is_no_deadline(memory, problem, deadline):
+    with pytest.raises(InvalidArgument, match=r"too far away|not a duration"):
+        eq.create_experiment(store=memory, name="trial", problem=problem, deadline=deadline)
+    assert memory.names() == []
+
+
+def test_a_deadline_comes_back_to_the_microsecond(memory, problem):
+    limit = timedelta(days=36_599, microseconds=1)
+    eq.create_experiment(store=memory, name="trial", problem=problem, deadline=limit)
+    assert eq.load_experiment(store=memory, name="trial").deadline == limit
+
+
+@pytest.mark.parametrize("now", [datetime.min, "today", 5])
+def test_what_is_no_moment(memory, name, problem, now):
+    live = created(memory, name, problem, deadline=timedelta(hours=1))
+    with pytest.raises(InvalidArgument, match="is not a moment"):
+        live.overdue(now=now)
+
+
 def test_the_deadline_is_known(memory, problem):
     limit = timedelta(days=30)
     for name, deadline in (("with", limit), ("without", None)):

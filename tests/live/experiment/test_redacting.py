@@ -9,8 +9,17 @@ import numpy as np
 import pytest
 
 import equipoise as eq
-from equipoise.errors import AssignmentClosed, AssignmentNotFound, ErasureUnfinished, NotRedactable
+from equipoise.errors import (
+    AssignmentClosed,
+    AssignmentNotFound,
+    ErasureUnfinished,
+    NotRedactable,
+    StoreBusy,
+)
 from equipoise.live.experiment.state import snapshots
+from equipoise.live.log import undisturbed
+from equipoise.live.stores import sql
+from equipoise.live.stores.sql import SqlStore
 
 KEY = "Jane-Doe-1971"
 
@@ -194,6 +203,58 @@ def test_archives_keep_what_is_left(memory, problem, tmp_path):
         again = eq.import_archive(tmp_path / "trial.jsonl", store=elsewhere)
         assert bits(again) == bits(live)
         assert again.ask([3.0, 1.0]) == live.ask([3.0, 1.0])
+
+
+@pytest.mark.parametrize("moment", ["before a chunk", "before the end"])
+def test_a_snapshot_that_is_dropped_while_it_is_saved_leaves_nothing(
+    store, name, problem, monkeypatch, moment
+):
+    if not isinstance(store, SqlStore):
+        pytest.skip("it is saved at once")
+    live, change = begun(store, name, problem), store._change
+
+    def dropped_meanwhile(*steps, only_if=None):
+        if ("chunks" if moment == "before a chunk" else "SET finished = 1") in steps[0][0]:
+            monkeypatch.setattr(store, "_change", change)
+            store.drop_snapshots(name)
+        return change(*steps, only_if=only_if)
+
+    monkeypatch.setattr(store, "_change", dropped_meanwhile)
+    live._save_snapshot()
+    for table in ("equipoise_snapshots", "equipoise_snapshot_chunks"):
+        assert store._select(f"SELECT count(*) FROM {table}", ()) == [(0,)]
+
+
+def test_what_is_read_while_a_unit_is_redacted(file_url, problem, monkeypatch, tmp_path):
+    """Its rows are erased before they are read, and the row that says so comes after the end."""
+    monkeypatch.setattr(sql, "PAGE_ROWS", 3)
+    with begun(file_url, "trial", problem) as live, eq.load_experiment(store=file_url, name="trial") as other:
+        units, read, path = [KEY, "u5", "u4", "u3"], live.store.read, tmp_path / "trial.jsonl"
+
+        def disturbed(name, after=0, upto=None):
+            if units and after == 0:
+                other.redact(units.pop(), reason="they asked us to")
+            return read(name, after, upto)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(live.store, "read", disturbed)
+            found = live.verify()
+            assert found.redacted_units == 4
+            units += ["u2", "u1"]
+            live.archive(path)
+            units.append("u0")
+            with eq.open_store("memory:") as elsewhere, pytest.raises(StoreBusy, match="redacted while"):
+                eq.restore_experiment(store=elsewhere, name="trial", backup=live.store, reason="to see")
+        assert eq.verify_archive(path).redacted_units == 6
+        assert live.verify().redacted_units == 7
+
+
+def test_who_redacts_for_ever_is_told_of(memory, problem, tmp_path, monkeypatch):
+    live = begun(memory, "trial", problem)
+    monkeypatch.setattr(undisturbed, "is_redacted_after", lambda *_: True)
+    with pytest.raises(StoreBusy, match="when nobody redacts"):
+        live.archive(tmp_path / "trial.jsonl")
+    assert not (tmp_path / "trial.jsonl").exists()
 
 
 def test_a_snapshot_of_somebody_slower_is_dropped(memory, problem):

@@ -15,8 +15,12 @@ def test_text_and_back(epoch, sequence, link):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "trial@1:2", "trial@1:2:ff", "@1:2:" + "0" * 64, "trial@x:2:" + "0" * 64]
+    "text",
+    [
+        *("", "trial@1:2", "trial@1:2:ff", "@1:2:" + "0" * 64, "trial@x:2:" + "0" * 64),
+        *(f"trial@1:{'9' * 5000}:{'0' * 64}", 5, b"trial@1:2:ff"),
+    ],
 )
 def test_other_text_is_refused(text):
     with pytest.raises(InvalidArgument, match="is not a receipt"):
-        eq.Receipt.parse(text)
+        eq.Receipt.of(text)

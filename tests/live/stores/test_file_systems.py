@@ -62,6 +62,17 @@ def test_a_file_on_one_is_refused(tmp_path, monkeypatch):
     open_store(f"sqlite:///{tmp_path}/trial.db").close()
 
 
+def test_a_file_that_is_mounted_by_itself_is_refused(tmp_path, monkeypatch):
+    table = tmp_path / "mountinfo"
+    table.write_text(
+        f"22 1 0:21 / / rw - ext4 /dev/sda1 rw\n25 22 0:21 /x {tmp_path}/a.db rw - ext4 /dev/sda1 rw\n"
+    )
+    monkeypatch.setattr(file_systems, "MOUNTS", table)
+    with pytest.raises(InvalidStore, match=r"mounted by itself.*mount its folder"):
+        open_store(f"sqlite:///{tmp_path}/a.db")
+    open_store(f"sqlite:///{tmp_path}/b.db").close()
+
+
 def test_where_nothing_is_listed_nothing_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(file_systems, "MOUNTS", tmp_path / "missing")
     open_store(f"sqlite:///{tmp_path}/trial.db").close()

@@ -50,8 +50,10 @@ def test_signs_that_look_alike_are_one_name():
         ("a" * (LONGEST + 1), "101 characters"),
         ("trial@2", "holds '@'"),
         (7, "must be text, not int"),
+        (["a"], "must be text, not list"),
     ],
 )
 def test_what_is_no_name(name, message):
-    with pytest.raises(InvalidArgument, match=message):
-        parse_name(name)
+    for read in (parse_name, full_name):
+        with pytest.raises(InvalidArgument, match=message):
+            read(name)

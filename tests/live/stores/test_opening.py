@@ -27,6 +27,7 @@ from equipoise.live.stores.sqlite import connecting
         ("postgres://host/db", '"postgresql://user@host/database"'),
         ("postgresql+psycopg2://host/db", '"postgresql://user@host/database"'),
         ("postgresql:host", "two slashes"),
+        (f"sqlite:///{'ä' * 120}", "too long.*a shorter one"),
         (None, "not by NoneType"),
     ],
 )

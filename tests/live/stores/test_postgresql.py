@@ -28,6 +28,7 @@ from equipoise.errors import (
     StoreReadOnly,
     StoreUnavailable,
 )
+from equipoise.live.experiment import opening
 from equipoise.live.stores.chain import empty_head
 from equipoise.live.stores.contract import rows_after
 from equipoise.live.stores.opening import migrate, open_store
@@ -222,6 +223,43 @@ def test_a_creation_that_is_cut_off_leaves_all_or_nothing(far, proxy, store):
     with pytest.raises(ExperimentNotFound):
         store.head("other")
     begin(far, "other")
+
+
+def test_a_creation_that_arrives_late_is_found(far, proxy, store):
+    """Its row is not there yet, so that nobody can wait for it; the second attempt does."""
+
+    def fill(writer):
+        if writer.head.name not in tried:
+            proxy.mode = "cut_and_late"
+        tried.append(writer.head.name)
+        writer.append(rows_after(writer.head, [b"x"], writer.now))
+
+    tried = []
+    opening.begin(far, "other", fill, "live")
+    assert tried == ["other", "other"]
+    assert store.head("other").sequence == 1
+
+
+@pytest.fixture(params=["LATIN1", "SQL_ASCII"])
+def narrow(postgres_server, request):
+    """A database whose text is not Unicode, and its encoding."""
+    name = f"narrow_{secrets.token_hex(4)}"
+    postgres_server.run_sql(
+        f"CREATE DATABASE {name} ENCODING '{request.param}' LOCALE 'C' TEMPLATE template0"
+    )
+    url = postgres_server.url(name)
+    migrate(url)
+    return url, request.param
+
+
+def test_names_that_a_database_may_not_hold(narrow):
+    url, encoding = narrow
+    with open_store(url) as store:
+        begin(store, "ä")
+        if encoding == "LATIN1":
+            with pytest.raises(InvalidStore, match=r"cannot hold .*UTF8"):
+                begin(store, "λ")
+        assert [head.name for head in store.names()] == ["ä"]
 
 
 def test_two_experiments_do_not_wait_for_each_other(url, store):

@@ -281,10 +281,10 @@ def test_a_snapshot_that_was_not_finished_is_not_read_and_is_removed_later(store
     class Killed(BaseException):
         pass
 
-    def die(*steps):
+    def die(*steps, **only_if):
         if "INSERT INTO equipoise_snapshot_chunks" in steps[0][0]:
             raise Killed
-        return change(*steps)
+        return change(*steps, **only_if)
 
     change = store._change
     with monkeypatch.context() as patch:

@@ -13,6 +13,7 @@ from storing.rows import add, begin, payloads
 
 from equipoise.errors import (
     EquipoiseError,
+    InvalidArgument,
     InvalidStore,
     OutputNotWritable,
     StoreDamaged,
@@ -104,7 +105,8 @@ def test_a_read_only_folder(path):
 
 
 @pytest.mark.parametrize(
-    "files", [["trial.db"], ["trial.db-wal"], ["trial.db", "trial.db-wal", "trial.db-shm"]]
+    "files",
+    [["trial.db"], ["trial.db-wal"], ["trial.db-shm"], ["trial.db", "trial.db-wal", "trial.db-shm"]],
 )
 def test_files_that_vanish_while_they_are_open(store, path, files):
     add(store, b"stored")
@@ -124,6 +126,29 @@ def test_files_that_vanish_while_they_are_open(store, path, files):
 def test_a_file_that_vanishes_inside_of_writing(store, path):
     with pytest.raises(StoreUnavailable, match="removed or replaced"), store.writing("trial"):
         path.unlink()
+
+
+def test_a_file_of_two_names(path):
+    """Each name has a write-ahead log of its own, and rows of one would be lost to the other."""
+    other = path.with_name("other.db")
+    os.link(path, other)
+    for name in (path, other):
+        with open_store(f"sqlite:///{name}") as store:
+            for act in (lambda: add(store, b"lost"), lambda: store.head("trial")):
+                with pytest.raises(InvalidStore, match=r"has another name, too .*find -samefile"):
+                    act()
+    other.unlink()
+    with open_store(f"sqlite:///{path}") as store:
+        add(store, b"stored")
+
+
+def test_the_name_under_which_a_file_was_made_is_no_second_one(path):
+    """A program that is killed in the right moment leaves it."""
+    draft = path.with_name(f".{path.name}.0123456789ab.new")
+    os.link(path, draft)
+    with open_store(f"sqlite:///{path}") as store:
+        add(store, b"stored")
+    assert not draft.exists()
 
 
 def test_a_file_that_is_replaced_while_it_is_open(store, path):
@@ -242,6 +267,17 @@ def test_a_row_that_was_removed_is_noticed(path):
     raw.close()
     with open_store(f"sqlite:///{path}") as store, pytest.raises(StoreDamaged, match="row 40"):
         list(store.read("trial", 20))
+
+
+@pytest.mark.parametrize("nanoseconds", [0, -(10**18), 253_402_300_800 * 10**9])
+def test_a_clock_of_no_date(tmp_path, monkeypatch, nanoseconds):
+    with open_store(f"sqlite:///{tmp_path}/new.db") as store:
+        with monkeypatch.context() as patch:
+            patch.setattr("time.time_ns", lambda: nanoseconds)
+            with pytest.raises(InvalidArgument, match=r"the store's clock is wrong"):
+                begin(store)
+        assert store.names() == []
+        begin(store)
 
 
 def test_a_clock_that_is_set_back(store, monkeypatch):

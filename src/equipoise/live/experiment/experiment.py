@@ -34,8 +34,9 @@ from equipoise.live.experiment.verification import Verification, verify_experime
 from equipoise.live.log.archive import ArchiveHead, write_archive
 from equipoise.live.log.entries import LogEntry, entry_of
 from equipoise.live.log.receipts import Receipt
+from equipoise.live.log.undisturbed import is_redacted_after, undisturbed, undisturbed_rows
 from equipoise.live.stores.names import full_name
-from equipoise.live.stores.store import Store
+from equipoise.live.stores.store import Head, Store
 
 
 class LiveExperiment(ExperimentReader):
@@ -246,9 +247,12 @@ class LiveExperiment(ExperimentReader):
 
         :func:`import_archive` makes the same experiment of it elsewhere, :func:`verify_archive` verifies it.
         """
-        head = self.store.head(self.name)
-        rows = self.store.read(self.name, upto=head.sequence)
-        write_archive(path, ArchiveHead(head.name, head.mode, head.sequence, head.hash), rows)
+
+        def write(head: Head) -> None:
+            rows = undisturbed_rows(self.store, self.name, head.sequence)
+            write_archive(path, ArchiveHead(head.name, head.mode, head.sequence, head.hash), rows)
+
+        undisturbed(self.store, self.name, write)
 
     # Reading
 
@@ -320,9 +324,7 @@ class LiveExperiment(ExperimentReader):
                     return
                 arrays, meta, link = copied(self._ledger.state)
             self._snapshots.save(arrays, meta, link)
-            if any(
-                b'"kind":"redacted"' in row.header for row in self.store.read(self.name, meta["sequence"])
-            ):
+            if is_redacted_after(self.store, self.name, meta["sequence"]):
                 drop_outdated(self.store, self.name)  # it may hold what was erased meanwhile
         except (EquipoiseError, MemoryError):
             return  # opening takes longer without

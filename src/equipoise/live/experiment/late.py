@@ -18,13 +18,22 @@ from equipoise.live.experiment.requests.turn import Turn
 from equipoise.live.experiment.state.fold import Fold
 from equipoise.live.log.entries import microseconds, moment
 
+LONGEST = timedelta(days=100 * 366)
+"""Deadlines beyond it are taken for mistakes; seconds of shorter ones are exact, as the log has them."""
+
 
 def overdue(fold: Fold, deadline: timedelta | None, now: datetime | None) -> TidyTable:
     """Pending units that were assigned longer ago than the deadline, the oldest first."""
     limit = _limit(fold, deadline)
     time = datetime.now(UTC) if now is None else now
+    try:
+        until = microseconds(time) - limit // timedelta(microseconds=1)
+    except (AttributeError, ValueError, OverflowError):
+        raise InvalidArgument(
+            f"{now!r} is not a moment", hint="for example datetime(2026, 5, 1, tzinfo=UTC)"
+        ) from None
     rows = []
-    for number in _older(fold, microseconds(time) - limit // timedelta(microseconds=1)):
+    for number in _older(fold, until):
         asked = moment(int(fold.moments.asked[number - 1]))
         record = fold.experiment._current()
         arm = record.problem.arms[int(record.state.rows["arm"][number - 1])]
@@ -62,6 +71,8 @@ def checked_duration(limit: timedelta) -> timedelta:
     """The duration, if it is one."""
     if not isinstance(limit, timedelta) or limit < timedelta(0):
         raise InvalidArgument(f"{limit!r} is not a duration", hint="for example timedelta(days=30)")
+    if limit > LONGEST:
+        raise InvalidArgument(f"a deadline of {limit.days:,} days is too far away", hint="none need be given")
     return limit
 
 

@@ -16,6 +16,7 @@ from equipoise.errors import (
     ExperimentExists,
     InvalidArgument,
     ReceiptUnknown,
+    StoreBusy,
     StoreUnavailable,
 )
 from equipoise.live.experiment.actors import Actor
@@ -138,7 +139,7 @@ def load_experiment(
     try:
         experiment = LiveExperiment(target, name, actor, owns_store=owns)
         if receipt is not None:
-            check_receipt(experiment, Receipt.parse(receipt) if isinstance(receipt, str) else receipt)
+            check_receipt(experiment, Receipt.of(receipt))
         return experiment
     except BaseException:
         if owns:
@@ -178,7 +179,7 @@ def begin(
             row = next(store.read(name, last - 1, last), None)
             if row is None or row.hash not in made:
                 raise
-        except StoreUnavailable as error:
+        except (StoreUnavailable, StoreBusy) as error:
             raise lost from error  # nobody knows still
 
 

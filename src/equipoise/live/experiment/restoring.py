@@ -18,6 +18,7 @@ from equipoise.live.experiment.opening import begin, opened
 from equipoise.live.log.archive import reading_archive
 from equipoise.live.log.checking import Walk
 from equipoise.live.log.rows import make_rows
+from equipoise.live.log.undisturbed import undisturbed_rows
 from equipoise.live.stores.names import full_name
 from equipoise.live.stores.opening import open_store
 from equipoise.live.stores.sql import PAGE_ROWS
@@ -147,7 +148,7 @@ def _restored(walk: Walk, time: int, actor: str, reason: str) -> Row:
 def _mark(store: Store, name: str, actor: str, reason: str) -> None:
     """Begin an epoch in a log that is in its place already."""
     head = store.head(name)
-    walk = _walked(name, store.read(name, upto=head.sequence), (head.sequence, head.hash))
+    walk = _walked(name, undisturbed_rows(store, name, head.sequence), (head.sequence, head.hash))
     with store.writing(name) as writer:
         if writer.head.hash != walk.hash:
             raise ExperimentExists(
@@ -161,7 +162,7 @@ def _source(backup: str | Path | Store, name: str) -> Iterator[tuple[Iterable[Ro
     """The rows of an experiment in a backup, and what it says about their end."""
     if isinstance(backup, Store):
         head = backup.head(name)
-        yield backup.read(name, upto=head.sequence), (head.sequence, head.hash)
+        yield undisturbed_rows(backup, name, head.sequence), (head.sequence, head.hash)
     elif _is_database(backup):
         url = (
             backup if isinstance(backup, str) and "://" in backup else f"sqlite:///{Path(backup).absolute()}"

@@ -17,9 +17,10 @@ from equipoise.live.log.archive import reading_archive
 from equipoise.live.log.checking import Walk, broken
 from equipoise.live.log.entries import moment
 from equipoise.live.log.receipts import Receipt
+from equipoise.live.log.undisturbed import undisturbed, undisturbed_rows
 from equipoise.live.stores.names import full_name
 from equipoise.live.stores.opening import open_store
-from equipoise.live.stores.store import Row, Store
+from equipoise.live.stores.store import Head, Row, Store
 from equipoise.words import counted
 
 
@@ -102,9 +103,12 @@ def verify_experiment(
     """
     name = full_name(name)
     if isinstance(store, Store):
-        head = store.head(name)
-        rows = _readable(store, name, head.sequence)
-        return verify_rows(name, rows, (head.sequence, head.hash), receipt, decisions)
+
+        def verify(head: Head) -> Verification:
+            rows = undisturbed_rows(store, name, head.sequence, _readable(store, name, head.sequence))
+            return verify_rows(name, rows, (head.sequence, head.hash), receipt, decisions)
+
+        return undisturbed(store, name, verify)
     with open_store(store) as opened:
         return verify_experiment(store=opened, name=name, receipt=receipt, decisions=decisions)
 
@@ -138,7 +142,7 @@ def verify_rows(
     name: str, rows: Iterable[Row], end: tuple[int, bytes], receipt: Receipt | str | None, decisions: bool
 ) -> Verification:
     """Verify rows, which should end with a certain one."""
-    wanted = Receipt.parse(receipt) if isinstance(receipt, str) else receipt
+    wanted = None if receipt is None else Receipt.of(receipt)
     if wanted is not None and full_name(wanted.name) != name:
         raise ReceiptUnknown(
             f"the receipt is of {wanted.name!r}, not of {name!r}", hint="look in that experiment's log"

@@ -8,7 +8,8 @@ from typing import NamedTuple
 from equipoise.errors import InvalidArgument
 
 _TEXT = re.compile(
-    r"(?P<name>.+)@(?P<epoch>\d+)(?:-(?P<line>[0-9a-f]{8}))?:(?P<sequence>\d+):(?P<hash>[0-9a-f]{64})",
+    r"(?P<name>.+)@(?P<epoch>\d{1,18})(?:-(?P<line>[0-9a-f]{8}))?:(?P<sequence>\d{1,18}):"
+    r"(?P<hash>[0-9a-f]{64})",
     re.ASCII,
 )
 
@@ -49,9 +50,14 @@ class Receipt(NamedTuple):
         return f"{self.name}@{epoch}:{self.sequence}:{self.hash.hex()}"
 
     @classmethod
+    def of(cls, given: Receipt | str) -> Receipt:
+        """The receipt that was given, as one or as its text."""
+        return given if isinstance(given, Receipt) else cls.parse(given)
+
+    @classmethod
     def parse(cls, text: str) -> Receipt:
         """The receipt that a text stands for."""
-        found = _TEXT.fullmatch(text.strip())
+        found = _TEXT.fullmatch(text.strip()) if isinstance(text, str) else None
         if found is None:
             raise InvalidArgument(
                 f"{text!r} is not a receipt", hint="a receipt is NAME@EPOCH:SEQUENCE:HASH, as it was printed"

@@ -16,6 +16,8 @@ from equipoise.live.stores.store import FIRST_EPOCH, MODES, Head, Row
 HASH_BYTES = 32
 SALT_BYTES = 16
 _MOST = 2**63 - 1
+_LATEST = 253_402_300_800_000_000
+"""Microseconds up to the end of the year 9999: no later time has a date."""
 
 
 def first_link(name: str) -> bytes:
@@ -43,7 +45,7 @@ class Chained(tuple[Row, ...]):
         """Whether they come right after a head."""
         first = self[0]
         is_next = first.sequence == head.sequence + 1 and self.previous == head.hash
-        return is_next and head.updated <= first.time <= _MOST
+        return is_next and head.updated <= first.time < _LATEST and first.time > 0
 
 
 def chained(
@@ -110,7 +112,9 @@ def _check(head: Head, rows: Sequence[Row]) -> None:
 def _what_is_wrong(row: Row, previous: bytes, sequence: int, time: int) -> str | None:
     if row.sequence != sequence:
         return f"its number should be {sequence}"
-    if not time <= row.time <= _MOST:
+    if not 0 < row.time < _LATEST:
+        return "its time is before 1970 or after the year 9999, so the store's clock is wrong"
+    if row.time < time:
         return f"its time is before that of the row before, {time}"
     if row.payload is None:
         if row.salt:

@@ -56,9 +56,13 @@ def parse_name(text: str) -> Name:
     return Name(*parts)
 
 
-@lru_cache(4096)
 def full_name(text: str) -> str:
     """The canonical form of a name, under which stores keep it."""
+    return _canonical(text) if type(text) is str else str(parse_name(text))
+
+
+@lru_cache(4096)
+def _canonical(text: str) -> str:
     return str(parse_name(text))
 
 

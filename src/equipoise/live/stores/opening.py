@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -19,6 +20,8 @@ from equipoise.live.stores.store import Store
 
 WAIT = 30.0
 """Seconds that one waits for another writer."""
+_LONGEST_NAME = 230
+"""Bytes of a file's name: file systems take 255, and names of files beside it are longer."""
 _FORMS = (
     'for example "sqlite:///trial.db", "sqlite:////data/trial.db", "postgresql://host/database" or "memory:"'
 )
@@ -110,4 +113,8 @@ def _file_of(url: str, rest: str) -> str:
         raise InvalidStore(f"{url!r} names no file", hint=_FORMS)
     if "\0" in path:
         raise InvalidStore(f"{url!r} holds a zero byte", hint=_FORMS)
+    if len(os.fsencode(Path(path).name)) > _LONGEST_NAME:
+        raise InvalidStore(
+            f"the name of the file in {url[:40] + '…'!r} is too long", hint="choose a shorter one"
+        )
     return path

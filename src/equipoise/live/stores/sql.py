@@ -41,6 +41,10 @@ _ERASE = (
 _NUMBER = "SELECT number, sequence FROM equipoise_experiments WHERE name = $1"
 _BEGIN_SNAPSHOT = "INSERT INTO equipoise_snapshots VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0)"
 _ADD_CHUNK = "INSERT INTO equipoise_snapshot_chunks VALUES ($1, $2, $3)"
+# It also keeps others from giving the snapshot up until the transaction ends.
+_IS_WANTED = (
+    "UPDATE equipoise_snapshots SET started = started WHERE number = $1 AND started > 0 RETURNING number"
+)
 _FINISH_SNAPSHOT = "UPDATE equipoise_snapshots SET finished = 1 WHERE number = $1"
 _NEWEST_SNAPSHOT = (
     "SELECT number, sequence, hash, label, size, digest FROM equipoise_snapshots"
@@ -137,7 +141,10 @@ class SqlStore(Store):
             after = end
 
     def save_snapshot(self, name: str, sequence: int, hash: bytes, label: str, blob: bytes) -> None:
-        """Write the chunks one by one, and only then say that there is a snapshot; remove those before."""
+        """Write the chunks one by one, and only then say that there is a snapshot; remove those before.
+
+        Who drops all snapshots meanwhile drops this one, too: then no more of it is written.
+        """
         name = full_name(name)
         experiment, _ = self._number(name)
         number, now, size = secrets.randbits(62), self._clock(), len(blob)
@@ -146,8 +153,10 @@ class SqlStore(Store):
         try:
             for place, start in enumerate(range(0, size, CHUNK_BYTES)):
                 chunk = bytes(blob[start : start + CHUNK_BYTES])
-                self._change((_ADD_CHUNK, (number, place, chunk)))
-            self._change((_FINISH_SNAPSHOT, (number,)))
+                if not self._change((_ADD_CHUNK, (number, place, chunk)), only_if=(_IS_WANTED, (number,))):
+                    return
+            if not self._change((_FINISH_SNAPSHOT, (number,)), only_if=(_IS_WANTED, (number,))):
+                return
         except EquipoiseError:
             self._try_to_remove(number, size)
             raise
@@ -216,8 +225,11 @@ class SqlStore(Store):
         """What a question of its own finds, in no other transaction."""
 
     @abstractmethod
-    def _change(self, *steps: Step) -> None:
-        """Some statements as one short transaction, after a look at the schema's version."""
+    def _change(self, *steps: Step, only_if: Step | None = None) -> bool:
+        """Some statements as one short transaction, after a look at the schema's version.
+
+        Where ``only_if``, which comes before them, gives nothing, nothing is done: False.
+        """
 
     @abstractmethod
     def _clock(self) -> int:

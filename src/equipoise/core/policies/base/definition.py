@@ -83,7 +83,14 @@ def rehearse_score(
     # A place with not a number belongs to a field that is none, and is filled when the policy is built.
     strict = settings is not None and not np.isnan(settings).any()
     try:
-        for scene, value in rehearse(function, given, arms=arms, dim=dim, units=units):
+        twice = (rehearse(function, given, arms=arms, dim=dim, units=units) for _ in range(2))
+        for (scene, value), (_, again) in zip(*twice, strict=False):
+            if not _are_same(value, again):
+                raise refused(
+                    function,
+                    "gives another number each time",
+                    hint="whoever verifies a decision must come to the same; for lots there is chance=",
+                )
             if scene.words or from_start:
                 _check_value(function, scene, value, strict)
     except OutOfBounds as error:
@@ -144,6 +151,13 @@ def _check_value(function: Any, scene: Scene, value: Any, strict: bool) -> None:
         place = scene.words or "before the first unit"
         hint = "infinity is fine, not a number is not: look for 0/0, inf − inf and roots of negative numbers"
         raise refused(function, f"gives not a number {place}", hint=hint, line=_return_line(function))
+
+
+def _are_same(value: Any, again: Any) -> bool:
+    """Whether a score says the same twice; what is no number is refused elsewhere."""
+    if not (isinstance(value, numbers.Real) and isinstance(again, numbers.Real)):
+        return True
+    return value == again or (math.isnan(value) and math.isnan(again))
 
 
 def _default_settings(kind: type[Policy]) -> Vector | None:

@@ -48,7 +48,7 @@ def connect(url: str, shown: str, wait: float) -> Connection:
         ) from None
     try:
         connection: Connection = psycopg.Connection.connect(
-            **{**_DEFAULTS, **settings},
+            **{**_DEFAULTS, **settings, "client_encoding": "UTF8"},
             autocommit=True,
             prepare_threshold=0,
             cursor_factory=psycopg.RawCursor,

@@ -51,6 +51,10 @@ def translated(error: psycopg.Error, url: str, wait: float) -> EquipoiseError:
         return SchemaMismatch(
             f"{url} lacks tables of experiments: {said}", hint=f"type: equipoise migrate --store {url}"
         )
+    if state in ("22021", "22P05"):
+        return InvalidStore(
+            f"{url} cannot hold what was to be stored: {said}", hint="make a database with ENCODING 'UTF8'"
+        )
     if state.startswith(_DAMAGED):
         return StoreDamaged(f"{url} is damaged: {said}", hint=RESTORE)
     return StoreUnavailable(

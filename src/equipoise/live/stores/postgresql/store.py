@@ -190,8 +190,10 @@ class PostgresStore(SqlStore):
             ) from error
         try:
             held.renew()
-            # Holding the head's row, nothing of the old transaction can still be under way.
-            self._first(held, _HOLD, (before.name,))
+            # Holding the head's row, nothing of the old transaction can still be under way. Of an experiment
+            # that was to begin there may be no row yet.
+            if not self._first(held, _HOLD, (before.name,)):
+                raise StoreUnavailable("the head cannot be held")
             arrived = run(held.connection, _IS_THERE, (number, after.sequence, after.hash))
             held.connection.rollback()
         except (psycopg.Error, EquipoiseError):
@@ -225,13 +227,17 @@ class PostgresStore(SqlStore):
                         raise
                 held.renew()
 
-    def _change(self, *steps: Step) -> None:
+    def _change(self, *steps: Step, only_if: Step | None = None) -> bool:
         with self._pool.using() as held, self._ending(held):
             check_writable(self.url, self._first(held, VERSION, ())[0][0], SCHEMA)
+            if only_if is not None and not run(held.connection, *only_if):
+                held.connection.rollback()
+                return False
             with held.connection.pipeline():
                 for sql, values in steps:
                     held.connection.execute(sql, values)
                 held.connection.execute("COMMIT")
+        return True
 
     def _clock(self) -> int:
         return int(self._select(f"SELECT {CLOCK}", ())[0][0])

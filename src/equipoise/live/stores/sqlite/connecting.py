@@ -80,7 +80,9 @@ class Connection:
             if isinstance(error, apsw.Error):
                 raise translated(error, path, wait, system=system) from error
             raise
-        opened = [(str(path), self._place), (self._wal, place_of(self._wal))]
+        # Locks are on the -shm file: who finds another one there does not see them.
+        opened = [(str(path), self._place)]
+        opened += [(file, place_of(file)) for file in (self._wal, f"{path}-shm")]
         self._placement = Placement(path.parent, [(file, place) for file, place in opened if place])
         self.is_in_place = self._placement.holds
         """Whether the file is still there; if not, what is written would be lost."""

@@ -1,12 +1,14 @@
-"""Places where file locks and shared memory cannot be relied on: network file systems and shared folders.
+"""Places where locks and shared memory do not hold: network file systems, shared folders, mounted files.
 
 SQLite's write-ahead log needs memory that all its users share, and locks that all of them see. Across
-machines there is neither, and a log written from two of them is damaged silently. So such places are refused.
+machines there is neither, and a log written from two of them is damaged silently. A file that is mounted by
+itself has its write-ahead log in another folder than the file it stands for. So such places are refused.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 from equipoise.errors import InvalidStore
@@ -93,16 +95,20 @@ _NETWORK_FUSE = frozenset(
 def file_system_of(folder: Path, mounts: str) -> str | None:
     """The type of the file system that a folder is in, from the text of ``mountinfo``."""
     best, kind = -1, None
+    for point, mounted in _mounted(mounts):
+        # Of two mounts at one place the later one covers the other.
+        if (folder == point or point in folder.parents) and len(point.parts) >= best:
+            best, kind = len(point.parts), mounted
+    return kind
+
+
+def _mounted(mounts: str) -> Iterator[tuple[Path, str]]:
+    """Where something is mounted, and of what type it is."""
     for line in mounts.splitlines():
         before, _, after = line.partition(" - ")
         fields, rest = before.split(), after.split()
-        if len(fields) < 5 or not rest:
-            continue
-        point = Path(re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), fields[4]))
-        # Of two mounts at one place the later one covers the other.
-        if (folder == point or point in folder.parents) and len(point.parts) >= best:
-            best, kind = len(point.parts), rest[0]
-    return kind
+        if len(fields) >= 5 and rest:
+            yield Path(re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), fields[4])), rest[0]
 
 
 def is_network(kind: str) -> bool:
@@ -111,13 +117,19 @@ def is_network(kind: str) -> bool:
     return name in NETWORK or (name.startswith("fuse.") and name.removeprefix("fuse.") in _NETWORK_FUSE)
 
 
-def refuse_network(path: Path) -> None:
-    """Refuse a file whose folder is on a network file system."""
+def refuse_unsafe(path: Path) -> None:
+    """Refuse a file whose folder is on a network file system, or that is mounted without its folder."""
     try:
         mounts = MOUNTS.read_text(errors="surrogateescape")
     except OSError:
         return
-    kind = file_system_of(path.resolve().parent, mounts)
+    file = path.resolve()
+    if any(point == file for point, _ in _mounted(mounts)):
+        raise InvalidStore(
+            f"{path} is mounted by itself, without the files that SQLite keeps beside it",
+            hint="mount its folder instead",
+        )
+    kind = file_system_of(file.parent, mounts)
     if kind is not None and is_network(kind):
         raise InvalidStore(
             f"{path} is on a network file system or shared folder ({kind}), where SQLite's locks do not hold",

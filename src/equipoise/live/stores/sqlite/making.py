@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import glob
 import os
 import secrets
 import time
@@ -41,6 +42,32 @@ def make_file(path: Path) -> None:
         if isinstance(error, EquipoiseError):
             raise
         raise refused_by_system(path, error) from None
+
+
+def check_only_name(path: Path) -> None:
+    """Refuse a file that has another name, too.
+
+    Whoever opened it by that one would keep another write-ahead log, and neither would see what the other
+    stores. A name under which a file was made, by a program that was killed right then, is removed.
+    """
+    if _names(path) > 1:
+        for draft in path.parent.glob(f".{glob.escape(path.name)}.*.new"):
+            with suppress(OSError):
+                if draft.samefile(path):
+                    draft.unlink()
+    if _names(path) > 1:
+        raise InvalidStore(
+            f"{path} has another name, too (a hard link); by that one it would be opened without what is "
+            f"in {path.name}-wal",
+            hint="remove the other name (find it with find -samefile), or work with a copy of the file",
+        )
+
+
+def _names(path: Path) -> int:
+    try:
+        return path.stat().st_nlink if path.is_file() else 0
+    except OSError:
+        return 0
 
 
 def _fill(draft: Path, path: Path) -> None:

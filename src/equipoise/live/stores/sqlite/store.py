@@ -28,8 +28,8 @@ from equipoise.live.stores.pool import Held, Pool
 from equipoise.live.stores.sql import VERSION, SqlStore, SqlWriter, Step
 from equipoise.live.stores.sqlite.connecting import SCHEMA, Connection, check_library
 from equipoise.live.stores.sqlite.failures import translated
-from equipoise.live.stores.sqlite.file_systems import refuse_network
-from equipoise.live.stores.sqlite.making import copy_file, make_file
+from equipoise.live.stores.sqlite.file_systems import refuse_unsafe
+from equipoise.live.stores.sqlite.making import check_only_name, copy_file, make_file
 from equipoise.live.stores.sqlite.placement import Place, place_of
 from equipoise.live.stores.store import FIRST_EPOCH, Head, Row, Waiting, Writer
 from equipoise.version import __version__
@@ -187,7 +187,7 @@ class SqliteStore(SqlStore):
         self.url = url
         # Kept whole: the program may change its folder, and SQLite follows links for the files beside it.
         self.path = Path(path).resolve()
-        refuse_network(self.path)
+        refuse_unsafe(self.path)
         self._wait = wait
         self._place: Place | None = None
         self._is_gone = False
@@ -286,6 +286,7 @@ class SqliteStore(SqlStore):
             )
         if self._is_gone or (self._place is not None and place_of(self.path) != self._place):
             raise self._gone()
+        check_only_name(self.path)
         connection = Connection(self.path, self.url, self._wait)
         self._place = connection.place
         return connection
@@ -298,7 +299,7 @@ class SqliteStore(SqlStore):
         # For good: a new connection would take what is left for all there is.
         self._is_gone = True
         return StoreUnavailable(
-            f"{self.path}, or the -wal file beside it, was removed or replaced while it was open",
+            f"{self.path}, or the -wal or -shm file beside it, was removed or replaced while it was open",
             hint="bring it back, then open the store anew; nothing was stored since",
         )
 
@@ -332,11 +333,14 @@ class SqliteStore(SqlStore):
         with self._using(self._readers) as held:
             return held.connection.run(sql, values)
 
-    def _change(self, *steps: Step) -> None:
+    def _change(self, *steps: Step, only_if: Step | None = None) -> bool:
         with _Transaction(self) as connection:
             check_writable(self.url, connection.run(VERSION)[0][0], SCHEMA)
+            if only_if is not None and not connection.run(*only_if):
+                return False
             for sql, values in steps:
                 connection.run(sql, values)
+        return True
 
     def _clock(self) -> int:
         return clock()
