@@ -15,7 +15,7 @@ from equipoise.cli.live.common.hints import taken_names
 from equipoise.cli.live.common.opening import made_store
 from equipoise.cli.live.common.times import duration_of, in_words
 from equipoise.cli.live.setup.problem import problem_options, typed_problem
-from equipoise.cli.options import LARGEST_SEED, import_option, value_option
+from equipoise.cli.options import LARGEST_SEED, value_option
 from equipoise.cli.terminal import say
 from equipoise.cli.values import whole_number
 from equipoise.words import counted
@@ -30,7 +30,6 @@ POLICY = "trace-gain"
     "--policy", default=POLICY, show_default=True, metavar="SPEC", help="See 'equipoise policies'.",
     shell_complete=completion.policies,
 )  # fmt: skip
-@import_option
 @value_option(
     "--seed", whole_number("--seed", "7", least=0, most=LARGEST_SEED), "S",
     "Decides lots and ties.  [default: drawn, and kept in the log]",

@@ -19,7 +19,7 @@ from equipoise.cli.live.common.bulk import at_line, column_hint, file_option, ke
 from equipoise.cli.live.common.contexts import example, has_names, names_of, typed_record, typed_vector
 from equipoise.cli.live.common.opening import opened
 from equipoise.cli.live.units.asked import say_assigned, say_assigned_together, say_checked
-from equipoise.cli.options import import_option, value_option
+from equipoise.cli.options import value_option
 from equipoise.cli.values import parse_names
 from equipoise.errors import EquipoiseError, InvalidArgument, InvalidContext
 
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 )
 @value_option("--arms", parse_names("--arms"), "A,B,…", "Arms that may be chosen.  [default: all open ones]")
 @click.option("--arm", metavar="ARM", help="An arm that a person gives, instead of the rule; needs --reason.")
-@import_option
 @reason_option(needed=False)
 @click.option("--scores", is_flag=True, help="Show scores and propensities, too: they help to guess arms.")
 @click.option("--dry-run", is_flag=True, help="Only check; nothing is assigned and no arm is shown.")
