@@ -122,3 +122,19 @@ def test_a_store_that_is_busy_ends_with_3(live, refused, running):
     database.close()
     live("tell", running, "P-10", "1", "--wait", "0.05")
     assert "equipoise.db" in message
+
+
+def test_what_begins_an_experiment_gives_a_receipt_as_well(live, running):
+    new = live("new", "two", "--arms", "a,b", "--dim", "1", "--budget", "9", "--json")
+    assert "in the log" in live("verify", "two", "--receipt", new["receipt"])
+    said = live("new", "three", "--arms", "a,b", "--dim", "1", "--budget", "9", "--receipt")
+    live("verify", "three", "--receipt", said.splitlines()[1].removeprefix("Receipt: "))
+    live("export", running, "trial.jsonl")
+    brought = live("import", "trial.jsonl", "--json", *OTHER)
+    assert brought["receipt"] == live("verify", running, "--json")["head"]
+    live("verify", running, "--receipt", brought["receipt"], *OTHER)
+    line = ("restore", "trial.jsonl", "--reason", "disk died", "--store")
+    restored = live(*line, "sqlite:///third.db", "--json")["experiments"][running]["receipt"]
+    live("verify", running, "--receipt", restored, "--store", "sqlite:///third.db")
+    said = live(*line, "sqlite:///fourth.db", "--receipt").splitlines()[-1].strip()
+    live("verify", running, "--receipt", said.removeprefix("Receipt: "), "--store", "sqlite:///fourth.db")

@@ -158,7 +158,10 @@ def test_actors_of_one_experiment_are_not_those_of_another(memory, problem):
 
 def test_receipts_are_of_rows_and_of_threads(store, name, problem):
     live = created(store, name, problem)
-    assert live.receipt is None
+    (first,) = live.log()
+    assert (live.receipt.sequence, live.receipt.hash) == (1, first.hash)
+    assert live.verify(live.receipt).receipt == live.receipt
+    assert eq.load_experiment(store=store, name=name).receipt is None
     many = live.ask_many(np.eye(2), ["x", "y"])
     entries = {entry.sequence: entry for entry in live.log()}
     for unit in many:

@@ -39,6 +39,7 @@ def test_an_archive_is_the_same_experiment(store, name, problem, tmp_path, suffi
     with eq.open_store("memory:") as elsewhere:
         again = eq.import_archive(path, store=elsewhere)
         assert (again.name, again.mode) == (name, "live")
+        assert again.receipt == live.receipt
         assert list(again.log()) == list(live.log())
         assert again.ask([1.0, 2.0], unit="new") == live.ask([1.0, 2.0], unit="new")
         assert again.ask([1.0, 2.0], unit="new").receipt != live.ask([1.0, 2.0], unit="new").receipt
@@ -114,6 +115,8 @@ def test_a_backup_begins_an_epoch(file_url, problem, tmp_path):
         restored = eq.restore_experiment(store=url, name="trial", backup=backup, reason="the disk broke")
         assert restored.asked == 8
         newest = list(restored.log())[-1]
+        assert (restored.receipt.sequence, restored.receipt.hash) == (newest.sequence, newest.hash)
+        assert restored.verify(restored.receipt).receipt == restored.receipt
         assert (newest.kind, newest.epoch, newest.reason) == ("restored", 2, "the disk broke")
         assert newest.event["of"]["sequence"] == before.sequence
         assert restored.verify(before).restored == (18,)
@@ -144,6 +147,7 @@ def test_a_store_that_was_brought_back_by_other_means(file_url, problem, tmp_pat
         eq.restore_experiment(store=url, name="trial")
     restored = eq.restore_experiment(store=url, name="trial", reason="pg_restore, so to speak", actor="bea")
     assert list(restored.log())[-1].actor == "bea"
+    assert restored.verify(restored.receipt).head == restored.receipt
     with pytest.raises(ReceiptUnknown, match="newer than the restored log"):
         restored.verify(lost)
     assert restored.ask([1.0, 1.0]).receipt.epoch == 2

@@ -35,7 +35,7 @@ from equipoise.live.log.archive import ArchiveHead, write_archive
 from equipoise.live.log.entries import LogEntry, entry_of
 from equipoise.live.log.receipts import Receipt
 from equipoise.live.stores.names import full_name
-from equipoise.live.stores.store import Store
+from equipoise.live.stores.store import Head, Store
 
 
 class LiveExperiment(ExperimentReader):
@@ -47,7 +47,9 @@ class LiveExperiment(ExperimentReader):
     decided on the state after all calls before. Whatever is read is of the moment of the call.
     """
 
-    def __init__(self, store: Store, name: str, actor: str | None, *, owns_store: bool) -> None:
+    def __init__(
+        self, store: Store, name: str, actor: str | None, *, owns_store: bool, begun: Head | None = None
+    ) -> None:
         name = full_name(name)
         fold, saved = load_fold(store, name)
         self._actor = Actor(actor)
@@ -56,6 +58,8 @@ class LiveExperiment(ExperimentReader):
         self._snapshots = Snapshots(store, saved)
         self._owns_store = owns_store
         self._own = threading.local()
+        if begun is not None:  # who has begun it is given a receipt of the last row that began it
+            self._own.receipt = fold.receipt(begun, begun.epoch)
         self._last_written = 0
         self._closed = False
         self.mode = fold.mode
@@ -80,7 +84,7 @@ class LiveExperiment(ExperimentReader):
 
     @property
     def receipt(self) -> Receipt | None:
-        """Of the last call of this thread that was acknowledged."""
+        """Of the last call of this thread that was acknowledged; creating or restoring it is one."""
         receipt: Receipt | None = getattr(self._own, "receipt", None)
         return receipt
 
