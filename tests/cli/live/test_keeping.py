@@ -43,6 +43,25 @@ def test_a_changed_archive_is_refused_with_4(live, refused, running, tmp_path):
     refused(4, "import", "changed.jsonl", *OTHER)
 
 
+def test_a_cut_or_damaged_archive_is_refused_with_4(live, refused, running, tmp_path):
+    live("export", running, "trial.jsonl")
+    live("export", running, "trial.jsonl.gz")
+    whole, packed = (tmp_path / "trial.jsonl").read_bytes(), (tmp_path / "trial.jsonl.gz").read_bytes()
+    cut = whole[: len(whole) // 2]
+    for damaged in (
+        cut[: cut.rindex(b"\n") + 1],
+        cut,
+        whole[:50],
+        packed[: len(packed) // 2],
+        packed[:100] + b"\0" * 9 + packed[109:],
+    ):
+        (tmp_path / "damaged").write_bytes(damaged)
+        for line in (("verify",), ("import", *OTHER), ("restore", "--reason", "r", *OTHER)):
+            assert "take another copy" in refused(4, line[0], "damaged", *line[1:])[1]
+    (tmp_path / "other").write_text("unit,age\nP-1,3\n")
+    refused(2, "verify", "other")
+
+
 def test_a_changed_store_is_refused_with_4(live, refused, running):
     live("verify", running)
     database = apsw.Connection("equipoise.db")

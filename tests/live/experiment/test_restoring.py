@@ -9,6 +9,7 @@ import pytest
 
 import equipoise as eq
 from equipoise.errors import (
+    ArchiveDamaged,
     ChainBroken,
     DataNotFound,
     ExperimentExists,
@@ -63,23 +64,31 @@ def test_damaged_archives(memory, problem, tmp_path):
         path.write_bytes(b"".join(kept))
         return path
 
-    with pytest.raises(InvalidData, match="is cut off after 16 rows"):
+    with pytest.raises(ArchiveDamaged, match="is cut off after 16 rows"):
         eq.verify_archive(with_lines(*lines[:-2]))
-    with pytest.raises(InvalidData, match="has 16 rows, and should have 17"):
+    with pytest.raises(ArchiveDamaged, match="has 16 rows, and should have 17"):
         eq.verify_archive(with_lines(*lines[:-2], lines[-1]))
-    with pytest.raises(InvalidData, match="not an archive"):
+    with pytest.raises(ArchiveDamaged, match=r"line 4 of .* cannot be read"):
         eq.verify_archive(with_lines(*lines[:3], lines[3][:40] + b"\n"))
-    with pytest.raises(InvalidData, match="line 3"):
+    with pytest.raises(ArchiveDamaged, match="line 3"):
         eq.verify_archive(with_lines(*lines[:2], b'{"sequence": 2}\n'))
-    with pytest.raises(InvalidData, match="not an archive"):
-        eq.verify_archive(with_lines(b"a,b\n1,2\n"))
+    with pytest.raises(ArchiveDamaged, match="line 2"):
+        eq.verify_archive(with_lines(lines[0], b"[]\n"))
+    with pytest.raises(ArchiveDamaged, match="line 1"):
+        eq.verify_archive(with_lines(lines[0][:60]))
+    with pytest.raises(ArchiveDamaged, match="the first line"):
+        eq.verify_archive(with_lines(lines[0].replace(b'"hash"', b'"hush"'), *lines[1:]))
+    for no_archive in (b"a,b\n1,2\n", b"", b"{}\n", b"\x80"):
+        with pytest.raises(InvalidData, match="not an archive") as found:
+            eq.verify_archive(with_lines(no_archive))
+        assert not isinstance(found.value, ArchiveDamaged)
     with pytest.raises(ChainBroken, match="at row 4"):
         eq.verify_archive(with_lines(*lines[:4], lines[4].replace(b"u1", b"u7"), *lines[5:]))
     with pytest.raises(ChainBroken, match="at row 4"), eq.open_store("memory:") as elsewhere:
         eq.import_archive(path, store=elsewhere)
     packed = gzip.compress(b"".join(lines))
     path.write_bytes(packed[: len(packed) // 2])
-    with pytest.raises(InvalidData, match="cut off or damaged"):
+    with pytest.raises(ArchiveDamaged, match="cut off or damaged"):
         eq.verify_archive(path)
     with pytest.raises(DataNotFound):
         eq.verify_archive(tmp_path / "nothing.jsonl")
