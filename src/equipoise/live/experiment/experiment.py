@@ -112,17 +112,29 @@ class LiveExperiment(ExperimentReader):
         return asking.assignments(self._do(Ask(x, unit, arm, arms), why))[0]
 
     def ask_many(
-        self, contexts: Any, units: Sequence[str | None] | None = None, *, arms: Sequence[str] | None = None
+        self,
+        contexts: Any,
+        units: Sequence[str | None] | None = None,
+        *,
+        arms: Sequence[str] | None = None,
+        given_arms: Sequence[str] | None = None,
+        reason: str | None = None,
     ) -> list[Assignment]:
-        """Assign a batch of units together, in one commit: all of them or none."""
+        """Assign a batch of units together, in one commit: all of them or none.
+
+        The parameters are those of :meth:`Experiment.ask_many`. Arms that a person gives need a reason.
+        """
+        why = optional(reason) if given_arms is None else demanded(reason, "give units their arms")
         # A lost commit is made again, and what can be gone through once would be empty by then.
         contexts = list(contexts) if isinstance(contexts, Iterator) else contexts
         units = list(units) if isinstance(units, Iterator) else units
+        given_arms = list(given_arms) if isinstance(given_arms, Iterator) else given_arms
 
         def act(turn: Turn) -> list[Assignment]:
-            return asking.noted(turn, turn.experiment.ask_many(contexts, units, arms=arms))
+            many = turn.experiment.ask_many(contexts, units, arms=arms, given_arms=given_arms)
+            return asking.noted(turn, many)
 
-        return asking.assignments(self._do(act))
+        return asking.assignments(self._do(act, why))
 
     def tell(self, unit: str | int, outcome: float) -> None:
         """Record the outcome of a unit, by key or id. The same value twice is accepted and ignored."""
@@ -147,6 +159,35 @@ class LiveExperiment(ExperimentReader):
         """Remove a unit from the estimates; needs a reason. Its data stay in the log: see ``redact``."""
         why = demanded(reason, "withdraw a unit")
         self._do(lambda turn: turn.experiment.withdraw(unit), why)
+
+    def correct_many(
+        self, outcomes: Mapping[Any, float] | Iterable[tuple[str | int, float]], reason: str | None = None
+    ) -> int:
+        """Set many outcomes in one commit: all, or none if one cannot be; needs a reason.
+
+        Gives how many were new: units that have that outcome already keep it.
+        """
+        why = demanded(reason, "correct outcomes")
+        pairs = list(outcomes.items() if isinstance(outcomes, Mapping) else outcomes)
+        return int(self._do(lambda turn: turn.experiment.correct_many(pairs), why).value)
+
+    def lose_many(self, units: Iterable[str | int], reason: str | None = None) -> int:
+        """Declare many units lost in one commit: all, or none if one cannot be; needs a reason.
+
+        Gives how many were new: units that are lost already stay so.
+        """
+        why = demanded(reason, "declare units lost")
+        listed = units if isinstance(units, str) else list(units)
+        return int(self._do(lambda turn: turn.experiment.lose_many(listed), why).value)
+
+    def withdraw_many(self, units: Iterable[str | int], reason: str | None = None) -> int:
+        """Remove many units in one commit: all, or none if one cannot be; needs a reason.
+
+        Gives how many were new: units that are withdrawn already stay so.
+        """
+        why = demanded(reason, "withdraw units")
+        listed = units if isinstance(units, str) else list(units)
+        return int(self._do(lambda turn: turn.experiment.withdraw_many(listed), why).value)
 
     def received(self, unit: str | int, arm: str, reason: str | None = None) -> None:
         """Note that a unit received another arm than it was assigned to; needs a reason."""
