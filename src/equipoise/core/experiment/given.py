@@ -17,8 +17,10 @@ def checked_arms(given: Sequence[str], arms: Sequence[str] | None, units: int) -
         raise InvalidArgument(
             "arms and given_arms are both given", hint="give every unit its arm, or those that all may go to"
         )
+    if isinstance(given, str):
+        raise InvalidArgument(f"given_arms={given!r} is one arm", hint="give a list, one arm a unit")
     listed: list[str | None] = list(given)
-    if isinstance(given, str) or len(listed) != units:
+    if len(listed) != units:
         raise InvalidArgument(f"{len(listed)} given_arms for {units} units", hint="give one arm a unit")
     return listed
 
