@@ -199,6 +199,10 @@ class InvalidData(EquipoiseError, ValueError):
     """A file that is not what it should be."""
 
 
+class ArchiveDamaged(InvalidData):
+    """An archive of an experiment that is cut off or damaged."""
+
+
 class RatingOutOfRange(InvalidData):
     """A rating that is not on the scale of its source."""
 

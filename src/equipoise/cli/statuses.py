@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from equipoise.errors import (
+    ArchiveDamaged,
     BudgetExhausted,
     ChainBroken,
     EquipoiseError,
@@ -32,7 +33,7 @@ INTERRUPTED = 130  # 128 + SIGINT, as shells report it
 
 _STATUSES: dict[int, tuple[type[EquipoiseError], ...]] = {
     TRY_AGAIN: (StoreBusy, StoreUnavailable, ErasureUnfinished),
-    NOT_PROVEN: (ChainBroken, ReplayMismatch, ReceiptUnknown, StoreDamaged),
+    NOT_PROVEN: (ChainBroken, ReplayMismatch, ReceiptUnknown, StoreDamaged, ArchiveDamaged),
     NO_MORE_UNITS: (BudgetExhausted, ExperimentPaused),
     OTHER_VALUE: (UnitConflict, OutcomeConflict),
     NO_SPACE: (StoreFull, OutputFull),

@@ -43,6 +43,25 @@ def test_a_changed_archive_is_refused_with_4(live, refused, running, tmp_path):
     refused(4, "import", "changed.jsonl", *OTHER)
 
 
+def test_a_cut_or_damaged_archive_is_refused_with_4(live, refused, running, tmp_path):
+    live("export", running, "trial.jsonl")
+    live("export", running, "trial.jsonl.gz")
+    whole, packed = (tmp_path / "trial.jsonl").read_bytes(), (tmp_path / "trial.jsonl.gz").read_bytes()
+    cut = whole[: len(whole) // 2]
+    for damaged in (
+        cut[: cut.rindex(b"\n") + 1],
+        cut,
+        whole[:50],
+        packed[: len(packed) // 2],
+        packed[:100] + b"\0" * 9 + packed[109:],
+    ):
+        (tmp_path / "damaged").write_bytes(damaged)
+        for line in (("verify",), ("import", *OTHER), ("restore", "--reason", "r", *OTHER)):
+            assert "take another copy" in refused(4, line[0], "damaged", *line[1:])[1]
+    (tmp_path / "other").write_text("unit,age\nP-1,3\n")
+    refused(2, "verify", "other")
+
+
 def test_a_changed_store_is_refused_with_4(live, refused, running):
     live("verify", running)
     database = apsw.Connection("equipoise.db")
@@ -122,3 +141,19 @@ def test_a_store_that_is_busy_ends_with_3(live, refused, running):
     database.close()
     live("tell", running, "P-10", "1", "--wait", "0.05")
     assert "equipoise.db" in message
+
+
+def test_what_begins_an_experiment_gives_a_receipt_as_well(live, running):
+    new = live("new", "two", "--arms", "a,b", "--dim", "1", "--budget", "9", "--json")
+    assert "in the log" in live("verify", "two", "--receipt", new["receipt"])
+    said = live("new", "three", "--arms", "a,b", "--dim", "1", "--budget", "9", "--receipt")
+    live("verify", "three", "--receipt", said.splitlines()[1].removeprefix("Receipt: "))
+    live("export", running, "trial.jsonl")
+    brought = live("import", "trial.jsonl", "--json", *OTHER)
+    assert brought["receipt"] == live("verify", running, "--json")["head"]
+    live("verify", running, "--receipt", brought["receipt"], *OTHER)
+    line = ("restore", "trial.jsonl", "--reason", "disk died", "--store")
+    restored = live(*line, "sqlite:///third.db", "--json")["experiments"][running]["receipt"]
+    live("verify", running, "--receipt", restored, "--store", "sqlite:///third.db")
+    said = live(*line, "sqlite:///fourth.db", "--receipt").splitlines()[-1].strip()
+    live("verify", running, "--receipt", said.removeprefix("Receipt: "), "--store", "sqlite:///fourth.db")

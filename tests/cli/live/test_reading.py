@@ -229,3 +229,10 @@ def test_status_says_when_the_rule_is_not_at_hand(live, tmp_path):
         restore_policies(known)
     assert "not corrected for adaptive" in live("status", "own", "--json")["caution"]
     assert "Warning: the policy 'test-status' is not at hand" in live("status", "own")
+    (tmp_path / "again.py").write_text((tmp_path / "mine.py").read_text())  # a file is imported once
+    try:
+        assert live("status", "own", "--json", "--import", "again.py")["caution"] is None
+        live("ask", "own", "U-1", "--context", "1", "--import", "again.py")
+        assert live("tell", "own", "U-1", "2", "--import", "again.py") == "1 outcome stored.\n"
+    finally:
+        restore_policies(known)

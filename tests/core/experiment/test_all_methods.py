@@ -7,6 +7,7 @@ import json
 import math
 import pickle
 import warnings
+from collections import deque
 
 import numpy as np
 import pytest
@@ -194,6 +195,42 @@ class AllMethods(RuleBasedStateMachine):
             return self.refuses("withdraw", id)
         self.does("withdraw", id)
         self.units[id - 1][0] = WITHDRAWN
+
+    @rule(outcomes=st.dictionaries(ids, numbers, max_size=5))
+    def correct_many(self, outcomes):
+        if not all(self.status(id) in (PENDING, TOLD, LOST) for id in outcomes):
+            return self.refuses("correct_many", outcomes)
+        known = sum(self.status(id) == TOLD and self.units[id - 1][3] == y for id, y in outcomes.items())
+        assert self.does("correct_many", outcomes) == len(outcomes) - known
+        for id, y in outcomes.items():
+            self.units[id - 1][0::3] = TOLD, y
+
+    @rule(listed=st.lists(ids, max_size=5), method=st.sampled_from(["lose_many", "withdraw_many"]))
+    def leave_together(self, listed, method):
+        status = LOST if method == "lose_many" else WITHDRAWN
+        allowed = (PENDING, LOST) if status == LOST else (PENDING, TOLD, LOST, WITHDRAWN)
+        if not all(self.status(id) in allowed for id in listed):
+            return self.refuses(method, listed)
+        assert self.does(method, listed) == sum(self.status(id) != status for id in {*listed})
+        for id in listed:
+            self.units[id - 1][0] = status
+
+    @rule(batch=st.lists(st.tuples(st.tuples(numbers, numbers), names), max_size=4))
+    def give_together(self, batch):
+        """A person decides about many: as if about one after the other, or about none."""
+        before, xs, arms = fingerprint(self.experiment), [x for x, _ in batch], [arm for _, arm in batch]
+        twin = copy.deepcopy(self.experiment)
+        try:
+            units = self.does("ask_many", xs, given_arms=arms)
+        except eq.EquipoiseError:
+            assert fingerprint(self.experiment) == before
+            with pytest.raises(eq.EquipoiseError):
+                deque(twin.ask(x, arm=arm) for x, arm in batch)
+            return
+        assert _decisions([twin.ask(x, arm=arm) for x, arm in batch]) == _decisions(units)
+        assert fingerprint(self.experiment) == fingerprint(twin)
+        for unit, x in zip(units, xs, strict=True):
+            self.joins(unit, x)
 
     @rule(arm=names, close=st.booleans())
     def close_or_reopen(self, arm, close):

@@ -79,6 +79,13 @@ CALLS = {
     "correct": (lambda: started("trace-gain"), lambda e: e.correct(2, 0.5)),
     "lose": (lambda: started("trace-gain"), lambda e: e.lose(1)),
     "withdraw": (lambda: started("trace-gain"), lambda e: e.withdraw(2)),
+    "ask together, arms given": (
+        lambda: started("trace-gain"),
+        lambda e: e.ask_many(CONTEXTS[50:53], given_arms=["a", "b", "a"]),
+    ),
+    "correct together": (lambda: started("trace-gain"), lambda e: e.correct_many({1: 0.5, 2: 0.5, 5: 1.0})),
+    "lose together": (lambda: started("trace-gain"), lambda e: e.lose_many([1, 6, 11])),
+    "withdraw together": (lambda: started("trace-gain"), lambda e: e.withdraw_many([1, 2, 5])),
     "close": (lambda: started("trace-gain"), lambda e: e.close_arm("a")),
     "add": (lambda: started("trace-gain"), lambda e: e.add_arm("c", cost=0.7, floor=5)),
     "add, choosing features": (before_a_stage, lambda e: e.add_arm("c")),

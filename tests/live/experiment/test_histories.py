@@ -73,6 +73,19 @@ class Histories(RuleBasedStateMachine):
     def lose(self, unit):
         self.both(lambda one: one.lose(unit, "because"))
 
+    @rule(outcomes=st.dictionaries(KEYS, OUTCOMES, max_size=4))
+    def correct_many(self, outcomes):
+        self.both(lambda one: one.correct_many(outcomes, "because"))
+
+    @rule(units=st.lists(KEYS, max_size=4), lose=st.booleans())
+    def leave_together(self, units, lose):
+        self.both(lambda one: (one.lose_many if lose else one.withdraw_many)(units, "because"))
+
+    @rule(units=st.dictionaries(KEYS, st.tuples(CONTEXTS, ARMS), min_size=1, max_size=4))
+    def give_together(self, units):
+        contexts, arms = zip(*units.values(), strict=True)
+        self.both(lambda one: one.ask_many(list(contexts), list(units), given_arms=arms, reason="because"))
+
     @rule(unit=KEYS)
     def withdraw(self, unit):
         self.both(lambda one: one.withdraw(unit, "because"))

@@ -116,6 +116,10 @@ def test_reasons_are_demanded_before_anything_happens(memory, name, problem, rea
         lambda: live.correct("P-1", 1.0, reason),
         lambda: live.lose("P-1", reason),
         lambda: live.withdraw("P-1", reason),
+        lambda: live.correct_many({"P-1": 1.0}, reason),
+        lambda: live.lose_many(["P-1"], reason),
+        lambda: live.withdraw_many(["P-1"], reason),
+        lambda: live.ask_many([[0.0, 0.0]], ["P-2"], given_arms=["a"], reason=reason),
         lambda: live.received("P-1", "a", reason),
         lambda: live.close_arm("a", reason),
         lambda: live.ask([0.0, 0.0], arm="a", reason=reason),
@@ -125,6 +129,42 @@ def test_reasons_are_demanded_before_anything_happens(memory, name, problem, rea
         with pytest.raises(ReasonMissing, match="needs a reason"):
             act()
     assert memory.head(name).sequence == 2
+
+
+def test_many_entries_are_one_commit_and_all_or_nothing(store, name, problem):
+    live = created(store, name, problem)
+    units = live.ask_many(
+        np.eye(2).repeat(3, 0), [f"P-{i}" for i in range(6)], given_arms=[*"abcabc"], reason="r"
+    )
+    assert [(unit.arm, unit.receipt.sequence) for unit in units] == list(
+        zip("abcabc", range(2, 8), strict=True)
+    )
+    live.tell("P-0", 1.0)
+    before = store.head(name)
+    for wrong in (
+        lambda: live.correct_many({"P-1": 1.0, "P-9": 2.0}, "r"),
+        lambda: live.lose_many(["P-1", "P-0"], "r"),
+        lambda: live.withdraw_many(["P-1", "P-9"], "r"),
+        lambda: live.ask_many([[1.0, 1.0], [2.0, 2.0]], ["Q-1", "Q-2"], given_arms=["a", "z"], reason="r"),
+    ):
+        with pytest.raises(eq.EquipoiseError):
+            wrong()
+    assert store.head(name) == before
+    times = []
+    for act, new in (
+        (lambda: live.correct_many({"P-0": 1.0, "P-1": 2.0, "P-2": 3.0}, "typing errors"), 2),
+        (lambda: live.lose_many(["P-3", "P-4"], "moved"), 2),
+        (lambda: live.withdraw_many(["P-4", "P-5"], "asked to"), 2),
+    ):
+        head = store.head(name).sequence
+        assert (act(), act()) == (new, 0)
+        rows = list(live.log(head))
+        assert len(rows) == new
+        assert live.receipt.hash == rows[-1].hash
+        times.append({row.time for row in rows})
+    assert [len(each) for each in times] == [1, 1, 1]
+    assert eq.load_experiment(store=store, name=name).counts == live.counts
+    assert live.verify().units == 6
 
 
 def test_who_and_why_are_in_the_log(memory, name, problem):
@@ -158,7 +198,10 @@ def test_actors_of_one_experiment_are_not_those_of_another(memory, problem):
 
 def test_receipts_are_of_rows_and_of_threads(store, name, problem):
     live = created(store, name, problem)
-    assert live.receipt is None
+    (first,) = live.log()
+    assert (live.receipt.sequence, live.receipt.hash) == (1, first.hash)
+    assert live.verify(live.receipt).receipt == live.receipt
+    assert eq.load_experiment(store=store, name=name).receipt is None
     many = live.ask_many(np.eye(2), ["x", "y"])
     entries = {entry.sequence: entry for entry in live.log()}
     for unit in many:

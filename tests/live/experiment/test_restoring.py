@@ -9,6 +9,7 @@ import pytest
 
 import equipoise as eq
 from equipoise.errors import (
+    ArchiveDamaged,
     ChainBroken,
     DataNotFound,
     ExperimentExists,
@@ -39,6 +40,7 @@ def test_an_archive_is_the_same_experiment(store, name, problem, tmp_path, suffi
     with eq.open_store("memory:") as elsewhere:
         again = eq.import_archive(path, store=elsewhere)
         assert (again.name, again.mode) == (name, "live")
+        assert again.receipt == live.receipt
         assert list(again.log()) == list(live.log())
         assert again.ask([1.0, 2.0], unit="new") == live.ask([1.0, 2.0], unit="new")
         assert again.ask([1.0, 2.0], unit="new").receipt != live.ask([1.0, 2.0], unit="new").receipt
@@ -62,23 +64,31 @@ def test_damaged_archives(memory, problem, tmp_path):
         path.write_bytes(b"".join(kept))
         return path
 
-    with pytest.raises(InvalidData, match="is cut off after 16 rows"):
+    with pytest.raises(ArchiveDamaged, match="is cut off after 16 rows"):
         eq.verify_archive(with_lines(*lines[:-2]))
-    with pytest.raises(InvalidData, match="has 16 rows, and should have 17"):
+    with pytest.raises(ArchiveDamaged, match="has 16 rows, and should have 17"):
         eq.verify_archive(with_lines(*lines[:-2], lines[-1]))
-    with pytest.raises(InvalidData, match="not an archive"):
+    with pytest.raises(ArchiveDamaged, match=r"line 4 of .* cannot be read"):
         eq.verify_archive(with_lines(*lines[:3], lines[3][:40] + b"\n"))
-    with pytest.raises(InvalidData, match="line 3"):
+    with pytest.raises(ArchiveDamaged, match="line 3"):
         eq.verify_archive(with_lines(*lines[:2], b'{"sequence": 2}\n'))
-    with pytest.raises(InvalidData, match="not an archive"):
-        eq.verify_archive(with_lines(b"a,b\n1,2\n"))
+    with pytest.raises(ArchiveDamaged, match="line 2"):
+        eq.verify_archive(with_lines(lines[0], b"[]\n"))
+    with pytest.raises(ArchiveDamaged, match="line 1"):
+        eq.verify_archive(with_lines(lines[0][:60]))
+    with pytest.raises(ArchiveDamaged, match="the first line"):
+        eq.verify_archive(with_lines(lines[0].replace(b'"hash"', b'"hush"'), *lines[1:]))
+    for no_archive in (b"a,b\n1,2\n", b"", b"{}\n", b"\x80"):
+        with pytest.raises(InvalidData, match="not an archive") as found:
+            eq.verify_archive(with_lines(no_archive))
+        assert not isinstance(found.value, ArchiveDamaged)
     with pytest.raises(ChainBroken, match="at row 4"):
         eq.verify_archive(with_lines(*lines[:4], lines[4].replace(b"u1", b"u7"), *lines[5:]))
     with pytest.raises(ChainBroken, match="at row 4"), eq.open_store("memory:") as elsewhere:
         eq.import_archive(path, store=elsewhere)
     packed = gzip.compress(b"".join(lines))
     path.write_bytes(packed[: len(packed) // 2])
-    with pytest.raises(InvalidData, match="cut off or damaged"):
+    with pytest.raises(ArchiveDamaged, match="cut off or damaged"):
         eq.verify_archive(path)
     with pytest.raises(DataNotFound):
         eq.verify_archive(tmp_path / "nothing.jsonl")
@@ -114,6 +124,8 @@ def test_a_backup_begins_an_epoch(file_url, problem, tmp_path):
         restored = eq.restore_experiment(store=url, name="trial", backup=backup, reason="the disk broke")
         assert restored.asked == 8
         newest = list(restored.log())[-1]
+        assert (restored.receipt.sequence, restored.receipt.hash) == (newest.sequence, newest.hash)
+        assert restored.verify(restored.receipt).receipt == restored.receipt
         assert (newest.kind, newest.epoch, newest.reason) == ("restored", 2, "the disk broke")
         assert newest.event["of"]["sequence"] == before.sequence
         assert restored.verify(before).restored == (18,)
@@ -144,6 +156,7 @@ def test_a_store_that_was_brought_back_by_other_means(file_url, problem, tmp_pat
         eq.restore_experiment(store=url, name="trial")
     restored = eq.restore_experiment(store=url, name="trial", reason="pg_restore, so to speak", actor="bea")
     assert list(restored.log())[-1].actor == "bea"
+    assert restored.verify(restored.receipt).head == restored.receipt
     with pytest.raises(ReceiptUnknown, match="newer than the restored log"):
         restored.verify(lost)
     assert restored.ask([1.0, 1.0]).receipt.epoch == 2

@@ -10,7 +10,10 @@
 ``asking``      from a record and contexts to assignments
 ``admission``   one unit that arrives: room, context, arm, in one compiled call
 ``assignment``  ``Assignment``: which unit went to which arm, and why
+``given``       many units with arms that a person gives them
 ``entries``     what is entered about a unit that was assigned
+``together``    entries about many units, all or none
+``refusals``    why an entry is refused
 ``treated``     a unit that received another arm than it was assigned to
 ``roster``      arms that close, reopen and join; budgets; how many units are left
 ``summary``     what has been learned, whichever stage it is in

@@ -17,22 +17,24 @@ from equipoise.core.arms.state import GONE, KNOWN, LOST, PENDING, REDACTED, WITH
 from equipoise.core.experiment import entries
 from equipoise.core.experiment.asking import ask_one, ask_together, in_due_stage
 from equipoise.core.experiment.assignment import Assignment
+from equipoise.core.experiment.given import ask_with_arms, checked_arms
 from equipoise.core.experiment.history import events
 from equipoise.core.experiment.history.redacting import is_redacted, redact
-from equipoise.core.experiment.holding import RecordHolder
 from equipoise.core.experiment.reading import not_found
 from equipoise.core.experiment.record import first_record
+from equipoise.core.experiment.refusals import STAYS_OUT, not_pending, refused
 from equipoise.core.experiment.roster import with_another, with_budget, with_open
+from equipoise.core.experiment.together import TogetherEntries
 from equipoise.core.experiment.treated import as_treated
 from equipoise.core.experiment.units.arriving import Newcomer, arrival_at, arrivals_at, check_again, newcomers
 from equipoise.core.experiment.units.unit import assignment_again
 from equipoise.core.policies.base.policy import Policy, parse_policy
 from equipoise.core.problem.inputs import checked_outcome, checked_seed, checked_text
 from equipoise.core.problem.problem import Problem
-from equipoise.errors import AssignmentClosed, AssignmentNotFound, InvalidArgument, OutcomeConflict
+from equipoise.errors import InvalidArgument, OutcomeConflict
 
 
-class Experiment(RecordHolder):
+class Experiment(TogetherEntries):
     """Allocates the units of one problem with one policy.
 
     The same contexts, outcomes and seed give the same arms, bit for bit. Every method does its whole work or
@@ -113,7 +115,13 @@ class Experiment(RecordHolder):
             return assignment
 
     def ask_many(
-        self, contexts: Any, units: Sequence[str | None] | None = None, *, arms: Sequence[str] | None = None
+        self,
+        contexts: Any,
+        units: Sequence[str | None] | None = None,
+        *,
+        arms: Sequence[str] | None = None,
+        given_arms: Sequence[str] | None = None,
+        reason: str | None = None,
     ) -> list[Assignment]:
         """Assign a batch of units together, better than one by one.
 
@@ -130,19 +138,32 @@ class Experiment(RecordHolder):
             Their keys. Units that are known already get the assignment that they have.
         arms
             The arms that they may go to; all unless given.
+        given_arms
+            The arm that a person gives each of them: history from before. They are taken in their order.
+        reason
+            Why a person decides; experiments in memory do not keep it.
         """
         listed = newcomers(self._record.problem.features, contexts, units)
+        told = [None] * len(listed) if given_arms is None else checked_arms(given_arms, arms, len(listed))
         with self._lock, self._change():
             book, step = self._record.book, self._record.step
             rows = [None if key is None else book.row_of(key, step) for _, key, _ in listed]
             known = {
-                place: self._again(row, listed[place], None)
+                place: self._again(row, listed[place], told[place])
                 for place, row in enumerate(rows)
                 if row is not None
             }
             strangers = [newcomer for newcomer, row in zip(listed, rows, strict=True) if row is None]
             assigned: list[Assignment] = []
-            if strangers:
+            if strangers and given_arms is not None:
+                meant = [arm for arm, row in zip(told, rows, strict=True) if row is None]
+                self._record, assigned = ask_with_arms(self._record, strangers, meant)
+                if self._events is not None:
+                    self._events += [
+                        events.asked(self._record, unit, newcomer.given, by_person=True)
+                        for unit, newcomer in zip(assigned, strangers, strict=True)
+                    ]
+            elif strangers:
                 new = arrivals_at(self._record, strangers, arms)
                 self._record, assigned, begun = ask_together(self._record, new)
                 if self._events is not None:
@@ -204,7 +225,7 @@ class Experiment(RecordHolder):
                 return  # nothing is computed anew, as nothing has happened
             status = entries.correct(self._state, row, value)
             if status in (entries.NOBODY, *GONE):
-                raise _refused(unit, status, _STAYS_OUT)
+                raise refused(unit, status, STAYS_OUT)
             self._entered("corrected", row, outcome=value)
 
     def lose(self, unit: str | int, reason: str | None = None) -> None:
@@ -213,7 +234,7 @@ class Experiment(RecordHolder):
             row = self._row(unit)
             status = entries.lose(self._state, row)
             if status not in (PENDING, LOST):
-                raise _refused(unit, status, f"to remove a unit altogether call withdraw({unit!r})")
+                raise not_pending(unit, status)
             if status == PENDING:
                 self._entered("lost", row)
 
@@ -226,7 +247,7 @@ class Experiment(RecordHolder):
             row = self._row(unit)
             status = entries.withdraw(self._state, row)
             if status in (entries.NOBODY, REDACTED):
-                raise _refused(unit, status)
+                raise refused(unit, status)
             if status != WITHDRAWN:
                 self._entered("withdrawn", row)
 
@@ -238,7 +259,7 @@ class Experiment(RecordHolder):
         with self._lock, self._change():
             row = self._row(unit)
             if row >= self._record.step:
-                raise _refused(unit, entries.NOBODY)
+                raise not_found(unit)
             if not is_redacted(self._record, row):
                 self._record, told = redact(self._record, [row])
                 self._note("redacted", **told)
@@ -251,10 +272,10 @@ class Experiment(RecordHolder):
         with self._lock, self._change():
             row, i = self._row(unit), self._record.problem.index(arm)
             if row >= self._record.step:
-                raise _refused(unit, entries.NOBODY)
+                raise not_found(unit)
             line = self._state.rows[row]
             if line["status"] in GONE:
-                raise _refused(unit, int(line["status"]), "withdrawn units stay out")
+                raise refused(unit, int(line["status"]), "withdrawn units stay out")
             if line["arm"] != i:
                 self._record = as_treated(self._record, row, i)
                 self._entered("received", row, arm=arm)
@@ -345,7 +366,7 @@ class Experiment(RecordHolder):
                 hint=f"to replace it call correct({unit!r}, {value!r})",
             )
         if status not in KNOWN:
-            raise _refused(unit, status, _STAYS_OUT)
+            raise refused(unit, status, STAYS_OUT)
 
     def _open(self, arm: str, is_open: bool) -> None:
         with self._lock, self._change():
@@ -362,13 +383,3 @@ class Experiment(RecordHolder):
 
 
 _AWAITED = (PENDING, LOST)
-_STAYS_OUT = "withdrawn units stay out; leave the outcome out, or ask for the unit again as a new one"
-
-
-def _refused(unit: str | int, status: int, hint: str = "") -> AssignmentNotFound | AssignmentClosed:
-    """Why an entry about a unit is refused."""
-    if status == entries.NOBODY:
-        return not_found(unit)
-    words = {LOST: "was declared lost", WITHDRAWN: "was withdrawn", REDACTED: "was redacted"}
-    hint = "nothing can be entered about it any more" if status == REDACTED else hint
-    return AssignmentClosed(f"unit {unit} {words.get(status, 'already has an outcome')}", hint=hint)

@@ -48,7 +48,9 @@ class LiveExperiment(ExperimentReader):
     decided on the state after all calls before. Whatever is read is of the moment of the call.
     """
 
-    def __init__(self, store: Store, name: str, actor: str | None, *, owns_store: bool) -> None:
+    def __init__(
+        self, store: Store, name: str, actor: str | None, *, owns_store: bool, begun: Head | None = None
+    ) -> None:
         name = full_name(name)
         fold, saved = load_fold(store, name)
         self._actor = Actor(actor)
@@ -57,6 +59,8 @@ class LiveExperiment(ExperimentReader):
         self._snapshots = Snapshots(store, saved)
         self._owns_store = owns_store
         self._own = threading.local()
+        if begun is not None:  # who has begun it is given a receipt of the last row that began it
+            self._own.receipt = fold.receipt(begun, begun.epoch)
         self._last_written = 0
         self._closed = False
         self.mode = fold.mode
@@ -81,7 +85,7 @@ class LiveExperiment(ExperimentReader):
 
     @property
     def receipt(self) -> Receipt | None:
-        """Of the last call of this thread that was acknowledged."""
+        """Of the last call of this thread that was acknowledged; creating or restoring it is one."""
         receipt: Receipt | None = getattr(self._own, "receipt", None)
         return receipt
 
@@ -109,17 +113,29 @@ class LiveExperiment(ExperimentReader):
         return asking.assignments(self._do(Ask(x, unit, arm, arms), why))[0]
 
     def ask_many(
-        self, contexts: Any, units: Sequence[str | None] | None = None, *, arms: Sequence[str] | None = None
+        self,
+        contexts: Any,
+        units: Sequence[str | None] | None = None,
+        *,
+        arms: Sequence[str] | None = None,
+        given_arms: Sequence[str] | None = None,
+        reason: str | None = None,
     ) -> list[Assignment]:
-        """Assign a batch of units together, in one commit: all of them or none."""
+        """Assign a batch of units together, in one commit: all of them or none.
+
+        The parameters are those of :meth:`Experiment.ask_many`. Arms that a person gives need a reason.
+        """
+        why = optional(reason) if given_arms is None else demanded(reason, "give units their arms")
         # A lost commit is made again, and what can be gone through once would be empty by then.
         contexts = list(contexts) if isinstance(contexts, Iterator) else contexts
         units = list(units) if isinstance(units, Iterator) else units
+        given_arms = list(given_arms) if isinstance(given_arms, Iterator) else given_arms
 
         def act(turn: Turn) -> list[Assignment]:
-            return asking.noted(turn, turn.experiment.ask_many(contexts, units, arms=arms))
+            many = turn.experiment.ask_many(contexts, units, arms=arms, given_arms=given_arms)
+            return asking.noted(turn, many)
 
-        return asking.assignments(self._do(act))
+        return asking.assignments(self._do(act, why))
 
     def tell(self, unit: str | int, outcome: float) -> None:
         """Record the outcome of a unit, by key or id. The same value twice is accepted and ignored."""
@@ -144,6 +160,35 @@ class LiveExperiment(ExperimentReader):
         """Remove a unit from the estimates; needs a reason. Its data stay in the log: see ``redact``."""
         why = demanded(reason, "withdraw a unit")
         self._do(lambda turn: turn.experiment.withdraw(unit), why)
+
+    def correct_many(
+        self, outcomes: Mapping[Any, float] | Iterable[tuple[str | int, float]], reason: str | None = None
+    ) -> int:
+        """Set many outcomes in one commit: all, or none if one cannot be; needs a reason.
+
+        Gives how many were new: units that have that outcome already keep it.
+        """
+        why = demanded(reason, "correct outcomes")
+        pairs = list(outcomes.items() if isinstance(outcomes, Mapping) else outcomes)
+        return int(self._do(lambda turn: turn.experiment.correct_many(pairs), why).value)
+
+    def lose_many(self, units: Iterable[str | int], reason: str | None = None) -> int:
+        """Declare many units lost in one commit: all, or none if one cannot be; needs a reason.
+
+        Gives how many were new: units that are lost already stay so.
+        """
+        why = demanded(reason, "declare units lost")
+        listed = units if isinstance(units, str) else list(units)
+        return int(self._do(lambda turn: turn.experiment.lose_many(listed), why).value)
+
+    def withdraw_many(self, units: Iterable[str | int], reason: str | None = None) -> int:
+        """Remove many units in one commit: all, or none if one cannot be; needs a reason.
+
+        Gives how many were new: units that are withdrawn already stay so.
+        """
+        why = demanded(reason, "withdraw units")
+        listed = units if isinstance(units, str) else list(units)
+        return int(self._do(lambda turn: turn.experiment.withdraw_many(listed), why).value)
 
     def received(self, unit: str | int, arm: str, reason: str | None = None) -> None:
         """Note that a unit received another arm than it was assigned to; needs a reason."""

@@ -28,7 +28,7 @@ from equipoise.live.log.rows import make_rows
 from equipoise.live.stores.chain import first_link
 from equipoise.live.stores.names import full_name
 from equipoise.live.stores.opening import open_store
-from equipoise.live.stores.store import FIRST_EPOCH, Store, Writer
+from equipoise.live.stores.store import FIRST_EPOCH, Head, Store, Writer
 
 LARGEST_DRAWN_SEED = 2**53
 """Seeds below it are whole numbers everywhere, in JSON of any reader, too."""
@@ -111,8 +111,8 @@ def create_experiment(
 
     target, owns = opened(store)
     try:
-        begin(target, name, fill, mode)
-        return LiveExperiment(target, name, actor, owns_store=owns)
+        begun = begin(target, name, fill, mode)
+        return LiveExperiment(target, name, actor, owns_store=owns, begun=begun)
     except BaseException:
         if owns:
             target.close()
@@ -158,27 +158,32 @@ def check_receipt(experiment: LiveExperiment, receipt: Receipt) -> None:
 
 def begin(
     store: Store, name: str, fill: Callable[[Writer], None], mode: str, epoch: int = FIRST_EPOCH
-) -> None:
-    """Create an experiment of the rows that ``fill`` appends; a commit that was lost is looked for."""
-    made: dict[bytes, int] = {}
-    """The last row of every attempt, by its hash."""
+) -> Head:
+    """Create an experiment of the rows that ``fill`` appends; a commit that was lost is looked for.
 
-    def attempt() -> None:
+    Gives the head that was stored.
+    """
+    made: dict[bytes, Head] = {}
+    """What every attempt came to, by the hash of its last row."""
+
+    def attempt() -> Head:
         with store.creating(name, mode, epoch=epoch) as writer:
             fill(writer)
-            made[writer.head.hash] = writer.head.sequence
+            made[writer.head.hash] = head = writer.head
+        return head
 
     try:
-        attempt()
+        return attempt()
     except CommitUnknown as lost:
         try:
-            attempt()
+            return attempt()
         except ExperimentExists:
             # Somebody may have gone on with it already.
-            last = min(made.values())
+            last = min(head.sequence for head in made.values())
             row = next(store.read(name, last - 1, last), None)
             if row is None or row.hash not in made:
                 raise
+            return made[row.hash]
         except (StoreUnavailable, StoreBusy) as error:
             raise lost from error  # nobody knows still
 

@@ -22,7 +22,7 @@ from equipoise.live.log.undisturbed import undisturbed_rows
 from equipoise.live.stores.names import full_name
 from equipoise.live.stores.opening import open_store
 from equipoise.live.stores.sql import PAGE_ROWS
-from equipoise.live.stores.store import Row, Store, Writer
+from equipoise.live.stores.store import Head, Row, Store, Writer
 
 _SQLITE = b"SQLite format 3\x00"
 
@@ -57,8 +57,8 @@ def import_archive(
 
     target, owns = opened(store)
     try:
-        begin(target, walk.name, fill, walk.mode, walk.epoch)
-        return LiveExperiment(target, walk.name, actor, owns_store=owns)
+        begun = begin(target, walk.name, fill, walk.mode, walk.epoch)
+        return LiveExperiment(target, walk.name, actor, owns_store=owns, begun=begun)
     except BaseException:
         if owns:
             target.close()
@@ -90,7 +90,7 @@ def restore_experiment(
     target, owns = opened(store)
     try:
         if backup is None:
-            _mark(target, name, who, why)
+            begun = _mark(target, name, who, why)
         else:
             with _source(backup, name) as (rows, end):
                 walk = _walked(name, rows, end)
@@ -100,8 +100,8 @@ def restore_experiment(
                     _copy(rows, writer, walk)
                 writer.append([_restored(walk, max(writer.now, walk.time), who, why)])
 
-            begin(target, name, fill, walk.mode, walk.epoch + 1)
-        return LiveExperiment(target, name, actor, owns_store=owns)
+            begun = begin(target, name, fill, walk.mode, walk.epoch + 1)
+        return LiveExperiment(target, name, actor, owns_store=owns, begun=begun)
     except BaseException:
         if owns:
             target.close()
@@ -145,8 +145,8 @@ def _restored(walk: Walk, time: int, actor: str, reason: str) -> Row:
     return row
 
 
-def _mark(store: Store, name: str, actor: str, reason: str) -> None:
-    """Begin an epoch in a log that is in its place already."""
+def _mark(store: Store, name: str, actor: str, reason: str) -> Head:
+    """Begin an epoch in a log that is in its place already; its head then."""
     head = store.head(name)
     walk = _walked(name, undisturbed_rows(store, name, head.sequence), (head.sequence, head.hash))
     with store.writing(name) as writer:
@@ -155,6 +155,8 @@ def _mark(store: Store, name: str, actor: str, reason: str) -> None:
                 f"somebody goes on writing to {name!r}", hint="stop all programs that use it, then restore it"
             )
         writer.append([_restored(walk, writer.now, actor, reason)], epoch=walk.epoch + 1)
+        marked = writer.head
+    return marked
 
 
 @contextmanager

@@ -15,13 +15,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from equipoise.errors import DataNotFound, InvalidData
+from equipoise.errors import ArchiveDamaged, DataNotFound, InvalidData
 from equipoise.files import write_whole
 from equipoise.live.log.encoding import decode, encode
 from equipoise.live.stores.store import Row
 from equipoise.words import counted
 
 FORMAT = "equipoise archive 1"
+_BEGINNING = b'{"format":"equipoise archive'
+"""Of the first line, also where the rest of it is missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,14 +95,22 @@ def _lines(path: str | Path, file: Any) -> Iterator[tuple[int, dict[str, Any]]]:
         for number, line in enumerate(
             io.BufferedReader(file) if isinstance(file, gzip.GzipFile) else file, 1
         ):
-            value = decode(line)
-            if not isinstance(value, dict):
-                raise TypeError("not a table")
-            yield number, value
+            yield number, _table(path, number, line)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise InvalidData(f"{path} is cut off or damaged: {error}", hint=_ANOTHER) from None
+        raise ArchiveDamaged(f"{path} is cut off or damaged: {error}", hint=_ANOTHER) from None
+
+
+def _table(path: str | Path, number: int, line: bytes) -> dict[str, Any]:
+    """What a line says; one that cannot be read is damage, unless the first one is of something else."""
+    try:
+        value = decode(line)
+        if not isinstance(value, dict):
+            raise TypeError("not a table")
+        return value
     except (ValueError, TypeError) as error:
-        raise InvalidData(f"{path} is not an archive of an experiment: {error}", hint=_WRITTEN) from None
+        if number == 1 and not line.startswith(_BEGINNING):
+            raise InvalidData(f"{path} is not an archive of an experiment: {error}", hint=_WRITTEN) from None
+        raise _unreadable(path, number, str(error)) from None
 
 
 def _head(path: str | Path, line: tuple[int, dict[str, Any]] | None) -> ArchiveHead:
@@ -115,7 +125,7 @@ def _head(path: str | Path, line: tuple[int, dict[str, Any]] | None) -> ArchiveH
             str(first["name"]), str(first["mode"]), int(first["sequence"]), bytes.fromhex(first["hash"])
         )
     except (KeyError, ValueError, TypeError) as error:
-        raise InvalidData(f"the first line of {path} cannot be read: {error!r}", hint=_ANOTHER) from None
+        raise ArchiveDamaged(f"the first line of {path} cannot be read: {error!r}", hint=_ANOTHER) from None
 
 
 def _rows(path: str | Path, lines: Iterator[tuple[int, dict[str, Any]]]) -> Iterator[Row]:
@@ -123,17 +133,17 @@ def _rows(path: str | Path, lines: Iterator[tuple[int, dict[str, Any]]]) -> Iter
     for number, line in lines:
         if "end" in line:
             if line["end"] != count:
-                raise InvalidData(
+                raise ArchiveDamaged(
                     f"{path} has {counted(count, 'row')}, and should have {line['end']}", hint=_ANOTHER
                 )
             return
         try:
             row = _row(line)
         except (KeyError, ValueError, TypeError, AttributeError) as error:
-            raise InvalidData(f"line {number} of {path} cannot be read: {error!r}", hint=_ANOTHER) from None
+            raise _unreadable(path, number, repr(error)) from None
         count += 1
         yield row
-    raise InvalidData(f"{path} is cut off after {counted(count, 'row')}", hint=_ANOTHER)
+    raise ArchiveDamaged(f"{path} is cut off after {counted(count, 'row')}", hint=_ANOTHER)
 
 
 def _row(line: dict[str, Any]) -> Row:
@@ -147,6 +157,10 @@ def _row(line: dict[str, Any]) -> Row:
         payload_hash=bytes.fromhex(line["payload_hash"]),
         hash=bytes.fromhex(line["hash"]),
     )
+
+
+def _unreadable(path: str | Path, number: int, why: str) -> ArchiveDamaged:
+    return ArchiveDamaged(f"line {number} of {path} cannot be read: {why}", hint=_ANOTHER)
 
 
 _ANOTHER = "take another copy"

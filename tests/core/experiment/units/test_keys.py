@@ -166,6 +166,52 @@ def test_many_outcomes_are_told_all_or_none():
     assert experiment.pending == [3, 4]
 
 
+def test_many_entries_are_made_all_or_none():
+    experiment = fresh()
+    for j in range(5):
+        experiment.ask({"age": 30 + j}, f"P-{j}")
+    experiment.tell("P-0", 1.0)
+    experiment.withdraw("P-4")
+    before = fingerprint(experiment)
+    for wrong in ({"P-1": 2.0, "P-4": 9.0}, {"P-1": 2.0, "P-9": 1.0}, {"P-1": float("nan")}):
+        with pytest.raises(eq.EquipoiseError):
+            experiment.correct_many(wrong)
+    with pytest.raises(eq.errors.OutcomeConflict, match="two outcomes here"):
+        experiment.correct_many([("P-1", 2.0), (2, 3.0)])
+    for wrong in (["P-1", "P-0"], ["P-1", "P-4"], ["P-1", "P-9"]):
+        with pytest.raises(eq.EquipoiseError):
+            experiment.lose_many(wrong)
+    with pytest.raises(AssignmentNotFound):
+        experiment.withdraw_many(["P-1", "P-9"])
+    for method in (experiment.lose_many, experiment.withdraw_many):
+        with pytest.raises(InvalidArgument, match="is one key"):
+            method("P-1")
+    assert fingerprint(experiment) == before
+    assert experiment.correct_many({"P-0": 1.0, "P-1": 2.0}) == 1
+    assert (experiment.lose_many(["P-2", 3, "P-3"]), experiment.lose_many(["P-2"])) == (2, 0)
+    assert (experiment.withdraw_many(["P-3", "P-4"]), experiment.withdraw_many(["P-3"])) == (1, 0)
+    assert experiment.pending == []
+
+
+def test_arms_that_persons_gave_to_many_are_taken_all_or_none():
+    experiment = fresh()
+    first = experiment.ask({"age": 30}, "P-0", arm="a")
+    before = fingerprint(experiment)
+    people = [{"age": 30 + j} for j in range(3)]
+    keys = ["P-0", "P-1", "P-2"]
+    for wrong in (["a", "b", "nobody"], ["a", "b"], "abb", ["b", "b", "b"]):
+        with pytest.raises(eq.EquipoiseError):
+            experiment.ask_many(people, keys, given_arms=wrong)
+    with pytest.raises(InvalidArgument, match="arms and given_arms"):
+        experiment.ask_many(people, keys, arms=["a"], given_arms=["a", "b", "b"])
+    assert fingerprint(experiment) == before
+    units = experiment.ask_many(people, keys, given_arms=["a", "b", "b"])
+    assert units[0] == first
+    assert [(unit.unit, unit.id, unit.arm) for unit in units] == [
+        *(("P-0", 1, "a"), ("P-1", 2, "b"), ("P-2", 3, "b"))
+    ]
+
+
 def test_the_lot_of_a_key_does_not_depend_on_its_place():
     """What is drawn for a unit follows from seed and key; asked for as another unit, it is drawn anew."""
     drawn = []

@@ -9,7 +9,7 @@ import click
 
 from equipoise.cli import completion
 from equipoise.cli.live.common.opening import WAIT
-from equipoise.cli.options import MOST_UNITS, json_option
+from equipoise.cli.options import MOST_UNITS, import_option, json_option
 from equipoise.cli.values import number_between, positive_number, whole_number
 from equipoise.errors import InvalidArgument
 
@@ -89,11 +89,16 @@ def reason_option(*, needed: bool) -> Callable[[Any], Any]:
     return click.option("--reason", metavar="TEXT", required=needed, help=words)
 
 
-def reading_options(command: Any) -> Any:
-    """``--store``, ``--wait`` and ``--json``, of commands that change nothing."""
+def store_options(command: Any) -> Any:
+    """``--store``, ``--wait`` and ``--json``, of commands that open no experiment."""
     return store_option(wait_option(json_option(command)))
 
 
+def reading_options(command: Any) -> Any:
+    """The same and ``--import``, of commands that change nothing."""
+    return import_option(store_options(command))
+
+
 def writing_options(command: Any) -> Any:
-    """``--store``, ``--wait``, ``--actor`` and ``--json``, of commands that write to the log."""
-    return store_option(wait_option(actor_option(json_option(command))))
+    """The same and ``--actor``, of commands that write to the log."""
+    return import_option(store_option(wait_option(actor_option(json_option(command)))))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from equipoise.cli.live.common.arguments import argument, reading_options
+from equipoise.cli.live.common.arguments import argument, store_options
 from equipoise.cli.live.common.opening import opened_store
 from equipoise.cli.terminal import print_json, say
 from equipoise.words import counted
@@ -14,7 +14,7 @@ from equipoise.words import counted
 
 @click.command("backup", short_help="Copy the whole store into a file.")
 @argument("file", "FILE", "The new file.", type=click.Path(path_type=Path))
-@reading_options
+@store_options
 def command(file: Path, store: str, as_json: bool) -> None:
     """Copy all experiments of the store into FILE, which must not be there, while others go on writing."""
     with opened_store(store) as opened:

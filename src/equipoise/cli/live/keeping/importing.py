@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from equipoise.cli import completion
-from equipoise.cli.live.common.answers import answer
+from equipoise.cli.live.common.answers import answer, receipt_option
 from equipoise.cli.live.common.arguments import argument, writing_options
 from equipoise.cli.live.common.hints import taken_names
 from equipoise.cli.live.common.opening import made_store
@@ -27,8 +27,11 @@ from equipoise.words import counted
     type=click.Choice(["live", "practice"]),
     help="Refuse an archive of the other mode.  [default: take either]",
 )
+@receipt_option
 @writing_options
-def command(archive: Path, mode: str | None, store: str, actor: str | None, as_json: bool) -> None:
+def command(
+    archive: Path, mode: str | None, with_receipt: bool, store: str, actor: str | None, as_json: bool
+) -> None:
     """Make the experiment that ARCHIVE holds: the same rows, the same chain, the same name.
 
     The store must have none of that name, and is made if it is not there. The chain is checked first.
@@ -48,4 +51,4 @@ def command(archive: Path, mode: str | None, store: str, actor: str | None, as_j
             "hash": head.hash.hex(),
         }
         sentence = f"{experiment.name} is in {store}: {counted(head.sequence, 'row')}, chain sound."
-        answer(experiment, sentence, facts, as_json=as_json)
+        answer(experiment, sentence, facts, as_json=as_json, with_receipt=with_receipt)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import click
 
-from equipoise.cli.live.common.arguments import reading_options
+from equipoise.cli.live.common.arguments import store_options
 from equipoise.cli.live.common.opening import WAIT, existing_store
 from equipoise.cli.terminal import print_json, say
 
 
 @click.command("migrate", short_help="Bring a store up to this version.")
-@reading_options
+@store_options
 def command(store: str, as_json: bool) -> None:
     """Bring the tables of a store up to this version; make a backup first.
 

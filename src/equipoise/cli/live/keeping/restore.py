@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from equipoise.cli import completion
+from equipoise.cli.live.common.answers import receipt_option
 from equipoise.cli.live.common.arguments import argument, reason_option, writing_options
 from equipoise.cli.live.common.opening import existing_store, made_store, opened_store
 from equipoise.cli.terminal import print_json, say
@@ -36,12 +37,14 @@ _DATABASE = b"SQLite format 3\0"
     help="Without FILE: the store itself is a backup, put back by tools of its own.",
 )
 @reason_option(needed=True)
+@receipt_option
 @writing_options
 def command(
     file: Path | None,
     names: tuple[str, ...],
     in_place: bool,
     reason: str,
+    with_receipt: bool,
     store: str,
     actor: str | None,
     as_json: bool,
@@ -71,23 +74,30 @@ def command(
     else:
         chosen = list(names) or _names_in(file)
         _refuse_known(store, chosen)
-    restored: dict[str, Head] = {}
+    restored: dict[str, tuple[Head, str]] = {}
     with made_store(store) as at:
         for name in chosen:
             with restore_experiment(
                 store=at, name=name, backup=file, actor=actor, reason=reason
             ) as experiment:
-                restored[experiment.name] = at.head(experiment.name)
+                restored[experiment.name] = at.head(experiment.name), str(experiment.receipt)
     if as_json:
         facts = {
-            name: {"rows": head.sequence, "epoch": head.epoch, "hash": head.hash.hex()}
-            for name, head in restored.items()
+            name: {
+                "rows": head.sequence,
+                "epoch": head.epoch,
+                "hash": head.hash.hex(),
+                "receipt": receipt,
+            }
+            for name, (head, receipt) in restored.items()
         }
         print_json({"store": store, "experiments": facts})
         return
     say(f"{counted(len(restored), 'experiment')} restored in {store}:")
-    for name, head in restored.items():
+    for name, (head, receipt) in restored.items():
         say(f"  {name}: {counted(head.sequence, 'row')}, epoch {head.epoch}")
+        if with_receipt:
+            say(f"  Receipt: {receipt}")
 
 
 def _names(url: str) -> list[str]:

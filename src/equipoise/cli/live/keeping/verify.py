@@ -10,7 +10,6 @@ import click
 from equipoise.cli import completion
 from equipoise.cli.live.common.arguments import argument, reading_options
 from equipoise.cli.live.common.opening import opened_store
-from equipoise.cli.options import import_option
 from equipoise.cli.terminal import print_json, say
 
 if TYPE_CHECKING:
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     "--decisions/--no-decisions", default=True, show_default=True,
     help="Decide every unit anew and compare, or only check the chain.",
 )  # fmt: skip
-@import_option
 @reading_options
 def command(name: str, receipt: str | None, decisions: bool, store: str, as_json: bool) -> None:
     """Check the log of the experiment NAME, or of an ARCHIVE, from its first row to its last.

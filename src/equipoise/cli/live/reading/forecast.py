@@ -9,7 +9,6 @@ import click
 from equipoise.cli.live.common.arguments import experiment_argument, parse_budget, reading_options
 from equipoise.cli.live.common.opening import opened
 from equipoise.cli.options import (
-    import_option,
     policies_option,
     seed_option,
     trials_option,
@@ -41,7 +40,6 @@ def parse_losses(text: str) -> dict[str, float] | float | str:
 @click.command("forecast", short_help="Simulate the rest from where it stands.")
 @experiment_argument
 @policies_option("Another policy that might take over from here; may be repeated.")
-@import_option
 @click.option(
     "--budget", "budgets", multiple=True, metavar="N",
     callback=lambda ctx, option, texts: [parse_budget(text.strip()) for text in texts],

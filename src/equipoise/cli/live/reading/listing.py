@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from equipoise.cli.live.common.arguments import argument, reading_options
+from equipoise.cli.live.common.arguments import argument, store_options
 from equipoise.cli.live.common.opening import opened_store
 from equipoise.cli.live.common.times import shown
 from equipoise.cli.terminal import new_table, print_json, print_table, say
@@ -15,7 +15,7 @@ from equipoise.words import counted
 
 @click.command("list", short_help="The experiments in a store.")
 @argument("project", "[PROJECT]", "Only those of one project.", required=False)
-@reading_options
+@store_options
 def command(project: str | None, store: str, as_json: bool) -> None:
     """List the experiments in a store, or those of one PROJECT."""
     from equipoise.live.log.entries import moment

@@ -9,7 +9,7 @@ import click
 from equipoise.cli.live.common.arguments import experiment_argument, reading_options
 from equipoise.cli.live.common.opening import opened
 from equipoise.cli.live.common.toml_files import read_toml
-from equipoise.cli.options import import_option, path_option
+from equipoise.cli.options import path_option
 from equipoise.cli.terminal import print_json, say
 from equipoise.files import check_file, check_new
 
@@ -22,7 +22,6 @@ from equipoise.files import check_file, check_new
     "--statements", "FILE.toml", 'What only you know, e.g. blinding = "Raters did not know the arms."'
 )
 @path_option("--simulation", "FILE.npz", "Operating characteristics, as SimulationResult.save wrote them.")
-@import_option
 @reading_options
 def command(
     name: str,

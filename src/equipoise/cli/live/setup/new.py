@@ -8,14 +8,14 @@ from typing import Any
 import click
 
 from equipoise.cli import completion
-from equipoise.cli.live.common.answers import answer
+from equipoise.cli.live.common.answers import answer, receipt_option
 from equipoise.cli.live.common.arguments import argument, writing_options
 from equipoise.cli.live.common.contexts import example
 from equipoise.cli.live.common.hints import taken_names
 from equipoise.cli.live.common.opening import made_store
 from equipoise.cli.live.common.times import duration_of, in_words
 from equipoise.cli.live.setup.problem import problem_options, typed_problem
-from equipoise.cli.options import LARGEST_SEED, import_option, value_option
+from equipoise.cli.options import LARGEST_SEED, value_option
 from equipoise.cli.terminal import say
 from equipoise.cli.values import whole_number
 from equipoise.words import counted
@@ -30,7 +30,6 @@ POLICY = "trace-gain"
     "--policy", default=POLICY, show_default=True, metavar="SPEC", help="See 'equipoise policies'.",
     shell_complete=completion.policies,
 )  # fmt: skip
-@import_option
 @value_option(
     "--seed", whole_number("--seed", "7", least=0, most=LARGEST_SEED), "S",
     "Decides lots and ties.  [default: drawn, and kept in the log]",
@@ -43,10 +42,11 @@ POLICY = "trace-gain"
     "--deadline", duration_of("--deadline"), "TIME",
     "When an outcome is overdue, e.g. 30d, 12h; nothing happens by itself.",
 )  # fmt: skip
+@receipt_option
 @writing_options
 def command(
-    name: str, policy: str, seed: int | None, mode: str, deadline: timedelta | None, store: str,
-    actor: str | None, as_json: bool, **typed: Any,
+    name: str, policy: str, seed: int | None, mode: str, deadline: timedelta | None, with_receipt: bool,
+    store: str, actor: str | None, as_json: bool, **typed: Any,
 ) -> None:  # fmt: skip
     """Set up the experiment NAME. The store is made if it is not there.
 
@@ -76,6 +76,6 @@ def command(
             f"{experiment.policy.label}, seed {experiment.seed}{late}."
             + (" It is a practice experiment." if mode == "practice" else "")
         )
-        answer(experiment, sentence, facts, as_json=as_json)
+        answer(experiment, sentence, facts, as_json=as_json, with_receipt=with_receipt)
         if not as_json:
             say(f"Next: equipoise ask {experiment.name} UNIT {example(problem.features)}")

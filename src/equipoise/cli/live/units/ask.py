@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,16 +15,22 @@ from equipoise.cli.live.common.arguments import (
     unit_argument,
     writing_options,
 )
-from equipoise.cli.live.common.bulk import at_line, column_hint, file_option, keyed, read_lines
+from equipoise.cli.live.common.bulk import Line, at_line, column_hint, file_option, keyed, read_lines
 from equipoise.cli.live.common.contexts import example, has_names, names_of, typed_record, typed_vector
 from equipoise.cli.live.common.opening import opened
 from equipoise.cli.live.units.asked import say_assigned, say_assigned_together, say_checked
-from equipoise.cli.options import import_option, value_option
+from equipoise.cli.live.units.entering import unit_column_option
+from equipoise.cli.options import value_option
 from equipoise.cli.values import parse_names
-from equipoise.errors import EquipoiseError, InvalidArgument, InvalidContext
+from equipoise.errors import EquipoiseError, InvalidArgument, InvalidContext, InvalidTable
 
 if TYPE_CHECKING:
+    from equipoise.core.problem.features.contexts import Contexts
+    from equipoise.core.problem.problem import Problem
     from equipoise.live.experiment.experiment import LiveExperiment
+
+_ARM = "arm"
+"""The column of a file with arms that persons gave."""
 
 
 @click.command("ask", short_help="Assign a unit to an arm, or many from a file.")
@@ -33,12 +39,13 @@ if TYPE_CHECKING:
 @argument("fields", "[FIELD=VALUE]…", "What is known of the unit, field by field.", nargs=-1)
 @value_option("--context", typed_vector, "X,X,…", "The same as a vector, where fields have no names.")
 @file_option
+@unit_column_option
 @click.option(
-    "--unit-column", default="unit", show_default=True, metavar="COLUMN", help="Column of --file with units."
-)
+    "--arm-column", metavar="COLUMN",
+    help="Column of --file with arms that persons gave; needs --reason.  [default: arm, where there is one]",
+)  # fmt: skip
 @value_option("--arms", parse_names("--arms"), "A,B,…", "Arms that may be chosen.  [default: all open ones]")
 @click.option("--arm", metavar="ARM", help="An arm that a person gives, instead of the rule; needs --reason.")
-@import_option
 @reason_option(needed=False)
 @click.option("--scores", is_flag=True, help="Show scores and propensities, too: they help to guess arms.")
 @click.option("--dry-run", is_flag=True, help="Only check; nothing is assigned and no arm is shown.")
@@ -46,13 +53,14 @@ if TYPE_CHECKING:
 @writing_options
 def command(
     name: str, unit: str | None, fields: tuple[str, ...], context: list[float] | None, source: str | None,
-    unit_column: str, arms: list[str] | None, arm: str | None, reason: str | None, scores: bool,
-    dry_run: bool, with_receipt: bool, store: str, actor: str | None, as_json: bool,
+    unit_column: str, arm_column: str | None, arms: list[str] | None, arm: str | None, reason: str | None,
+    scores: bool, dry_run: bool, with_receipt: bool, store: str, actor: str | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Assign UNIT of the experiment NAME to an arm, which is shown once it is stored.
 
     The same line again gives the same arm, whoever types it. With --file all of its units are assigned
-    together, or none; units that have an arm already keep it.
+    together, or none; units that have an arm already keep it. A file with a column of arms enters units that
+    persons have assigned, such as history from before.
 
     \b
     Examples:
@@ -66,16 +74,19 @@ def command(
         )
     if source is not None and (fields or context is not None or arm is not None):
         raise InvalidArgument(
-            "FIELD=VALUE, --context and --arm are for one unit", hint="leave them out, or --file"
+            "FIELD=VALUE, --context and --arm are for one unit",
+            hint="leave them out, or --file; arms that persons gave are a column of the file",
         )
     with opened(name, store, actor) as experiment:
         if source is not None:
-            keys, contexts = _units(experiment, source, unit_column)
+            keys, contexts, given = _units(experiment, source, unit_column, arm_column)
+            if given is not None and arms is not None:
+                raise InvalidArgument("--arms and a column of arms do not go together", hint="leave one out")
             if dry_run:
-                say_checked(experiment, keys, contexts, arms, as_json=as_json)
+                say_checked(experiment, keys, contexts, arms, given=given, reason=reason, as_json=as_json)
                 return
             before = experiment.store.head(experiment.name).sequence
-            units = experiment.ask_many(contexts, units=keys, arms=arms)
+            units = experiment.ask_many(contexts, units=keys, arms=arms, given_arms=given, reason=reason)
             say_assigned_together(
                 experiment, units, before, scores=scores, as_json=as_json, with_receipt=with_receipt
             )
@@ -84,7 +95,8 @@ def command(
         _check_key(experiment, unit)
         x = _context(experiment, fields, context)
         if dry_run:
-            say_checked(experiment, [unit], [x], arms, arm=arm, reason=reason, as_json=as_json)
+            given = None if arm is None else [arm]
+            say_checked(experiment, [unit], [x], arms, given=given, reason=reason, as_json=as_json)
             return
         assignment = experiment.ask(x, unit=unit, arm=arm, arms=arms, reason=reason)
         say_assigned(experiment, assignment, scores=scores, as_json=as_json, with_receipt=with_receipt)
@@ -114,17 +126,38 @@ def _context(experiment: LiveExperiment, fields: Sequence[str], vector: list[flo
     return typed_record(features, fields)
 
 
-def _units(experiment: LiveExperiment, source: str, column: str) -> tuple[list[str], list[Any]]:
-    """Keys and contexts of a file; every line is checked before anything is asked for."""
-    features = experiment.problem.features
-    lines = keyed(read_lines(source, needed=(column,)), column)
-    contexts = []
+def _units(
+    experiment: LiveExperiment, source: str, column: str, arm_column: str | None
+) -> tuple[list[str], list[Any], list[str] | None]:
+    """Keys, contexts and given arms of a file; every line is checked before anything is asked for."""
+    problem = experiment.problem
+    needed = (column,) if arm_column is None else (column, arm_column)
+    lines = keyed(read_lines(source, needed=needed), column)
+    if arm_column is None and _has_arms(problem.features, lines.values()):
+        arm_column = _ARM
+    contexts, given = [], []
     for line in lines.values():
         try:
-            x = line.context(features, leave_out=(column,))
-            features.encode(x)
+            if arm_column is not None:
+                given.append(_given_arm(problem, line, arm_column))
+            x = line.context(problem.features, leave_out=(column, arm_column or column))
+            problem.features.encode(x)
         except EquipoiseError as error:
-            error.hint = error.hint or column_hint(features)
+            error.hint = error.hint or column_hint(problem.features)
             raise at_line(line, error) from None
         contexts.append(x)
-    return list(lines), contexts
+    return list(lines), contexts, None if arm_column is None else given
+
+
+def _has_arms(features: Contexts, lines: Iterable[Line]) -> bool:
+    """Whether a file has a column of arms, which is not one of the unit's own fields."""
+    is_field = has_names(features) and _ARM in names_of(features)
+    return not is_field and any(_ARM in line.values for line in lines)
+
+
+def _given_arm(problem: Problem, line: Line, column: str) -> str:
+    arm = line.values.get(column)
+    if not isinstance(arm, str) or not arm.strip():
+        raise InvalidTable("no arm", hint="units that the rule is to assign go into a file of their own")
+    problem.index(arm.strip())
+    return arm.strip()

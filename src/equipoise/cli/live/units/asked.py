@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from equipoise.cli.live.common.answers import answer
+from equipoise.cli.live.units.entering import rehearsal
 from equipoise.cli.terminal import new_table, output, print_json, print_table, say
 from equipoise.words import counted
 
@@ -60,21 +61,15 @@ def say_checked(
     contexts: Sequence[Any],
     arms: Sequence[str] | None,
     *,
-    arm: str | None = None,
+    given: Sequence[str] | None = None,
     reason: str | None = None,
     as_json: bool,
 ) -> None:
     """What a dry run found: whether asking would go through, and no arm."""
-    rehearsal = experiment.in_memory()  # a copy, which finds whatever is wrong
-    before = rehearsal.asked
-    if arm is None:
-        rehearsal.ask_many(contexts, units=keys, arms=arms)
-    else:
-        from equipoise.live.experiment.actors import demanded
-
-        demanded(reason, "give a unit an arm")
-        rehearsal.ask(contexts[0], keys[0], arm=arm, arms=arms)
-    new = rehearsal.asked - before
+    copy = rehearsal(experiment, reason, None if given is None else "give units their arms")
+    before = copy.asked
+    copy.ask_many(contexts, units=keys, arms=arms, given_arms=given)
+    new = copy.asked - before
     left = experiment.remaining
     if as_json:
         facts = {"dry_run": True, "new": new, "known": len(keys) - new, "remaining": left}

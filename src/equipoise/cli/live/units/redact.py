@@ -16,7 +16,6 @@ from equipoise.cli.live.common.arguments import (
     writing_options,
 )
 from equipoise.cli.live.common.opening import opened
-from equipoise.cli.options import import_option
 from equipoise.cli.terminal import visible
 from equipoise.errors import InvalidArgument
 
@@ -26,7 +25,6 @@ from equipoise.errors import InvalidArgument
 @unit_argument()
 @reason_option(needed=True)
 @click.option("--yes", is_flag=True, help="Erase without asking.")
-@import_option
 @id_option
 @receipt_option
 @writing_options

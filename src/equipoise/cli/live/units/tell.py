@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from equipoise.cli.live.common.answers import answer, receipt_option
+from equipoise.cli.live.common.answers import receipt_option
 from equipoise.cli.live.common.arguments import (
     argument,
     experiment_argument,
@@ -17,16 +17,21 @@ from equipoise.cli.live.common.arguments import (
     unit_argument,
     writing_options,
 )
-from equipoise.cli.live.common.bulk import at_line, file_option, keyed, read_lines
-from equipoise.cli.live.common.changing import Said, changing
+from equipoise.cli.live.common.bulk import at_line, file_option
 from equipoise.cli.live.common.opening import opened
-from equipoise.cli.terminal import print_json, say
+from equipoise.cli.live.units.entering import (
+    Entered,
+    check_one_way,
+    lines_by_unit,
+    options,
+    rehearsal,
+    rehearsal_option,
+    say_entered,
+    unit_column_option,
+)
 from equipoise.cli.values import typed
-from equipoise.errors import EquipoiseError, InvalidArgument, InvalidOutcome, InvalidTable
+from equipoise.errors import EquipoiseError, InvalidOutcome, InvalidTable
 from equipoise.words import counted
-
-if TYPE_CHECKING:
-    from equipoise.live.experiment.experiment import LiveExperiment
 
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 
@@ -50,26 +55,26 @@ class _WithNumber(click.Command):
         return super().parse_args(ctx, args)
 
 
-@click.command("tell", cls=_WithNumber, short_help="Enter the outcome of a unit, or many from a file.")
-@experiment_argument
-@unit_argument(needed=False)
-@argument("value", "[VALUE]", "Its outcome.", required=False, callback=typed(_outcome))
-@file_option
-@click.option(
-    "--unit-column", default="unit", show_default=True, metavar="COLUMN", help="Column of --file with units."
-)
-@click.option(
-    "--outcome-column", default="outcome", show_default=True, metavar="COLUMN",
-    help="Column of --file with outcomes; an empty cell is not known yet.",
+_outcome_options = options(
+    experiment_argument,
+    unit_argument(needed=False),
+    argument("value", "[VALUE]", "Its outcome.", required=False, callback=typed(_outcome)),
+    file_option,
+    unit_column_option,
+    click.option(
+        "--outcome-column", default="outcome", show_default=True, metavar="COLUMN",
+        help="Column of --file with outcomes; an empty cell is not known yet.",
+    ),
 )  # fmt: skip
-@click.option("--dry-run", is_flag=True, help="Only check, and say what would be entered.")
-@id_option
-@receipt_option
-@writing_options
+_other_options = options(rehearsal_option, id_option, receipt_option, writing_options)
+
+
+@click.command("tell", cls=_WithNumber, short_help="Enter the outcome of a unit, or many from a file.")
+@_outcome_options
+@_other_options
 def tell(
-    name: str, unit: str | None, value: float | None, source: str | None, unit_column: str,
-    outcome_column: str, dry_run: bool, by_id: bool, with_receipt: bool, store: str, actor: str | None,
-    as_json: bool,
+    name: str, unit: str | None, value: float | None, dry_run: bool, with_receipt: bool, store: str,
+    actor: str | None, as_json: bool, **file: Any,
 ) -> None:  # fmt: skip
     """Enter the outcome VALUE of UNIT in the experiment NAME.
 
@@ -81,67 +86,67 @@ def tell(
       equipoise tell trial-1 P-017 3.2
       equipoise tell trial-1 --file outcomes.csv
     """
-    outcomes: dict[str | int, float]
-    if source is None:
-        if unit is None or value is None:
-            missing = "VALUE is" if unit is not None else "UNIT and VALUE are"
-            raise InvalidArgument(
-                f"{missing} missing", hint=f"e.g. equipoise tell {name} {unit or 'P-017'} 3.2"
-            )
-        outcomes = {named_unit(unit, by_id=by_id): value}
-        blank = 0
-    else:
-        if unit is not None:
-            raise InvalidArgument("--file and UNIT do not go together", hint="leave one out")
-        outcomes, blank = _outcomes(source, unit_column, outcome_column, by_id=by_id)
+    outcomes, blank = _given("tell", name, unit, value, **file)
     with opened(name, store, actor) as experiment:
-        target = experiment.in_memory() if dry_run else experiment  # a copy finds whatever is wrong
-        new = target.tell_many(outcomes)
-        known = len(outcomes) - new
-        facts: dict[str, Any] = {"outcomes": len(outcomes), "without_outcome": blank}
-        if source is None:
-            facts = {"unit": unit, "outcome": value}
-        facts |= {"new": new, "known": known}
-        if dry_run:
-            sentence = f"{counted(new, 'outcome')} would be stored; nothing was." + _others(known, blank)
-            if as_json:
-                print_json({"experiment": experiment.name, "dry_run": True, **facts})
-            else:
-                say(sentence)
-            return
-        sentence = f"{counted(new, 'outcome')} stored." + _others(known, blank)
-        answer(experiment, sentence, facts, as_json=as_json, with_receipt=with_receipt)
+        new = (rehearsal(experiment) if dry_run else experiment).tell_many(outcomes)
+        entered = Entered("outcome", "stored", "known", new, len(outcomes) - new, _left_out(blank))
+        facts = _facts(unit, value, outcomes, blank)
+        say_entered(experiment, entered, facts, dry_run=dry_run, as_json=as_json, with_receipt=with_receipt)
 
 
-@changing("correct", "Replace the outcome of a unit.", kind=_WithNumber)
-@unit_argument()
-@argument("value", "VALUE", "Its outcome.", callback=typed(_outcome))
+@click.command("correct", cls=_WithNumber, short_help="Replace the outcome of a unit, or many from a file.")
+@_outcome_options
 @reason_option(needed=True)
-@id_option
-def correct(experiment: LiveExperiment, unit: str, value: float, reason: str, by_id: bool) -> Said:
+@_other_options
+def correct(
+    name: str, unit: str | None, value: float | None, reason: str, dry_run: bool, with_receipt: bool,
+    store: str, actor: str | None, as_json: bool, **file: Any,
+) -> None:  # fmt: skip
     """Make VALUE the outcome of UNIT in the experiment NAME, whatever it was: told, pending or lost.
 
-    The old value stays in the log. Decisions that were made with it stay as they are.
+    The old value stays in the log. Decisions that were made with it stay as they are. With --file all of its
+    outcomes or none; those that are as they should be already are left alone.
+
+    \b
+    Examples:
+      equipoise correct trial-1 P-017 2.3 --reason "digits swapped on the form"
+      equipoise correct trial-1 --file corrected.csv --reason "audit of March"
     """
-    experiment.correct(named_unit(unit, by_id=by_id), value, reason=reason)
-    facts = {"unit": unit, "outcome": value, "reason": reason}
-    return f"{unit} has the outcome {value:.10g} now.", facts
+    outcomes, blank = _given("correct", name, unit, value, **file)
+    with opened(name, store, actor) as experiment:
+        target = rehearsal(experiment, reason, "correct outcomes") if dry_run else experiment
+        new = target.correct_many(outcomes, reason)
+        single = None if unit is None else f"{unit} has the outcome {value:.10g} now."
+        entered = Entered("outcome", "corrected", "known", new, len(outcomes) - new, _left_out(blank), single)
+        facts = {**_facts(unit, value, outcomes, blank), "reason": reason}
+        say_entered(experiment, entered, facts, dry_run=dry_run, as_json=as_json, with_receipt=with_receipt)
+
+
+def _given(
+    command: str, name: str, unit: str | None, value: float | None, *, source: str | None, unit_column: str,
+    outcome_column: str, by_id: bool,
+) -> tuple[dict[str | int, float], int]:  # fmt: skip
+    """The outcomes that are typed or in a file, and how many lines have none."""
+    missing = "UNIT and VALUE are" if unit is None else "VALUE is" if value is None else ""
+    check_one_way(unit, source, missing, f"equipoise {command} {name} {unit or 'P-017'} 3.2")
+    if source is not None:
+        return _outcomes(source, unit_column, outcome_column, by_id=by_id)
+    assert unit is not None
+    assert value is not None
+    return {named_unit(unit, by_id=by_id): value}, 0
 
 
 def _outcomes(
     source: str, unit_column: str, outcome_column: str, *, by_id: bool
 ) -> tuple[dict[str | int, float], int]:
     """The outcomes that a file has, and how many of its lines have none."""
-    lines = keyed(read_lines(source, needed=(unit_column, outcome_column)), unit_column)
+    lines = lines_by_unit(source, unit_column, (outcome_column,), by_id=by_id)
     found: dict[str | int, float] = {}
-    for key, line in lines.items():
+    for unit, line in lines.items():
         value = line.values[outcome_column]
         if value is None or (isinstance(value, str) and not value.strip()):
             continue
         try:
-            unit = named_unit(key, by_id=by_id)
-            if unit in found:
-                raise InvalidTable(f"unit {unit} is on another line already", hint="leave one out")
             found[unit] = _outcome(value.strip()) if line.is_text else value
         except EquipoiseError as error:
             raise at_line(line, error) from None
@@ -150,7 +155,13 @@ def _outcomes(
     return found, len(lines) - len(found)
 
 
-def _others(known: int, blank: int) -> str:
-    """What became of the rest of a file."""
-    words = f" {counted(known, 'outcome was', 'outcomes were')} known already." if known else ""
-    return words + (f" {counted(blank, 'line')} without an outcome left out." if blank else "")
+def _facts(
+    unit: str | None, value: float | None, outcomes: dict[str | int, float], blank: int
+) -> dict[str, Any]:
+    if unit is not None:
+        return {"unit": unit, "outcome": value}
+    return {"outcomes": len(outcomes), "without_outcome": blank}
+
+
+def _left_out(blank: int) -> str:
+    return f" {counted(blank, 'line')} without an outcome left out." if blank else ""

@@ -19,7 +19,7 @@ from equipoise.live.log.encoding import decode
 from equipoise.live.log.receipts import Receipt, line_of
 from equipoise.live.log.rows import make_rows
 from equipoise.live.stores.chain import first_link
-from equipoise.live.stores.store import FIRST_EPOCH, Row
+from equipoise.live.stores.store import FIRST_EPOCH, Head, Row
 
 _AT_ONCE = 100
 """Rows that are held, and folded, at a time: they may be long."""
@@ -89,8 +89,8 @@ class Fold:
         self.lines = list(lines)
         self.epoch = FIRST_EPOCH - 1 + len(self.lines)
 
-    def receipt(self, row: Row, epoch: int) -> Receipt:
-        """Of a row of some epoch."""
+    def receipt(self, row: Row | Head, epoch: int) -> Receipt:
+        """Of a row of some epoch, or of the one that a head names."""
         return Receipt(self.name, epoch, row.sequence, row.hash, self.lines[epoch - FIRST_EPOCH])
 
     def last_receipt(self) -> Receipt:
