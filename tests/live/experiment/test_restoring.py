@@ -1,6 +1,7 @@
 """Archives make the same experiment elsewhere; backups begin an epoch, and newer receipts are told."""
 
 import gzip
+import re
 import shutil
 import tracemalloc
 
@@ -15,6 +16,7 @@ from equipoise.errors import (
     ExperimentExists,
     InvalidArgument,
     InvalidData,
+    OutputExists,
     ReasonMissing,
     ReceiptUnknown,
     WrongMode,
@@ -48,6 +50,19 @@ def test_an_archive_is_the_same_experiment(store, name, problem, tmp_path, suffi
             eq.import_archive(path, store=elsewhere)
 
 
+@pytest.mark.parametrize("there", ["trial.db", "trial.db-wal", "notes.txt"])
+def test_an_archive_replaces_nothing_else(file_url, problem, tmp_path, there):
+    (tmp_path / "notes.txt").write_text("ours")
+    with begun(file_url, "trial", problem) as live:
+        with pytest.raises(OutputExists, match="something else than an archive"):
+            live.archive(tmp_path / there)
+        for _ in range(2):
+            live.archive(tmp_path / "trial.jsonl")
+    assert (tmp_path / "notes.txt").read_text() == "ours"
+    with eq.load_experiment(store=file_url, name="trial") as again:
+        assert eq.verify_archive(tmp_path / "trial.jsonl") == again.verify()
+
+
 def test_archives_are_the_same_bytes(memory, problem, tmp_path):
     live = begun(memory, "trial", problem)
     for name in ("a.jsonl.gz", "b.jsonl.gz"):
@@ -78,6 +93,13 @@ def test_damaged_archives(memory, problem, tmp_path):
         eq.verify_archive(with_lines(lines[0][:60]))
     with pytest.raises(ArchiveDamaged, match="the first line"):
         eq.verify_archive(with_lines(lines[0].replace(b'"hash"', b'"hush"'), *lines[1:]))
+    with pytest.raises(ArchiveDamaged, match="goes on after its end"):
+        eq.verify_archive(with_lines(*lines, lines[1]))
+    for number, wrong in [(0, b"1e999"), (1, b"1e999"), (1, b"[" * 10**5)]:
+        spoiled = re.sub(rb'"sequence":\d+', b'"sequence":' + wrong, lines[number], count=1)
+        assert spoiled != lines[number]
+        with pytest.raises(ArchiveDamaged, match="cannot be read"):
+            eq.verify_archive(with_lines(*lines[:number], spoiled, *lines[number + 1 :]))
     for no_archive in (b"a,b\n1,2\n", b"", b"{}\n", b"\x80"):
         with pytest.raises(InvalidData, match="not an archive") as found:
             eq.verify_archive(with_lines(no_archive))

@@ -290,6 +290,8 @@ class LiveExperiment(ExperimentReader):
     def archive(self, path: str | Path) -> None:
         """Write the whole log to one file of text, compressed if its name ends in ``.gz``.
 
+        A file that is there is replaced if its name ends in ``.jsonl`` or ``.gz``, and else refused.
+
         :func:`import_archive` makes the same experiment of it elsewhere, :func:`verify_archive` verifies it.
         """
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import os
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -15,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from equipoise.errors import ArchiveDamaged, DataNotFound, InvalidData
+from equipoise.errors import ArchiveDamaged, DataNotFound, InvalidArgument, InvalidData, OutputExists
 from equipoise.files import write_whole
 from equipoise.live.log.encoding import decode, encode
 from equipoise.live.stores.store import Row
@@ -24,6 +25,8 @@ from equipoise.words import counted
 FORMAT = "equipoise archive 1"
 _BEGINNING = b'{"format":"equipoise archive'
 """Of the first line, also where the rest of it is missing."""
+_GZIP = b"\x1f\x8b"
+_SUFFIXES = (".jsonl", ".gz")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +40,13 @@ class ArchiveHead:
 
 
 def write_archive(path: str | Path, head: ArchiveHead, rows: Iterable[Row]) -> None:
-    """Write a log to a file, whole or not at all."""
+    """Write a log to a file, whole or not at all; a file of another kind that is there is not replaced."""
+    # By its name: to open an SQLite file, and close it, drops the locks that this process has on it.
+    if Path(path).is_file() and Path(path).suffix not in _SUFFIXES:
+        raise OutputExists(
+            f"{path} is there already, and may be something else than an archive",
+            hint="choose another place, or a name that ends in .jsonl or .jsonl.gz: such a file is replaced",
+        )
 
     def fill(file: BinaryIO) -> None:
         if Path(path).suffix == ".gz":
@@ -52,10 +61,12 @@ def write_archive(path: str | Path, head: ArchiveHead, rows: Iterable[Row]) -> N
 @contextmanager
 def reading_archive(path: str | Path) -> Iterator[tuple[ArchiveHead, Iterator[Row]]]:
     """The first line of an archive, and its rows."""
+    if not isinstance(path, str | os.PathLike):
+        raise InvalidArgument(f"{path!r} does not name a file", hint="give the path of an archive")
     if not Path(path).is_file():
         raise DataNotFound(f"there is no file {path}")
     with Path(path).open("rb") as file:
-        packed = file.read(2) == b"\x1f\x8b"
+        packed = file.read(2) == _GZIP
         file.seek(0)
         lines = _lines(path, gzip.GzipFile(fileobj=file) if packed else file)
         yield _head(path, next(lines, None)), _rows(path, lines)
@@ -107,7 +118,7 @@ def _table(path: str | Path, number: int, line: bytes) -> dict[str, Any]:
         if not isinstance(value, dict):
             raise TypeError("not a table")
         return value
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, RecursionError) as error:
         if number == 1 and not line.startswith(_BEGINNING):
             raise InvalidData(f"{path} is not an archive of an experiment: {error}", hint=_WRITTEN) from None
         raise _unreadable(path, number, str(error)) from None
@@ -124,7 +135,7 @@ def _head(path: str | Path, line: tuple[int, dict[str, Any]] | None) -> ArchiveH
         return ArchiveHead(
             str(first["name"]), str(first["mode"]), int(first["sequence"]), bytes.fromhex(first["hash"])
         )
-    except (KeyError, ValueError, TypeError) as error:
+    except (KeyError, ValueError, TypeError, OverflowError) as error:
         raise ArchiveDamaged(f"the first line of {path} cannot be read: {error!r}", hint=_ANOTHER) from None
 
 
@@ -136,10 +147,12 @@ def _rows(path: str | Path, lines: Iterator[tuple[int, dict[str, Any]]]) -> Iter
                 raise ArchiveDamaged(
                     f"{path} has {counted(count, 'row')}, and should have {line['end']}", hint=_ANOTHER
                 )
+            if next(lines, None) is not None:
+                raise ArchiveDamaged(f"{path} goes on after its end", hint=_ANOTHER)
             return
         try:
             row = _row(line)
-        except (KeyError, ValueError, TypeError, AttributeError) as error:
+        except (KeyError, ValueError, TypeError, AttributeError, OverflowError) as error:
             raise _unreadable(path, number, repr(error)) from None
         count += 1
         yield row
