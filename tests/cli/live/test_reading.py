@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 
 import numpy as np
 import pytest
@@ -66,7 +67,20 @@ def test_status_fits_in_80_columns(live, running, monkeypatch):
     assert max(map(len, text.splitlines())) <= 80
     assert text.startswith(f"{running}: paused\n12 units assigned, 28 left\n")
     assert "Closed: drug" in text
-    assert "trace-gain, seed 3" in text
+    assert "Rule      trace-gain\n" in text
+
+
+def test_the_seed_is_shown_only_if_it_is_asked_for(live):
+    new = ("--arms", "a,b", "--dim", "1", "--budget", "9", "--seed", "987654321")
+    said = [live("new", "one", *new), json.dumps(live("new", "two", *new, "--json"))]
+    for line in (("status", "one"), ("status", "one", "--json"), ("log", "one"), ("log", "one", "--json")):
+        said.append(str(live(*line)))
+    assert not any("987654321" in text for text in said)
+    assert "trace-gain, seed 987654321." in live("new", "three", *new, "--show-seed")
+    assert live("new", "four", *new, "--show-seed", "--json")["seed"] == 987654321
+    assert "Rule      trace-gain, seed 987654321\n" in live("status", "one", "--show-seed")
+    assert live("status", "one", "--show-seed", "--json")["seed"] == 987654321
+    assert live("log", "one", "--show-seed", "--json")["rows"][0]["event"]["seed"] == 987654321
 
 
 def test_status_of_an_experiment_without_units(live, trial):
