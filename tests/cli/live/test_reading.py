@@ -210,6 +210,16 @@ def test_a_forecast_says_what_is_lost_and_awaited(live, refused, running):
     assert "--losses 1.5 is not a number of at least 0 and below 1" in message
 
 
+def test_a_kind_of_row_that_there_is_not_is_refused(live, refused, running):
+    message, hint = refused(2, "log", running, "--kind", "foo")
+    assert message == "no row is of the kind 'foo'"
+    assert "created, asked, asked_together, told" in hint
+    assert len(live("log", running, "--kind", "told", "--json")["rows"]) == 10
+    for words in ("asked_together", "asked together"):  # as the table shows it
+        assert len(live("log", running, "--kind", words, "--json")["rows"]) == 12
+    assert live("log", running, "--kind", "withdrawn") == "No rows.\n"
+
+
 def test_a_report_is_written_once(live, refused, running, tmp_path):
     assert live("report", running) == "Report: trial.html\n"
     assert "P-03" in (tmp_path / "trial.html").read_text() or running in (tmp_path / "trial.html").read_text()
@@ -225,7 +235,16 @@ def test_a_report_takes_statements_and_a_simulation(live, refused, running, tmp_
     page = (tmp_path / "trial.html").read_text()
     assert "Raters did not know the arms." in page
     assert "40 trials" in page
-    message, _ = refused(2, "report", running, "--overwrite", "--statements", "result.npz")
+    (tmp_path / "simulated").mkdir()
+    (tmp_path / "result.npz").rename(tmp_path / "simulated" / "result.npz")
+    (tmp_path / "trial.html").unlink()
+    live("report", running, "--simulation", "simulated")  # as 'simulate --output simulated' leaves it
+    assert "40 trials" in (tmp_path / "trial.html").read_text()
+    (tmp_path / "empty").mkdir()
+    message, hint = refused(2, "report", running, "--overwrite", "--simulation", "empty")
+    assert message == "there is no result.npz in empty"
+    assert "equipoise simulate" in hint
+    message, _ = refused(2, "report", running, "--overwrite", "--statements", "simulated/result.npz")
     assert "not TOML" in message
 
 

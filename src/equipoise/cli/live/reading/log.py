@@ -14,6 +14,7 @@ from equipoise.cli.live.common.times import shown
 from equipoise.cli.options import value_option
 from equipoise.cli.terminal import new_table, print_json, print_table, say
 from equipoise.cli.values import whole_number
+from equipoise.errors import InvalidArgument
 from equipoise.words import counted
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ def command(
 
     --json has every event in full, but for scores and the seed, which are shown if they are asked for.
     """
+    kind = None if kind is None else _known_kind(kind)
     with opened(name, store) as experiment:
         number = None if unit is None else experiment[unit].id
         rows = [
@@ -63,6 +65,16 @@ def command(
         table.add_row(str(entry.sequence), when, _what(entry), entry.actor, entry.reason or "")
     of = f"; the last {len(latest)}, all with --all" if len(latest) < len(rows) else ""
     print_table(table, title=f"{counted(len(rows), 'row')}{of} (times are UTC)")
+
+
+def _known_kind(typed: str) -> str:
+    """A kind of row, also as the table shows it."""
+    from equipoise.core.experiment.history.events import KINDS
+
+    kind = typed.strip().replace(" ", "_")
+    if kind not in KINDS:
+        raise InvalidArgument(f"no row is of the kind {typed!r}", hint=f"the kinds are {', '.join(KINDS)}")
+    return kind
 
 
 def _is_about(entry: LogEntry, number: int) -> bool:
