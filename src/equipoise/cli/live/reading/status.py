@@ -9,9 +9,9 @@ import click
 
 from equipoise.cli.live.common.arguments import experiment_argument, reading_options, show_seed_option
 from equipoise.cli.live.common.opening import opened
-from equipoise.cli.live.common.times import in_words, shown
+from equipoise.cli.live.common.times import shown
 from equipoise.cli.terminal import new_table, output, print_json, print_table
-from equipoise.words import counted
+from equipoise.words import counted, lasting
 
 _NOT_YET = "not yet"
 # An upper end this many times the estimate tells nobody anything; --json has it all the same.
@@ -48,7 +48,7 @@ def _print_heading(facts: dict[str, Any]) -> None:
     console.print(f"{counted(units['asked'], 'unit')} assigned, {units['remaining']:,} left{money}")
     words = [f"{units['told']:,} told", f"{units['pending']:,} pending"]
     if facts["deadline_seconds"] is not None:
-        limit = in_words(timedelta(seconds=facts["deadline_seconds"]))
+        limit = lasting(timedelta(seconds=facts["deadline_seconds"]))
         words.append(f"{units['overdue']:,} of them overdue (after {limit})")
     words += [f"{units[word]:,} {word}" for word in ("lost", "withdrawn", "redacted") if units[word]]
     if units["redacted_in_models"]:

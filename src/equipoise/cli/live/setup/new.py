@@ -13,12 +13,12 @@ from equipoise.cli.live.common.arguments import argument, show_seed_option, writ
 from equipoise.cli.live.common.contexts import example
 from equipoise.cli.live.common.hints import taken_names
 from equipoise.cli.live.common.opening import made_store
-from equipoise.cli.live.common.times import duration_of, in_words
+from equipoise.cli.live.common.times import duration_of
 from equipoise.cli.live.setup.problem import problem_options, typed_problem
 from equipoise.cli.options import LARGEST_SEED, value_option
 from equipoise.cli.terminal import say
 from equipoise.cli.values import whole_number
-from equipoise.words import counted
+from equipoise.words import counted, lasting
 
 POLICY = "trace-gain"
 
@@ -72,7 +72,7 @@ def command(
             "problem": problem.to_dict(),
         }  # fmt: skip
         seeded = f", seed {experiment.seed}" if show_seed else ""
-        late = "" if deadline is None else f", outcomes overdue after {in_words(deadline)}"
+        late = "" if deadline is None else f", outcomes overdue after {lasting(deadline)}"
         sentence = (
             f"{experiment.name} is set up in {store}: {counted(len(problem.arms), 'arm')}, "
             f"{counted(problem.dim, 'feature')}, {counted(problem.units, 'unit')}, "
