@@ -289,6 +289,10 @@ class InvalidStore(EquipoiseError, ValueError):
     """A URL that names no store, or a place where none can be kept."""
 
 
+class NotPicklable(EquipoiseError, TypeError):
+    """A live experiment that is to be pickled or copied; the hint says what to do instead."""
+
+
 class NotOffered(EquipoiseError, NotImplementedError):
     """Something that this kind of store does not do; the hint says what does it."""
 

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
@@ -159,3 +160,33 @@ def test_a_field_in_the_place_of_the_key_is_no_key(live, refused, trial):
     assert message == "'age=54' stands where the key of the unit belongs"
     assert hint == "e.g. equipoise ask trial P-017 age=50 sex=f"
     assert live("ask", trial, "site=2", "age=54", "sex=f").startswith("site=2: ")  # no field, so a key
+
+
+def test_hints_can_be_followed_in_a_shell(live, refused, running):
+    live("withdraw", running, "P-10", "--reason", "r")
+    assert "under another key" in refused(2, "tell", running, "P-10", "1")[1]
+    assert "lose(" not in refused(2, "tell", running, "P-11", "1e999")[1]
+    few = ("new", "small", "--arms", "a,b", "--dim", "40", "--budget", "20")
+    hint = refused(2, *few)[1]
+    assert hint == (
+        "type --budget 82 or more, or fewer arms or features; if few features matter, --allow-small-budget "
+        "and --policy sparse-trace-ucb"
+    )
+    live(*few, "--allow-small-budget", "--policy", "sparse-trace-ucb:screen=4")
+    hint = refused(2, "add-arm", running, "c", "--floor", "40")[1]
+    assert (
+        hint
+        == "'equipoise close-arm trial ARM' another that is still to get units, or 'equipoise budget trial N'"
+    )
+    live("new", "plain", "--arms", "a,b", "--dim", "1", "--budget", "9")
+    assert "equipoise expire plain --older-than" in refused(2, "units", "plain", "--status", "overdue")[1]
+
+
+def test_one_second_is_not_several(live):
+    new = ("--arms", "a,b", "--dim", "1", "--budget", "9", "--deadline")
+    assert "overdue after 1 second." in live("new", "one", *new, "1s")
+    assert "(after 1 second)" in live("status", "one")
+    live("ask", "one", "U-1", "--context", "1")
+    live("report", "one")
+    assert "has not come within 1 second." in Path("one.html").read_text()
+    assert "overdue after 0.5 seconds." in live("new", "two", *new, "0.5s")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 
 import numpy as np
 import pytest
@@ -66,7 +67,20 @@ def test_status_fits_in_80_columns(live, running, monkeypatch):
     assert max(map(len, text.splitlines())) <= 80
     assert text.startswith(f"{running}: paused\n12 units assigned, 28 left\n")
     assert "Closed: drug" in text
-    assert "trace-gain, seed 3" in text
+    assert "Rule      trace-gain\n" in text
+
+
+def test_the_seed_is_shown_only_if_it_is_asked_for(live):
+    new = ("--arms", "a,b", "--dim", "1", "--budget", "9", "--seed", "987654321")
+    said = [live("new", "one", *new), json.dumps(live("new", "two", *new, "--json"))]
+    for line in (("status", "one"), ("status", "one", "--json"), ("log", "one"), ("log", "one", "--json")):
+        said.append(str(live(*line)))
+    assert not any("987654321" in text for text in said)
+    assert "trace-gain, seed 987654321." in live("new", "three", *new, "--show-seed")
+    assert live("new", "four", *new, "--show-seed", "--json")["seed"] == 987654321
+    assert "Rule      trace-gain, seed 987654321\n" in live("status", "one", "--show-seed")
+    assert live("status", "one", "--show-seed", "--json")["seed"] == 987654321
+    assert live("log", "one", "--show-seed", "--json")["rows"][0]["event"]["seed"] == 987654321
 
 
 def test_status_of_an_experiment_without_units(live, trial):
@@ -196,6 +210,16 @@ def test_a_forecast_says_what_is_lost_and_awaited(live, refused, running):
     assert "--losses 1.5 is not a number of at least 0 and below 1" in message
 
 
+def test_a_kind_of_row_that_there_is_not_is_refused(live, refused, running):
+    message, hint = refused(2, "log", running, "--kind", "foo")
+    assert message == "no row is of the kind 'foo'"
+    assert "created, asked, asked_together, told" in hint
+    assert len(live("log", running, "--kind", "told", "--json")["rows"]) == 10
+    for words in ("asked_together", "asked together"):  # as the table shows it
+        assert len(live("log", running, "--kind", words, "--json")["rows"]) == 12
+    assert live("log", running, "--kind", "withdrawn") == "No rows.\n"
+
+
 def test_a_report_is_written_once(live, refused, running, tmp_path):
     assert live("report", running) == "Report: trial.html\n"
     assert "P-03" in (tmp_path / "trial.html").read_text() or running in (tmp_path / "trial.html").read_text()
@@ -211,7 +235,16 @@ def test_a_report_takes_statements_and_a_simulation(live, refused, running, tmp_
     page = (tmp_path / "trial.html").read_text()
     assert "Raters did not know the arms." in page
     assert "40 trials" in page
-    message, _ = refused(2, "report", running, "--overwrite", "--statements", "result.npz")
+    (tmp_path / "simulated").mkdir()
+    (tmp_path / "result.npz").rename(tmp_path / "simulated" / "result.npz")
+    (tmp_path / "trial.html").unlink()
+    live("report", running, "--simulation", "simulated")  # as 'simulate --output simulated' leaves it
+    assert "40 trials" in (tmp_path / "trial.html").read_text()
+    (tmp_path / "empty").mkdir()
+    message, hint = refused(2, "report", running, "--overwrite", "--simulation", "empty")
+    assert message == "there is no result.npz in empty"
+    assert "equipoise simulate" in hint
+    message, _ = refused(2, "report", running, "--overwrite", "--statements", "simulated/result.npz")
     assert "not TOML" in message
 
 

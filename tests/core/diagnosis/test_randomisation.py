@@ -83,11 +83,11 @@ def test_what_cannot_be_replayed_is_refused():
         experiment.randomisation_test()
     experiment = run(LOTS, units=60)
     experiment.withdraw(3)
-    with pytest.raises(NotReplayable, match="withdrawn"):
+    with pytest.raises(NotReplayable, match="units were withdrawn, which the test does not go through again"):
         experiment.randomisation_test()
     experiment = run(LOTS, units=60)
     experiment.close_arm("arm 0")
-    with pytest.raises(NotReplayable, match="closed"):
+    with pytest.raises(NotReplayable, match="arms are closed, which the test does not go through again"):
         experiment.randomisation_test()
 
 

@@ -1,5 +1,7 @@
 """A live experiment does what one in memory does, on every store, and every call is in the log."""
 
+import copy
+import pickle
 from datetime import UTC, datetime, timedelta
 
 import numpy as np
@@ -332,3 +334,12 @@ def test_the_deadline_is_known(memory, problem):
     for name, deadline in (("with", limit), ("without", None)):
         eq.create_experiment(store=memory, name=name, problem=problem, deadline=deadline).close()
         assert eq.load_experiment(store=memory, name=name).deadline == deadline
+
+
+def test_it_says_that_it_cannot_be_pickled(memory, name, problem):
+    live = created(memory, name, problem)
+    for send in (pickle.dumps, copy.copy, copy.deepcopy):
+        with pytest.raises(TypeError, match=r"cannot be pickled.*eq\.load_experiment\(store=") as found:
+            send(live)
+        assert isinstance(found.value, eq.EquipoiseError)
+    assert pickle.loads(pickle.dumps(live.in_memory())).asked == live.asked

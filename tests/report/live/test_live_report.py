@@ -194,6 +194,8 @@ def test_statements_must_be_text_and_belong_to_an_experiment(log, tmp_path):
 def test_operating_characteristics_are_shown_or_it_says_how_to_make_them(log, page, tmp_path):
     assert "equipoise simulate --noise" in page.text
     assert "equipoise forecast default/trial-1 --store sqlite:///trial.db" in page.text
+    again = "equipoise report default/trial-1 --store sqlite:///trial.db --simulation simulated --overwrite"
+    assert again in page.text
     scenario = eq.GaussianScenario(noise=[0.5, 1.0], dim=2, budget=30)
     result = eq.simulate(scenario, ["uniform", "trace-gain"], trials=40, seed=1)
     path = write_report(tmp_path / "r.html", log.experiment, simulation=result)

@@ -93,7 +93,8 @@ def _check(stage: Stage, rows: npt.NDArray[Any]) -> None:
     for found, what in ((closed, "arms are closed"), (withdrawn, "units were withdrawn")):
         if found.any():
             raise NotReplayable(
-                f"{what}, and when is not recorded", hint="run the test on a copy from before that"
+                f"{what}, which the test does not go through again",
+                hint="run the test on a copy from before that",
             )
     if len(redacted):
         raise NotReplayable(

@@ -7,7 +7,7 @@ from equipoise.core.experiment import entries
 from equipoise.core.experiment.reading import not_found
 from equipoise.errors import AssignmentClosed, AssignmentNotFound
 
-STAYS_OUT = "withdrawn units stay out; leave the outcome out, or ask for the unit again as a new one"
+STAYS_OUT = "withdrawn units stay out; leave the outcome out, or ask for the unit under another key"
 
 
 def refused(unit: str | int, status: int, hint: str = "") -> AssignmentNotFound | AssignmentClosed:

@@ -70,7 +70,7 @@ def checked_matrix(x: object, dim: int) -> Matrix | None:
 
 def checked_outcome(outcome: float, field: Number | None = None) -> float:
     """An outcome as a finite number within the range of its field, or InvalidOutcome."""
-    what, hint = "", "if it will never be known call lose(id)"
+    what, hint = "", "if it will never be known, declare the unit lost"
     try:
         value = float(outcome) if type(outcome) is int else real_number(outcome)
     except NotReal as error:

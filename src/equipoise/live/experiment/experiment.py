@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 import numpy.typing as npt
 
@@ -18,7 +18,7 @@ from equipoise.core.experiment.record import Record, snapshot
 from equipoise.core.experiment.units.table import unit_table
 from equipoise.core.experiment.units.unit import Unit
 from equipoise.core.tables.tidy import TidyTable
-from equipoise.errors import EquipoiseError, StoreUnavailable
+from equipoise.errors import EquipoiseError, NotPicklable, StoreUnavailable
 from equipoise.live.experiment import late
 from equipoise.live.experiment.actors import Actor, demanded, optional
 from equipoise.live.experiment.describing import described, with_details
@@ -342,6 +342,14 @@ class LiveExperiment(ExperimentReader):
         self._ledger.close()
         if self._owns_store:
             self.store.close()
+
+    def __reduce__(self) -> NoReturn:
+        """Refuse: what makes it one is its log in the store, not what this process knows of it."""
+        raise NotPicklable(
+            f"the live experiment {self.name!r} cannot be pickled or copied: its log is in a store",
+            hint=f"where it is needed, load it: eq.load_experiment(store={self.store.url!r}, "
+            f"name={self.name!r}); in_memory() is a copy that can be pickled",
+        )
 
     def __enter__(self) -> Self:
         return self

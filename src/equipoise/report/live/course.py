@@ -22,6 +22,7 @@ from equipoise.errors import EquipoiseError, FitWarning, SupportWarning
 from equipoise.extras import is_installed
 from equipoise.report.document import Block, Table, Text
 from equipoise.report.live.history import Entry, History
+from equipoise.words import lasting
 
 MOMENTS = 20
 _TOLD_OF = (*KNOWN, LOST, PENDING, WITHDRAWN)
@@ -160,19 +161,10 @@ def _dates(history: History) -> str:
         newest = max(unit.closed for unit in history.units if unit.closed is not None)
         text += (
             f" The newest outcome came on {newest:%Y-%m-%d}; outcomes took "
-            f"{_duration(waits[len(waits) // 2])} in the "
-            f"median and {_duration(waits[-1])} at most."
+            f"{lasting(waits[len(waits) // 2])} in the "
+            f"median and {lasting(waits[-1])} at most."
         )
     return text
-
-
-def _duration(time: timedelta) -> str:
-    """A time in the largest unit that it has one of."""
-    seconds = time.total_seconds()
-    for length, name in ((86400.0, "days"), (3600.0, "hours"), (60.0, "minutes")):
-        if seconds >= length:
-            return f"{seconds / length:.3g} {name}"
-    return f"{seconds:.2g} seconds"
 
 
 def _table(course: Sequence[Moment], arms: Sequence[str]) -> Table:

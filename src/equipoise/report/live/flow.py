@@ -10,7 +10,7 @@ from equipoise.report.experiment_models import MOST_ARMS, further
 from equipoise.report.live.history import LOST, PENDING, TOLD, WITHDRAWN, History, UnitPath
 from equipoise.report.numbers import shortened
 from equipoise.studies.colours import INK, PAPER, QUIET, STRIPE
-from equipoise.words import counted
+from equipoise.words import counted, lasting
 
 _MOST_DRAWN, _MOST_COLUMNS = 6, 5
 
@@ -28,7 +28,8 @@ def flow_blocks(history: History, arms: Sequence[str]) -> list[Block]:
         "units received, which is how estimates count them."
     )
     if history.overdue is not None:
-        text += f" Overdue is an outcome that has not come within {_days(history)}."
+        assert history.deadline is not None
+        text += f" Overdue is an outcome that has not come within {lasting(history.deadline)}."
     if any(unit.redacted for unit in units):
         text += (
             " A redacted unit is counted as redacted and as nothing else; its outcome, if it had one, stays "
@@ -40,11 +41,6 @@ def flow_blocks(history: History, arms: Sequence[str]) -> list[Block]:
     if len(arms) <= _MOST_DRAWN:
         blocks.append(_figure(history, arms, assigned, got))
     return [*blocks, _table(history, arms, assigned, got)]
-
-
-def _days(history: History) -> str:
-    assert history.deadline is not None
-    return f"{history.deadline.total_seconds() / 86400.0:.3g} days"
 
 
 def _lines(history: History) -> list[tuple[str, Callable[[UnitPath], bool]]]:

@@ -61,18 +61,19 @@ def operating_blocks(
         Text(
             "None were handed in. They say how often and how far a rule errs in trials like this "
             "one, before any "
-            "outcome is known: write_report(…, simulation=eq.simulate(…)) shows them here. They "
-            "belong into the "
+            "outcome is known: write_report(…, simulation=eq.simulate(…)), or --simulation of "
+            "'equipoise report', shows them here. They belong into the "
             "protocol; simulated after the fact, with the noise that was found, they only describe."
         )
     ]
     noise = [arm.noise_variance for arm in estimates]
+    store = "" if history.store is None else f" --store {history.store}"
     if all(math.isfinite(value) for value in noise):
-        blocks.append(
-            Code(_command(noise, policy, problem), "Trials of this size, with the noise that was found:")
-        )
+        lines = _command(noise, policy, problem)
+        if history.name is not None:
+            lines += f"\nequipoise report {history.name}{store} --simulation simulated --overwrite"
+        blocks.append(Code(lines, "Trials of this size, with the noise that was found:"))
     if history.name is not None:
-        store = "" if history.store is None else f" --store {history.store}"
         blocks.append(Code(f"equipoise forecast {history.name}{store}", "The rest of this very experiment:"))
     return blocks
 

@@ -60,6 +60,10 @@ id_option = click.option(
     "--id", "by_id", is_flag=True, help="UNIT is the number of the unit, counted from 1, not its key."
 )
 
+show_seed_option = click.option(
+    "--show-seed", is_flag=True, help="Show the seed, too: with it and a unit's key, lots can be foretold."
+)
+
 
 def named_unit(text: str, *, by_id: bool) -> str | int:
     """What the library calls the unit: its key, or its number."""

@@ -14,6 +14,7 @@ from equipoise.errors import (
     ErasureUnfinished,
     ExperimentExists,
     ExperimentPaused,
+    InvalidArgument,
     NoArmLeft,
     NotRedactable,
     OutcomeConflict,
@@ -40,6 +41,12 @@ def in_shell_words(error: EquipoiseError, name: str) -> None:
         error.hint = f"if it got another arm: equipoise received {name} UNIT ARM --reason TEXT"
     elif isinstance(error, BudgetTooSmall) and "pause()" in (error.hint or ""):
         error.hint = "type a larger one; 'equipoise pause' or 'close-arm' stop an experiment early"
+    elif isinstance(error, BudgetTooSmall) and "close_arm()" in (error.hint or ""):
+        close = f"'equipoise close-arm {name} ARM' another that is still to get units"
+        error.hint = f"{close}, or 'equipoise budget {name} N'"
+    elif isinstance(error, InvalidArgument) and "timedelta(" in (error.hint or ""):
+        older = f"equipoise expire {name} --older-than 30d --reason TEXT --dry-run"
+        error.hint = f"'{older}' lists units that wait for longer than that"
     elif isinstance(error, ReasonMissing):
         error.hint = 'say why, for the log: --reason "…"'
     elif isinstance(error, ErasureUnfinished):

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 from equipoise.errors import InvalidArgument
-from equipoise.words import counted
 
 _UNITS = {"s": "seconds", "min": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(s|min|h|d|w)")
@@ -34,23 +33,6 @@ def duration_of(option: str) -> Callable[[str], timedelta]:
         return duration
 
     return parse
-
-
-def in_words(duration: timedelta) -> str:
-    """A length of time in the largest unit that does not make it a fraction below 1.
-
-    >>> in_words(timedelta(days=30)), in_words(timedelta(hours=36)), in_words(timedelta(seconds=90))
-    ('30 days', '1.5 days', '1.5 minutes')
-    """
-    for word, unit in (
-        ("day", timedelta(days=1)),
-        ("hour", timedelta(hours=1)),
-        ("minute", timedelta(minutes=1)),
-    ):
-        if duration >= unit:
-            number = duration / unit
-            return counted(int(number), word) if number == int(number) else f"{number:.3g} {word}s"
-    return f"{duration.total_seconds():.3g} seconds"
 
 
 def shown(moment: datetime) -> str:

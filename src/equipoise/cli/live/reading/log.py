@@ -8,18 +8,21 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from equipoise.cli import completion
-from equipoise.cli.live.common.arguments import experiment_argument, reading_options
+from equipoise.cli.live.common.arguments import experiment_argument, reading_options, show_seed_option
 from equipoise.cli.live.common.opening import opened
 from equipoise.cli.live.common.times import shown
 from equipoise.cli.options import value_option
 from equipoise.cli.terminal import new_table, print_json, print_table, say
 from equipoise.cli.values import whole_number
+from equipoise.errors import InvalidArgument
 from equipoise.words import counted
 
 if TYPE_CHECKING:
     from equipoise.live.log.entries import LogEntry
 
 _MOST_ROWS = 50
+_SCORES = ("scores", "top", "likeliest")
+"""What helps to guess the next arm."""
 
 
 @click.command("log", short_help="What happened, row by row.")
@@ -29,12 +32,17 @@ _MOST_ROWS = 50
 @click.option("--unit", metavar="UNIT", help="Only rows about this unit.", shell_complete=completion.units)
 @click.option("--all", "everything", is_flag=True, help=f"Show more than the last {_MOST_ROWS}.")
 @click.option("--scores", is_flag=True, help="With --json: scores, too; they help to guess arms.")
+@show_seed_option
 @reading_options
 def command(
     name: str, after: int | None, kind: str | None, unit: str | None, everything: bool, scores: bool,
-    store: str, as_json: bool,
+    show_seed: bool, store: str, as_json: bool,
 ) -> None:  # fmt: skip
-    """The log of the experiment NAME: when, what, who and why. --json has every event in full."""
+    """The log of the experiment NAME: when, what, who and why.
+
+    --json has every event in full, but for scores and the seed, which are shown if they are asked for.
+    """
+    kind = None if kind is None else _known_kind(kind)
     with opened(name, store) as experiment:
         number = None if unit is None else experiment[unit].id
         rows = [
@@ -43,7 +51,9 @@ def command(
             if (kind is None or entry.kind == kind) and (number is None or _is_about(entry, number))
         ]
     if as_json:
-        print_json({"experiment": name, "rows": [_plain(entry, scores=scores) for entry in rows]})
+        hidden: tuple[str, ...] = () if scores else _SCORES
+        hidden += () if show_seed else ("seed",)
+        print_json({"experiment": name, "rows": [_plain(entry, hidden) for entry in rows]})
         return
     if not rows:
         say("No rows.")
@@ -55,6 +65,16 @@ def command(
         table.add_row(str(entry.sequence), when, _what(entry), entry.actor, entry.reason or "")
     of = f"; the last {len(latest)}, all with --all" if len(latest) < len(rows) else ""
     print_table(table, title=f"{counted(len(rows), 'row')}{of} (times are UTC)")
+
+
+def _known_kind(typed: str) -> str:
+    """A kind of row, also as the table shows it."""
+    from equipoise.core.experiment.history.events import KINDS
+
+    kind = typed.strip().replace(" ", "_")
+    if kind not in KINDS:
+        raise InvalidArgument(f"no row is of the kind {typed!r}", hint=f"the kinds are {', '.join(KINDS)}")
+    return kind
 
 
 def _is_about(entry: LogEntry, number: int) -> bool:
@@ -80,12 +100,12 @@ def _what(entry: LogEntry) -> str:
     return f"{kind}: {' → '.join([*about, *words])}" if about or words else kind
 
 
-def _plain(entry: LogEntry, *, scores: bool) -> dict[str, Any]:
+def _plain(entry: LogEntry, hidden: tuple[str, ...]) -> dict[str, Any]:
     event = entry.event
-    if event is not None and not scores:
-        event = _without_scores(event)
+    if event is not None:
+        event = _without(event, hidden)
         if "units" in event:
-            event["units"] = [_without_scores(unit) for unit in event["units"]]
+            event["units"] = [_without(unit, hidden) for unit in event["units"]]
     return {
         "sequence": entry.sequence,
         "time": entry.time.isoformat(),
@@ -100,5 +120,5 @@ def _plain(entry: LogEntry, *, scores: bool) -> dict[str, Any]:
     }
 
 
-def _without_scores(event: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in event.items() if name not in ("scores", "top", "likeliest")}
+def _without(event: dict[str, Any], hidden: tuple[str, ...]) -> dict[str, Any]:
+    return {name: value for name, value in event.items() if name not in hidden}

@@ -11,7 +11,11 @@ from equipoise.cli.live.common.opening import opened
 from equipoise.cli.live.common.toml_files import read_toml
 from equipoise.cli.options import path_option
 from equipoise.cli.terminal import print_json, say
+from equipoise.errors import DataNotFound
 from equipoise.files import check_file, check_new
+
+_RESULT = "result.npz"
+"""What simulations are kept as, in the folder of their report."""
 
 
 @click.command("report", short_help="The experiment as one HTML file.")
@@ -21,7 +25,9 @@ from equipoise.files import check_file, check_new
 @path_option(
     "--statements", "FILE.toml", 'What only you know, e.g. blinding = "Raters did not know the arms."'
 )
-@path_option("--simulation", "FILE.npz", "Operating characteristics, as SimulationResult.save wrote them.")
+@path_option(
+    "--simulation", "DIR|FILE.npz", "Operating characteristics: what 'equipoise simulate --output DIR' wrote."
+)
 @reading_options
 def command(
     name: str,
@@ -45,7 +51,7 @@ def command(
         from equipoise.lab.results.simulation import SimulationResult
         from equipoise.report import write_report
 
-        simulated = None if simulation is None else SimulationResult.load(simulation)
+        simulated = None if simulation is None else SimulationResult.load(_result_in(simulation))
         write_report(
             path,
             experiment,
@@ -58,3 +64,15 @@ def command(
         print_json({"experiment": name, "report": str(path)})
     else:
         say(f"Report: {path}")
+
+
+def _result_in(path: Path) -> Path:
+    """The file of trials, also where the folder that has it was named."""
+    if not path.is_dir():
+        return path
+    file = path / _RESULT
+    if not file.is_file():
+        raise DataNotFound(
+            f"there is no {_RESULT} in {path}", hint=f"'equipoise simulate … --output {path}' writes one"
+        )
+    return file

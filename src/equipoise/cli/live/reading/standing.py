@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from equipoise.live.experiment.experiment import LiveExperiment
 
 
-def standing_of(experiment: LiveExperiment) -> dict[str, Any]:
-    """How an experiment stands at this moment."""
+def standing_of(experiment: LiveExperiment, *, seed: bool = False) -> dict[str, Any]:
+    """How an experiment stands at this moment; with ``seed`` its seed, too."""
     copy = experiment.in_memory()  # everything of one moment
     problem, closed = copy.problem, copy.closed_arms
     deadline, overdue = _late(experiment)
@@ -36,7 +36,7 @@ def standing_of(experiment: LiveExperiment) -> dict[str, Any]:
         "policy": copy.policy.label,
         "chooses_features": type(copy.policy).staged,
         "caution": copy.policy.caution if isinstance(copy.policy, AbsentPolicy) else None,
-        "seed": copy.seed,
+        **({"seed": copy.seed} if seed else {}),
         "objective": problem.objective,
         "outcome_unit": None if problem.outcome is None else problem.outcome.unit,
         "paused": copy.paused,

@@ -7,11 +7,11 @@ from typing import Any
 
 import click
 
-from equipoise.cli.live.common.arguments import experiment_argument, reading_options
+from equipoise.cli.live.common.arguments import experiment_argument, reading_options, show_seed_option
 from equipoise.cli.live.common.opening import opened
-from equipoise.cli.live.common.times import in_words, shown
+from equipoise.cli.live.common.times import shown
 from equipoise.cli.terminal import new_table, output, print_json, print_table
-from equipoise.words import counted
+from equipoise.words import counted, lasting
 
 _NOT_YET = "not yet"
 # An upper end this many times the estimate tells nobody anything; --json has it all the same.
@@ -20,13 +20,14 @@ _WIDEST = 100.0
 
 @click.command("status", short_help="How an experiment stands.")
 @experiment_argument
+@show_seed_option
 @reading_options
-def command(name: str, store: str, as_json: bool) -> None:
+def command(name: str, show_seed: bool, store: str, as_json: bool) -> None:
     """How the experiment NAME stands: units, arms, errors against the budget so far, regret to the oracle."""
     from equipoise.cli.live.reading.standing import standing_of
 
     with opened(name, store) as experiment:
-        facts = standing_of(experiment)
+        facts = standing_of(experiment, seed=show_seed)
     if as_json:
         print_json(facts)
         return
@@ -47,7 +48,7 @@ def _print_heading(facts: dict[str, Any]) -> None:
     console.print(f"{counted(units['asked'], 'unit')} assigned, {units['remaining']:,} left{money}")
     words = [f"{units['told']:,} told", f"{units['pending']:,} pending"]
     if facts["deadline_seconds"] is not None:
-        limit = in_words(timedelta(seconds=facts["deadline_seconds"]))
+        limit = lasting(timedelta(seconds=facts["deadline_seconds"]))
         words.append(f"{units['overdue']:,} of them overdue (after {limit})")
     words += [f"{units[word]:,} {word}" for word in ("lost", "withdrawn", "redacted") if units[word]]
     if units["redacted_in_models"]:
@@ -146,8 +147,9 @@ def _print_course(facts: dict[str, Any]) -> None:
 def _print_end(facts: dict[str, Any]) -> None:
     console, head = output(), facts["head"]
     created, updated = (shown(datetime.fromisoformat(facts[name])) for name in ("created", "updated"))
+    seeded = f", seed {facts['seed']}" if "seed" in facts else ""
     for line in (
-        f"Rule      {facts['policy']}, seed {facts['seed']}",
+        f"Rule      {facts['policy']}{seeded}",
         f"Store     {facts['store']}",
         f"Begun     {created}, last change {updated}",
         f"Log       {counted(head['sequence'], 'row')}, epoch {head['epoch']}",

@@ -9,16 +9,16 @@ import click
 
 from equipoise.cli import completion
 from equipoise.cli.live.common.answers import answer, receipt_option
-from equipoise.cli.live.common.arguments import argument, writing_options
+from equipoise.cli.live.common.arguments import argument, show_seed_option, writing_options
 from equipoise.cli.live.common.contexts import example
 from equipoise.cli.live.common.hints import taken_names
 from equipoise.cli.live.common.opening import made_store
-from equipoise.cli.live.common.times import duration_of, in_words
+from equipoise.cli.live.common.times import duration_of
 from equipoise.cli.live.setup.problem import problem_options, typed_problem
 from equipoise.cli.options import LARGEST_SEED, value_option
 from equipoise.cli.terminal import say
 from equipoise.cli.values import whole_number
-from equipoise.words import counted
+from equipoise.words import counted, lasting
 
 POLICY = "trace-gain"
 
@@ -42,11 +42,12 @@ POLICY = "trace-gain"
     "--deadline", duration_of("--deadline"), "TIME",
     "When an outcome is overdue, e.g. 30d, 12h; nothing happens by itself.",
 )  # fmt: skip
+@show_seed_option
 @receipt_option
 @writing_options
 def command(
-    name: str, policy: str, seed: int | None, mode: str, deadline: timedelta | None, with_receipt: bool,
-    store: str, actor: str | None, as_json: bool, **typed: Any,
+    name: str, policy: str, seed: int | None, mode: str, deadline: timedelta | None, show_seed: bool,
+    with_receipt: bool, store: str, actor: str | None, as_json: bool, **typed: Any,
 ) -> None:  # fmt: skip
     """Set up the experiment NAME. The store is made if it is not there.
 
@@ -65,15 +66,17 @@ def command(
         actor=actor, deadline=deadline,
     ) as experiment:  # fmt: skip
         facts = {
-            "store": store, "mode": mode, "policy": experiment.policy.label, "seed": experiment.seed,
+            "store": store, "mode": mode, "policy": experiment.policy.label,
+            **({"seed": experiment.seed} if show_seed else {}),
             "deadline_seconds": None if deadline is None else deadline.total_seconds(),
             "problem": problem.to_dict(),
         }  # fmt: skip
-        late = "" if deadline is None else f", outcomes overdue after {in_words(deadline)}"
+        seeded = f", seed {experiment.seed}" if show_seed else ""
+        late = "" if deadline is None else f", outcomes overdue after {lasting(deadline)}"
         sentence = (
             f"{experiment.name} is set up in {store}: {counted(len(problem.arms), 'arm')}, "
             f"{counted(problem.dim, 'feature')}, {counted(problem.units, 'unit')}, "
-            f"{experiment.policy.label}, seed {experiment.seed}{late}."
+            f"{experiment.policy.label}{seeded}{late}."
             + (" It is a practice experiment." if mode == "practice" else "")
         )
         answer(experiment, sentence, facts, as_json=as_json, with_receipt=with_receipt)

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from equipoise.cli.live.common.arguments import parse_budget
 from equipoise.cli.live.common.toml_files import read_toml
 from equipoise.cli.options import path_option, value_option
@@ -19,7 +21,7 @@ from equipoise.cli.values import (
     whole_number,
 )
 from equipoise.cli.world.options import MOST_FEATURES
-from equipoise.errors import EquipoiseError, InvalidArgument
+from equipoise.errors import BudgetTooSmall, EquipoiseError, InvalidArgument
 
 if TYPE_CHECKING:
     from equipoise.core.problem.problem import Problem
@@ -42,6 +44,10 @@ _OPTIONS = (
     value_option("--costs", parse_costs, "C,C,…", "Cost of a unit of every arm.  [default: 1 each]"),
     value_option("--floors", parse_floors, "K,K,…", "Units that every arm must get."),
     value_option("--caps", parse_caps, "K,K,…", "Units that every arm may get, or none."),
+    click.option(
+        "--allow-small-budget", is_flag=True, default=None,
+        help="Fewer units than d + 1 an arm, for policies that choose features.",
+    ),
 )  # fmt: skip
 
 
@@ -80,9 +86,17 @@ def typed_problem(typed: Mapping[str, Any]) -> Problem:
     try:
         return Problem.from_dict(values)
     except EquipoiseError as error:
+        if isinstance(error, BudgetTooSmall):
+            error.hint = _in_options(error.hint or "")
         if file is not None:
             error.message = f"{file}: {error.message}"
         raise
+
+
+def _in_options(hint: str) -> str:
+    """What the library says of a budget that is too small, as it is typed."""
+    words = hint.replace("allow_small_budget=True and ", "--allow-small-budget and --policy ")
+    return words.replace("give budget=", "type --budget ")
 
 
 def _features(text: str) -> Any:

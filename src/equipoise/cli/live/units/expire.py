@@ -9,10 +9,10 @@ import click
 from equipoise.cli.live.common.answers import answer, receipt_option
 from equipoise.cli.live.common.arguments import experiment_argument, reason_option, writing_options
 from equipoise.cli.live.common.opening import opened
-from equipoise.cli.live.common.times import duration_of, in_words
+from equipoise.cli.live.common.times import duration_of
 from equipoise.cli.options import value_option
 from equipoise.cli.terminal import print_json, say
-from equipoise.words import counted
+from equipoise.words import counted, lasting
 
 
 @click.command("expire", short_help="Declare outcomes lost that are long overdue.")
@@ -40,7 +40,7 @@ def command(
             return
         units = experiment.expire(older_than, reason)
         facts = {"units": units, "reason": reason}
-        sentence = f"{counted(len(units), 'unit')} older than {in_words(older_than)} declared lost."
+        sentence = f"{counted(len(units), 'unit')} older than {lasting(older_than)} declared lost."
         answer(experiment, sentence, facts, as_json=as_json, with_receipt=with_receipt)
 
 

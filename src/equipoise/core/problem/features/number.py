@@ -172,7 +172,7 @@ class Number(Field):
         if not self._within(value):
             raise InvalidOutcome(
                 f"outcome {value!r} is not within {self.allowed}",
-                hint="correct the value; if it will never be known call lose(id)",
+                hint="correct the value; if it will never be known, declare the unit lost",
             )
 
     def __repr__(self) -> str:
