@@ -72,7 +72,7 @@ def _rows(contexts: Any) -> Any:
 
 def arrival_at(record: Record, newcomer: Newcomer, arm: str | None, arms: Sequence[str] | None) -> Arrival:
     """What asks a record for an arm, if it may."""
-    return Arrival(*newcomer, *_terms(record, arm, arms))
+    return Arrival(*newcomer, *_terms(record, arm, arms), by_person=arm is not None)
 
 
 def arrivals_at(record: Record, batch: Sequence[Newcomer], arms: Sequence[str] | None) -> list[Arrival]:
@@ -81,8 +81,8 @@ def arrivals_at(record: Record, batch: Sequence[Newcomer], arms: Sequence[str] |
     return [Arrival(*newcomer, *terms) for newcomer in batch]
 
 
-def _terms(record: Record, arm: str | None, arms: Sequence[str] | None) -> tuple[int, Counts, Vector, bool]:
-    """Which arm a unit is given, which it may go to, what is known of the choice, and if a person made it."""
+def _terms(record: Record, arm: str | None, arms: Sequence[str] | None) -> tuple[int, Counts, Vector]:
+    """Which arm a unit is given, which it may go to, and what is known of the choice."""
     policy = record.policy
     if record.paused:
         raise ExperimentPaused("the experiment is paused", hint="resume() it before asking")
@@ -92,14 +92,14 @@ def _terms(record: Record, arm: str | None, arms: Sequence[str] | None) -> tuple
         told = _given_arm(record, arm)
         # Without the rule nobody knows what it would have done.
         unknown = isinstance(policy, AbsentPolicy)
-        return told, ALL_ARMS, np.array([np.nan, 1.0, 1.0, told]) if unknown else NOT_RECORDED, True
+        return told, ALL_ARMS, np.array([np.nan, 1.0, 1.0, told]) if unknown else NOT_RECORDED
     if isinstance(policy, AbsentPolicy):
         raise policy.refuse()
     if arms is None:
-        return CHOOSE, ALL_ARMS, NOT_RECORDED, False
+        return CHOOSE, ALL_ARMS, NOT_RECORDED
     if isinstance(arms, str) or not len(arms):
         raise InvalidArgument(f"arms={arms!r} is not a list of arms", hint="e.g. arms=['a', 'b']")
-    return CHOOSE, eligible_arms(record.problem, arms), NOT_RECORDED, False
+    return CHOOSE, eligible_arms(record.problem, arms), NOT_RECORDED
 
 
 def _given_arm(record: Record, arm: str) -> int:
