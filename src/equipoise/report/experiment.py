@@ -19,7 +19,7 @@ from equipoise.core.estimates.estimates import Estimates
 from equipoise.core.experiment.experiment import Experiment
 from equipoise.core.experiment.reading import ExperimentReader
 from equipoise.core.theory.plan import Plan
-from equipoise.errors import FitWarning, NoPropensities, NotReplayable, SupportWarning
+from equipoise.errors import FitWarning, NoPropensities, NotReplayable, PolicyNotAtHand, SupportWarning
 from equipoise.extras import is_installed
 from equipoise.lab.results.simulation import SimulationResult
 from equipoise.report.document import Block, Code, Report, Section, Table, Text
@@ -374,7 +374,7 @@ def chance_blocks(experiment: Experiment) -> list[Block]:
     ]
     try:
         test = experiment.randomisation_test(draws=max(100, min(_DRAWS, _DRAWN_UNITS // found.units)))
-    except (NoPropensities, NotReplayable) as refused:
+    except (NoPropensities, NotReplayable, PolicyNotAtHand) as refused:
         return [*blocks, Text(f"There is no randomisation test: {refused}.")]
     text = (
         f"Randomisation test of no difference between arms: {p_text(test.p_value)}. The rule was replayed "

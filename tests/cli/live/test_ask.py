@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import json
+from pathlib import Path
 
 import pytest
 
@@ -83,8 +85,19 @@ def test_a_person_may_give_the_arm_with_a_reason(live, refused, trial):
     assert live("ask", trial, "P-1", *PERSON, "--arm", "drug", "--reason", "protocol 4.2") == "P-1: drug\n"
     entry = live("log", trial, "--json")["rows"][-1]
     assert (entry["event"]["arm"], entry["reason"]) == ("drug", "protocol 4.2")
+    assert "given_by_person" in live("units", trial)
     for i in range(6):
         assert live("ask", trial, f"Q-{i}", *PERSON, "--arms", "placebo") == f"Q-{i}: placebo\n"
+    units = live("units", trial, "--json")["units"]
+    assert [unit["given_by_person"] for unit in units] == [True] + [False] * 6
+    assert [unit["propensity"] for unit in units] == [None] + [1.0] * 6
+    live("export", trial, "units.csv")
+    with Path("units.csv").open(newline="") as file:
+        assert [line["given_by_person"] for line in csv.DictReader(file)] == ["True"] + ["False"] * 6
+    parquet = pytest.importorskip("pyarrow.parquet")
+    live("export", trial, "units.parquet")
+    column = parquet.read_table("units.parquet").column("given_by_person")
+    assert column.to_pylist() == [True] + [False] * 6
 
 
 def test_a_file_is_assigned_together_and_can_be_run_again(live, trial, tmp_path):

@@ -45,7 +45,9 @@ def test_a_recorded_history_is_followed_to_the_same_bits(spec):
     for _ in range(40):
         x, y = rng.normal(size=2), float(rng.normal())
         unit = chosen.ask(x)
-        record, again = ask_one(record, Arrival(x, told=chosen.problem.index(unit.arm)))
+        line = chosen._state.rows[unit.id - 1]
+        recorded = np.array([line[name] for name in ("propensity", "likeliest", "possible", "top")], float)
+        record, again = ask_one(record, Arrival(x, told=int(line["arm"]), recorded=recorded))
         assert again == unit
         assert again.top == unit.top
         for experiment in (chosen, followed):

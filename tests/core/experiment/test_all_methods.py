@@ -97,7 +97,8 @@ class AllMethods(RuleBasedStateMachine):
         except eq.EquipoiseError:
             return
         assert unit.arm == arm
-        assert math.isnan(unit.propensity) == (unit.chosen != arm)
+        assert unit.given_by_person
+        assert math.isnan(unit.propensity)
         self.joins(unit, x)
 
     @rule(x=st.tuples(numbers, numbers), arms=st.sets(names, min_size=1).map(sorted), key=keys)

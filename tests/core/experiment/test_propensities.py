@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import copy
+import math
 import pickle
 
 import numpy as np
 import pytest
 
 import equipoise as eq
-from equipoise.core.experiment.asking import Arrival, ask_one
-from equipoise.core.experiment.record import first_record
 
 PROBLEM = eq.Problem(["a", "b", "c"], 3, budget=80)
 
@@ -61,16 +60,69 @@ def test_batches_keep_it_too():
     assert rows(experiment)["propensity"].tolist() == [by_id[id] for id in range(1, 31)]
 
 
-def test_an_arm_that_a_person_chose_has_none_unless_the_rule_chose_it_too():
-    policy = eq.TraceGain(chance=0.5)
-    chosen = PROBLEM.index(eq.Experiment(PROBLEM, policy, seed=4).ask(np.ones(3)).arm)
-    for told in range(3):
-        record = first_record(PROBLEM, policy, 4)
-        record, _ = ask_one(record, Arrival(np.ones(3), told=told))
-        record, _ = ask_one(record, Arrival(np.ones(3)))
-        kept = record.state.rows["propensity"][:2]
-        assert np.isnan(kept[0]) == (told != chosen)
-        assert 0.0 < kept[1] < 1.0
+@pytest.mark.parametrize("policy", ["uniform", "trace-gain:chance=0.5", "efron"])
+def test_an_arm_that_a_person_gave_has_none_also_where_the_rule_chose_it(policy):
+    chosen = eq.Experiment(PROBLEM, policy, seed=4).ask(np.ones(3), "given").arm
+    for arm in PROBLEM.arms:
+        experiment = eq.Experiment(PROBLEM, policy, seed=4)
+        first = experiment.ask(np.ones(3), "given", arm=arm)
+        second = experiment.ask(np.ones(3), "drawn")
+        assert (first.arm, first.chosen, first.given_by_person) == (arm, chosen, True)
+        assert second.given_by_person is False
+        kept = rows(experiment)["propensity"]
+        for unit, propensity in ((first, kept[0]), (experiment.ask(np.ones(3), "given"), kept[0])):
+            assert math.isnan(unit.propensity)
+            assert math.isnan(propensity)
+        assert second.propensity == kept[1] > 0.0
+        assert experiment["given"].given_by_person is True
+        assert experiment.units().column("given_by_person") == [True, False]
+
+
+def given_and_drawn():
+    """An experiment with lots in which a person gave every fifth arm, as the rule chose; and its events."""
+    experiment = eq.Experiment(eq.Problem(["a", "b"], 2, budget=80), eq.TraceGain(chance=0.5), seed=4)
+    rng, log = np.random.default_rng(6), [experiment.created_event()]
+    with experiment.recording() as events:
+        for t in range(60):
+            x = rng.normal(size=2)
+            arm = copy.deepcopy(experiment).ask(x, f"u{t}").arm if t % 5 == 4 else None
+            experiment.tell(experiment.ask(x, f"u{t}", arm=arm).id, float(rng.normal()))
+    return experiment, [*log, *events]
+
+
+def test_weights_and_replayed_lots_leave_arms_that_persons_gave_out():
+    experiment, log = given_and_drawn()
+    drawn = sum(unit["propensity"] < 1.0 for unit in experiment.units())
+    assert sum(unit["given_by_person"] for unit in experiment.units()) == 12
+    fits = experiment.weighted_estimates()
+    assert sum(fits[arm].observed for arm in ("a", "b")) == drawn <= 48
+    with pytest.raises(eq.errors.NotReplayable, match="unit 5 went where a person sent it"):
+        experiment.randomisation_test(draws=10)
+    # Logs of earlier versions have a probability there.
+    older = [{**event, "propensity": 0.5} if "chosen" in event else event for event in log]
+    for events in (log, older):
+        for replayed in (
+            eq.Experiment.replay(events),
+            eq.Experiment.replay(events, verify=True),
+            eq.Experiment.replay(events, details=False),
+        ):
+            assert rows(replayed).tobytes() == rows(experiment).tobytes()
+            assert replayed.units().column("given_by_person") == experiment.units().column("given_by_person")
+    step_by_step = eq.Experiment.replay(older[:1])
+    for event in older[1:]:
+        step_by_step.apply(event)
+    assert rows(step_by_step).tobytes() == rows(experiment).tobytes()
+
+
+def test_who_gave_the_arm_is_known_in_copies_and_where_it_is_not_kept_that_is_said():
+    experiment, _ = given_and_drawn()
+    experiment.received("u4", "a" if experiment["u4"].arm == "b" else "b")
+    experiment.received("u5", "a" if experiment["u5"].arm == "b" else "b")
+    twins = [copy.copy(experiment), pickle.loads(pickle.dumps(experiment))]
+    for twin in twins:
+        assert [twin[f"u{t}"].given_by_person for t in (4, 5, 6, 9)] == [True, False, False, True]
+    restored = eq.Experiment.restore(experiment.snapshot())
+    assert [restored[f"u{t}"].given_by_person for t in (4, 5, 6, 9)] == [None, None, False, True]
 
 
 def test_rows_tell_when_they_were_closed():

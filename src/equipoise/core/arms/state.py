@@ -95,7 +95,7 @@ ROW = np.dtype(
         ("arm", "i8"),
         ("status", "i8"),
         ("previous", "i8"),  # row of the arm's unit before, −1: none
-        ("propensity", "f8"),  # probability with which it got its arm; not a number if a person overruled
+        ("propensity", "f8"),  # probability with which it got its arm; not a number if a person gave it
         ("likeliest", "f8"),  # highest probability that any arm had of getting it
         ("possible", "i8"),  # arms that might have got it
         ("closed_at", "i8"),  # units assigned when an experiment got its outcome or gave it up; 0: not yet

@@ -34,7 +34,7 @@ def decide(state: State, score: int, settings: Vector, scores: Vector, told: int
             return NO_ARM
         state.trial[0].chosen = NO_ARM
     arm = told if told >= 0 else chosen
-    assign_next(state, settings, arm, chosen)
+    assign_next(state, settings, arm, told)
     return arm
 
 
@@ -47,15 +47,15 @@ def next_arm(state: State, score: int, settings: Vector, scores: Vector) -> int:
 
 
 @inlined
-def assign_next(state: State, settings: Vector, arm: int, chosen: int) -> None:
+def assign_next(state: State, settings: Vector, arm: int, told: int) -> None:
     """The second half of :func:`decide`.
 
-    The row keeps the probability of the choice. It is not a number where the arm is another one than
-    the rule chose: nobody knows what a person would have done otherwise. A log that is replayed tells what
-    the rule chooses again, and so gets the probabilities back.
+    The row keeps the probability of the choice. It is not a number where the arm was told, also if the rule
+    agrees: nobody knows what a person would have done otherwise. Whoever tells what a log has recorded
+    writes the probability from there.
     """
     row = assign(state, arm)
-    state.rows[row].propensity = state.trial[0].propensity if arm == chosen else np.nan
+    state.rows[row].propensity = state.trial[0].propensity if told < 0 else np.nan
     state.rows[row].likeliest = state.trial[0].likeliest
     state.rows[row].possible = state.trial[0].possible
     remember(state, settings)

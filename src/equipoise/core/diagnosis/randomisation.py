@@ -19,6 +19,7 @@ import numpy.typing as npt
 from equipoise.core.arms.state import KNOWN, LOST, REDACTED, WITHDRAWN
 from equipoise.core.arrays import Matrix, Vector
 from equipoise.core.diagnosis.replaying import replay_lots
+from equipoise.core.policies.base.absent import AbsentPolicy
 from equipoise.core.stages.stage import Stage
 from equipoise.core.text_tables import Shown
 from equipoise.errors import InvalidArgument, NoPropensities, NotReplayable
@@ -88,8 +89,10 @@ def _check(stage: Stage, rows: npt.NDArray[Any]) -> None:
             "nothing was left to chance, so there are no lots to draw anew",
             hint="allocate with lots, e.g. TraceGain(chance=0.3)",
         )
+    if isinstance(stage.policy, AbsentPolicy):
+        raise stage.policy.refuse_to_simulate()
     closed, withdrawn = stage.state.arms["open"] == 0, rows["status"] == WITHDRAWN
-    redacted, overruled = np.flatnonzero(rows["status"] == REDACTED), np.isnan(rows["propensity"])
+    redacted, by_persons = np.flatnonzero(rows["status"] == REDACTED), np.isnan(rows["propensity"])
     for found, what in ((closed, "arms are closed"), (withdrawn, "units were withdrawn")):
         if found.any():
             raise NotReplayable(
@@ -100,8 +103,11 @@ def _check(stage: Stage, rows: npt.NDArray[Any]) -> None:
         raise NotReplayable(
             f"unit {int(redacted[0]) + 1} was redacted, and a history cannot be gone through without its data"
         )
-    if overruled.any():
-        raise NotReplayable(f"unit {int(np.flatnonzero(overruled)[0]) + 1} went where a person sent it")
+    if by_persons.any():
+        raise NotReplayable(
+            f"unit {int(np.flatnonzero(by_persons)[0]) + 1} went where a person sent it, and not by lot",
+            hint="run the test on a copy from before that",
+        )
 
 
 def _replayed(stage: Stage, rows: npt.NDArray[Any], outcomes: Vector, draws: int, seed: int) -> Any:

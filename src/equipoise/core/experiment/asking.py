@@ -48,6 +48,8 @@ class Arrival(NamedTuple):
     """The arm that a person, or a log, gives it."""
     eligible: Counts = ALL_ARMS
     recorded: Vector = NOT_RECORDED
+    by_person: bool = False
+    """Whether a person gives the arm, or gave it as a log tells."""
 
 
 def eligible_arms(problem: Problem, names: Iterable[str]) -> Counts:
@@ -80,7 +82,7 @@ def ask_one(record: Record, arrival: Arrival) -> tuple[Record, Assignment]:
         return ask_one(draft(record, 1), arrival)
     if i < 0:
         raise _no_arm(record, details.eligible)
-    return record, _assignment(record, row, key, details, i, chosen, top)
+    return record, _assignment(record, row, arrival, details, i, chosen, top)
 
 
 def _details(policy: Policy, arrival: Arrival, scores: Vector, listed: tuple[str, ...] | None) -> Details:
@@ -89,16 +91,17 @@ def _details(policy: Policy, arrival: Arrival, scores: Vector, listed: tuple[str
 
 
 def _assignment(
-    record: Record, row: int, key: str | None, details: Details, arm: int, chosen: int, top: int
+    record: Record, row: int, arrival: Arrival, details: Details, arm: int, chosen: int, top: int
 ) -> Assignment:
-    """What the caller gets for a row that was assigned; the book learns if the rule chose another arm."""
+    """What the caller gets for a row that was assigned; the book learns of arms that persons give."""
     arms = record.problem.arms
     # Of a log that lacks data the rule may make nothing.
     rule = None if chosen < 0 or isinstance(record.policy, AbsentPolicy) else arms[chosen]
     _, scores, chance, drawn, listed, _ = details
-    if rule != arms[arm] and record.book.keeps_details:
+    key, person = arrival.key, arrival.by_person
+    if person and record.book.keeps_details:
         record.book.details[row] = details._replace(chosen=rule)
-    return Assignment(row + 1, arms[arm], arms, scores, arms[top], chance, drawn, key, rule, listed)
+    return Assignment(row + 1, arms[arm], arms, scores, arms[top], chance, drawn, key, rule, listed, person)
 
 
 def ask_together(record: Record, batch: Sequence[Arrival]) -> tuple[Record, list[Assignment], int | None]:
@@ -155,7 +158,7 @@ def _clear_ones_first(
         row, arrival = first + turn, batch[j]
         details = _details(stage.policy, arrival, waiting.scores[turn], listed)
         record.book.write(row, arrival.key, details)
-        assigned[j] = _assignment(record, row, arrival.key, details, arm, chosen, top)
+        assigned[j] = _assignment(record, row, arrival, details, arm, chosen, top)
     return record, before + assigned
 
 

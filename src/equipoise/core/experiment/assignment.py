@@ -36,10 +36,13 @@ class Assignment:
     """Key of the unit, if it was asked for by one."""
 
     chosen: str | None = None
-    """What the rule chose; another than ``arm`` where a person gave that. None: the rule was not at hand."""
+    """What the rule chose; it may be another than ``arm`` where a person gave that. None: not at hand."""
 
     eligible: tuple[str, ...] | None = None
     """Arms that the unit might go to, where not to all."""
+
+    given_by_person: bool = False
+    """Whether a person gave the arm, whatever the rule chose."""
 
     receipt: Any = None
     """What proves that the assignment is stored, in a live experiment."""
@@ -70,8 +73,9 @@ class Assignment:
 
     @property
     def propensity(self) -> float:
-        """Probability that this unit went where it went; not a number where a person sent it elsewhere."""
-        return self.propensities[self.arm] if self.chosen == self.arm else math.nan
+        """Probability that this unit went where it went; not a number where a person gave the arm."""
+        by_rule = self.chosen == self.arm and not self.given_by_person
+        return self.propensities[self.arm] if by_rule else math.nan
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Assignment):

@@ -109,9 +109,7 @@ class Experiment(TogetherEntries):
             self._record, assignment = ask_one(due, arrival)
             if self._events is not None:
                 new = [events.features_chosen(self._record)] if due is not record else []
-                person = arm is not None
-                asked = events.asked(self._record, assignment, arrival.given, by_person=person)
-                self._events += [*new, asked]
+                self._events += [*new, events.asked(self._record, assignment, arrival.given)]
             return assignment
 
     def ask_many(

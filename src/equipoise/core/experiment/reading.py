@@ -251,7 +251,10 @@ class ExperimentReader:
             return next(self._described(record, (row,)))
 
     def units(self, *, scores: bool = False) -> TidyTable:
-        """All units: key, arm, status, outcome, propensity, context; the arms' scores if they are wanted."""
+        """All units: key, arm, status, outcome, propensity, context; the arms' scores if they are wanted.
+
+        ``given_by_person`` tells arms that a person gave from those that the rule chose.
+        """
         with self._lock:
             record = snapshot(self._current())
             return unit_table(record, self._described(record, range(record.step)), scores=scores)

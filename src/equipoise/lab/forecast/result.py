@@ -35,7 +35,7 @@ class Origin:
     objective: Objective
     weights: tuple[float, ...]
     policy: str
-    """Who allocates now."""
+    """Who allocates now, or the first that was named where that policy is not at hand."""
     seed: int
     asked: int
     awaited: int
@@ -136,7 +136,7 @@ class Forecast:
 
     origin: Origin
     courses: tuple[Course, ...]
-    """The policy and the budget of the experiment first."""
+    """The policy and the budget of the experiment first, if that policy is at hand."""
     target: float | None
     targets: tuple[TargetBudget, ...]
     """Budgets that reach the target."""

@@ -12,6 +12,7 @@ from equipoise.core.arrays import Matrix
 from equipoise.core.estimates.defaults import DEFAULT
 from equipoise.core.estimates.estimators import check_estimator
 from equipoise.core.experiment.record import Record
+from equipoise.core.policies.base.absent import AbsentPolicy
 from equipoise.core.policies.base.policy import Policy
 from equipoise.core.problem.real import real_number
 from equipoise.errors import InvalidArgument
@@ -71,7 +72,8 @@ def forecast(
         where truths are sparse.
     policies
         Others that might take over from here, beside the one that allocates now. They start from the same
-        units. An oracle without numbers is told the noise of every trial.
+        units. An oracle without numbers is told the noise of every trial. Where the one that allocates now
+        is not at hand, these are forecast alone, and without any there is an error.
     budgets
         Other budgets, in all and not from here; smaller ones too, down to what is spent. Every policy is
         forecast with every budget.
@@ -199,14 +201,16 @@ def _known(record: Record, ending: Ending, kind: str, *, trials: int, seed: int)
 
 
 def _policies(record: Record, policies: Any) -> dict[str, Policy]:
-    """The experiment's own policy, then the others, by name."""
-    current = record.policy
-    check_policy(current, current.label, record)
-    chosen = {current.label: current}
-    for name, policy in named_policies(policies).items() if policies is not None else ():
+    """The experiment's own policy if it is at hand, then the others, by name."""
+    current, others = record.policy, {} if policies is None else named_policies(policies)
+    # What stands for a policy that is not at hand has its name and not its rule, and refuses to be simulated.
+    left_out = isinstance(current, AbsentPolicy) and others
+    chosen = {} if left_out else {current.label: current}
+    chosen |= {name: policy for name, policy in others.items() if left_out or policy != current}
+    for name, policy in chosen.items():
+        if isinstance(policy, AbsentPolicy):
+            raise policy.refuse_to_simulate()
         check_policy(policy, name, record)
-        if policy != current:
-            chosen[name] = policy
     return chosen
 
 

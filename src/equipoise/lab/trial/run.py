@@ -6,7 +6,7 @@ from equipoise.core.arms.least_squares import is_settled, observe_at_once, settl
 from equipoise.core.arms.rebuild import clear
 from equipoise.core.arms.state import State
 from equipoise.core.arrays import Counts, Vector
-from equipoise.core.choice.decide import assign_next, next_arm
+from equipoise.core.choice.decide import CHOOSE, assign_next, next_arm
 from equipoise.core.choice.ties import Ties, order_arms
 from equipoise.core.jit.decorators import compiled, inlined
 from equipoise.lab.trial.calendar.arrivals import meet_fate, receive
@@ -43,7 +43,7 @@ def _assign_unit(state: State, rule: Rule, world: World, t: int) -> None:
         return
     # Before the unit enters the arm: neither waits for the other, and a processor works on both at once.
     state.outcomes[t] = draw_outcome(world, t, arm)
-    assign_next(state, rule.settings, arm, arm)
+    assign_next(state, rule.settings, arm, CHOOSE)
     meet_fate(world, arm)
     if not world.setting[0].late:
         observe_at_once(state, t, arm, state.outcomes[t])

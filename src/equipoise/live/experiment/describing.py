@@ -9,7 +9,7 @@ from typing import Any
 from equipoise.core.experiment.experiment import Experiment
 from equipoise.core.experiment.history.events import ASKED, numbers
 from equipoise.core.experiment.record import Record
-from equipoise.core.experiment.units.book import Details, UnitBook
+from equipoise.core.experiment.units.book import NO_PERSON, Details, UnitBook
 from equipoise.core.experiment.units.unit import Unit, unit_of
 from equipoise.live.experiment.state.moments import Numbers
 from equipoise.live.log.encoding import decode
@@ -60,5 +60,6 @@ def _details(rows: Iterable[Row]) -> Mapping[int, Details]:
                 chance=event["chance"],
                 weighed=event.get("weighed", False),
                 eligible=None if eligible is None else tuple(eligible),
+                chosen=event.get("chosen", NO_PERSON),
             )
     return found

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
-from equipoise.core.experiment.history.events import ASKED
+from equipoise.core.experiment.history.events import ASKED, is_by_person
 from equipoise.report.document import Block, Table, Text
-from equipoise.report.live.history import Entry, History
+from equipoise.report.live.history import NO_RULE, Entry, History
 from equipoise.words import counted
 
 _MOST = 400
@@ -55,8 +55,8 @@ def deviations(history: History) -> Iterator[list[str]]:
     for entry in history.entries:
         event = entry.event or {}
         if entry.kind in ASKED:
-            if "chosen" in event:
-                rule = event["chosen"] or "nothing: it was not at hand"
+            if is_by_person(event):
+                rule = event["chosen"] or NO_RULE
                 what = f"arm given by a person: {event['arm']}; the rule chose {rule}"
                 yield _row(entry, what, _unit(history, event))
             elif entry.reason is not None:

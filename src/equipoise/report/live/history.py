@@ -9,9 +9,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from equipoise.core.experiment.experiment import Experiment
-from equipoise.core.experiment.history.events import ASKED
+from equipoise.core.experiment.history.events import ASKED, is_by_person
 from equipoise.core.experiment.reading import ExperimentReader
-from equipoise.core.experiment.units.unit import STATUS
+from equipoise.core.experiment.units.book import Details
+from equipoise.core.experiment.units.unit import STATUS, is_given_by_person
 from equipoise.live.log.receipts import Receipt, line_of
 
 PENDING, TOLD, LOST, WITHDRAWN = "pending", "told", "lost", "withdrawn"
@@ -19,6 +20,8 @@ PRACTICE = "practice"
 """The mode of experiments whose units are not real."""
 REDACTED = "redacted"
 """Of a unit whose data were erased, whatever had become of it before; no unit has two statuses."""
+NO_RULE = "nothing: it was not at hand"
+"""What the rule chose where the policy was missing."""
 # How often a log is read again while others write to it.
 _TRIES = 5
 
@@ -51,7 +54,7 @@ class UnitPath:
     received: str | None = None
     """The arm it got instead of the assigned one; None: the assigned one."""
     rule: str | None = None
-    """What the rule chose where a person gave another arm; in memory, which arm had the highest score."""
+    """What the rule chose where a person gave the arm; None: no person did."""
     status: str = PENDING
     time: datetime | None = None
     closed: datetime | None = None
@@ -200,14 +203,13 @@ def history_of_memory(experiment: Experiment) -> History:
         details = book.details[place]
         assigned, received = int(row["meant"]), int(row["arm"])
         known = details is not None and len(details.scores) > assigned and not details.weighed
-        overruled = math.isnan(row["propensity"]) and assigned == received
         units.append(
             UnitPath(
                 id=place + 1,
                 key=book.keys[place],
                 assigned=arms[assigned],
                 received=None if received == assigned else arms[received],
-                rule=arms[int(row["top"])] if overruled else None,
+                rule=_rule(row, details, arms),
                 status=STATUS[int(row["status"])],
                 forced=bool(details.scores[assigned] == math.inf) if known and details is not None else None,
                 restricted=details is not None and details.eligible is not None,
@@ -218,6 +220,13 @@ def history_of_memory(experiment: Experiment) -> History:
             )
         )
     return History(units=units)
+
+
+def _rule(row: Any, details: Details | None, arms: Sequence[str]) -> str | None:
+    """What the rule chose where a person gave the arm; without details, which arm had the highest score."""
+    if not is_given_by_person(row, details):
+        return None
+    return arms[int(row["top"])] if details is None else details.chosen or NO_RULE
 
 
 def _overdue(units: Sequence[UnitPath], deadline: timedelta, now: datetime) -> frozenset[int]:
@@ -261,11 +270,11 @@ def _asked(event: Mapping[str, Any], entry: Entry, number: int, arms: Sequence[s
         id=int(event.get("id", number)),
         key=event.get("unit"),
         assigned=arm,
-        rule=(event["chosen"] or "nothing: it was not at hand") if "chosen" in event else None,
+        rule=(event["chosen"] or NO_RULE) if is_by_person(event) else None,
         time=entry.time,
         forced=forced,
         restricted=event.get("eligible") is not None,
-        propensity=_number(event.get("propensity")),
+        propensity=_number(None if is_by_person(event) else event.get("propensity")),
         likeliest=_number(event.get("likeliest")),
         possible=int(event.get("possible") or 0),
         given=given if isinstance(given, Mapping) else None,

@@ -273,11 +273,11 @@ def test_units_as_a_table():
     experiment.tell("P-1", 2.0)
     records = experiment.units().records()
     assert [list(record) for record in records] == [
-        ["unit", "id", "arm", "assigned", "status", "outcome", "propensity", "age", "site"]
+        ["unit", "id", "arm", "assigned", "status", "outcome", "propensity", "given_by_person", "age", "site"]
     ] * 2
     assert records[0] | {"arm": "", "assigned": ""} == {
         **{"unit": "P-1", "id": 1, "arm": "", "assigned": "", "status": "told", "outcome": 2.0},
-        **{"propensity": 1.0, "age": 30, "site": "x"},
+        **{"propensity": 1.0, "given_by_person": False, "age": 30, "site": "x"},
     }
     assert (records[1]["unit"], records[1]["site"]) == (None, None)
     assert "score of b" in experiment.units(scores=True).columns

@@ -42,7 +42,7 @@ def command(
     name: str, status: str | None, arm: str | None, scores: bool, everything: bool, format_: str,
     output: Path | None, store: str, as_json: bool,
 ) -> None:  # fmt: skip
-    """All units of the experiment NAME: key, arm, status, outcome, propensity, times, context."""
+    """All units of the experiment NAME: key, arm, status, outcome, propensity, times, context, and so on."""
     if format_ == "table" and output is not None:
         raise InvalidArgument("--output is for files", hint="type --format csv or --format parquet")
     if format_ == "parquet" and output is None:
@@ -90,7 +90,8 @@ def _show(table: TidyTable, *, everything: bool) -> None:
         return
     records = table.records() if everything else table.records()[-_MOST_ROWS:]
     moved = any(record["arm"] != record["assigned"] for record in records)
-    hidden = _HIDDEN if moved else (*_HIDDEN, "assigned")
+    by_persons = any(record["given_by_person"] for record in records)
+    hidden = {*_HIDDEN, *(() if moved else ("assigned",)), *(() if by_persons else ("given_by_person",))}
     fields = [name for name in table.columns if name not in hidden]
     shown = new_table(*fields)
     for record in records:

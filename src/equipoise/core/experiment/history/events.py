@@ -65,6 +65,11 @@ def is_erased(event: Mapping[str, Any]) -> bool:
     return len(event) == 1 and event.get("kind") in (*ASKED, *ENTERED, "redacted", "note")
 
 
+def is_by_person(event: Mapping[str, Any]) -> bool:
+    """Whether a person gave the arm of a unit that was asked for."""
+    return "chosen" in event
+
+
 def created(record: Record) -> Event:
     """How an experiment began."""
     return {
@@ -77,7 +82,7 @@ def created(record: Record) -> Event:
     }
 
 
-def asked(record: Record, unit: Assignment, given: Any = None, *, by_person: bool = False) -> Event:
+def asked(record: Record, unit: Assignment, given: Any = None) -> Event:
     """One unit that was assigned, in the record that holds it, by the rule or by a person."""
     row = unit.id - 1
     propensity, likeliest, possible = _probabilities(record.state.rows.item(row))
@@ -99,7 +104,7 @@ def asked(record: Record, unit: Assignment, given: Any = None, *, by_person: boo
         event["given"] = given
     if unit.weighed:
         event["weighed"] = True
-    if by_person:
+    if unit.given_by_person:
         event["chosen"] = unit.chosen
     if unit.eligible is not None:
         event["eligible"] = list(unit.eligible)
@@ -175,6 +180,7 @@ def assignment_of(event: Mapping[str, Any], arms: Sequence[str]) -> Assignment:
         weighed=event.get("weighed", False),
         chosen=event.get("chosen", event["arm"]),
         eligible=None if eligible is None else tuple(eligible),
+        given_by_person=is_by_person(event),
     )
 
 

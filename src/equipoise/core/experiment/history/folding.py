@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -20,6 +21,7 @@ from equipoise.core.experiment.history.events import (
     ENTERED,
     KINDS,
     assignment_of,
+    is_by_person,
     is_erased,
     numbers,
     recorded_choice,
@@ -28,7 +30,7 @@ from equipoise.core.experiment.history.redacting import admit_blanks, fold_redac
 from equipoise.core.experiment.record import Record, first_record
 from equipoise.core.experiment.roster import with_another, with_budget, with_open
 from equipoise.core.experiment.treated import as_treated
-from equipoise.core.experiment.units.book import AS_ASSIGNED
+from equipoise.core.experiment.units.book import NO_PERSON
 from equipoise.core.policies.base.absent import recorded_policy
 from equipoise.core.policies.base.staged import StagedPolicy
 from equipoise.core.problem.inputs import checked_outcome, checked_seed
@@ -86,6 +88,7 @@ def arrival_of(
         told=told,
         eligible=ALL_ARMS if listed is None else eligible_arms(record.problem, listed),
         recorded=recorded,
+        by_person=is_by_person(event),
     )
 
 
@@ -94,9 +97,10 @@ def fold_asked(record: Record, event: Mapping[str, Any]) -> tuple[Record, Assign
     if event["id"] != record.step + 1:
         raise ValueError(f"unit {event['id']} comes after {record.step} units")
     problem = record.problem
+    # Older logs have a probability where a person gave the arm that the rule chose, too.
+    propensity = math.nan if is_by_person(event) else event["propensity"]
     recorded: Vector = np.array(
-        [event["propensity"], event["likeliest"], event["possible"], problem.index(event["top"])],
-        dtype=float,
+        [propensity, event["likeliest"], event["possible"], problem.index(event["top"])], dtype=float
     )
     record, unit = ask_one(record, arrival_of(record, event, problem.index(event["arm"]), recorded))
     details = record.book.details[unit.id - 1]
@@ -106,7 +110,7 @@ def fold_asked(record: Record, event: Mapping[str, Any]) -> tuple[Record, Assign
             scores=as_it_was.score_values,
             chance=as_it_was.chance,
             weighed=as_it_was.weighed,
-            chosen=AS_ASSIGNED if as_it_was.chosen == as_it_was.arm else as_it_was.chosen,
+            chosen=event.get("chosen", NO_PERSON),
         )
     return record, unit
 

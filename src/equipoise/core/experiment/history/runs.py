@@ -6,6 +6,7 @@ an event of a run is not as it should be, the run ends before it, and it is fold
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -16,10 +17,10 @@ from equipoise.core.arrays import Counts, Matrix, Vector
 from equipoise.core.choice.lots import lot_of
 from equipoise.core.experiment.admission import ALL_ARMS, admit
 from equipoise.core.experiment.entries import tell
-from equipoise.core.experiment.history.events import ASKED, numbers
+from equipoise.core.experiment.history.events import ASKED, is_by_person, numbers
 from equipoise.core.experiment.history.folding import folded
 from equipoise.core.experiment.record import Record, draft
-from equipoise.core.experiment.units.book import Details
+from equipoise.core.experiment.units.book import NO_PERSON, Details
 from equipoise.core.jit.decorators import compiled
 from equipoise.core.problem.inputs import checked_outcome
 from equipoise.errors import EquipoiseError
@@ -100,11 +101,18 @@ class _Run:
         arm, top, key = places[event["arm"]], places[event["top"]], event.get("unit")
         if row != self._step or len(x) != self._record.problem.dim:
             raise ValueError
-        choice = float(event["propensity"]), event["likeliest"], event["possible"], top
+        propensity = math.nan if is_by_person(event) else float(event["propensity"])
+        choice = propensity, event["likeliest"], event["possible"], top
         details = None
         if self._record.book.keeps_details:
-            weighed = event.get("weighed", False)
-            details = Details(event.get("given"), numbers(event["scores"]), event["chance"], weighed, None)
+            details = Details(
+                event.get("given"),
+                numbers(event["scores"]),
+                event["chance"],
+                event.get("weighed", False),
+                None,
+                event.get("chosen", NO_PERSON),
+            )
         self._note(arm, row, 0 if key is None else lot_of(key), 0.0)
         self._contexts.append(x)
         self._choices.append(choice)

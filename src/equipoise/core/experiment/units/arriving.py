@@ -72,7 +72,7 @@ def _rows(contexts: Any) -> Any:
 
 def arrival_at(record: Record, newcomer: Newcomer, arm: str | None, arms: Sequence[str] | None) -> Arrival:
     """What asks a record for an arm, if it may."""
-    return Arrival(*newcomer, *_terms(record, arm, arms))
+    return Arrival(*newcomer, *_terms(record, arm, arms), by_person=arm is not None)
 
 
 def arrivals_at(record: Record, batch: Sequence[Newcomer], arms: Sequence[str] | None) -> list[Arrival]:

@@ -16,8 +16,8 @@ import numpy as np
 
 from equipoise.core.arrays import Vector
 
-AS_ASSIGNED = ""
-"""The rule chose the arm that the unit was assigned to."""
+NO_PERSON = ""
+"""No person gave the arm: the rule chose it."""
 
 
 class Details(NamedTuple):
@@ -31,7 +31,7 @@ class Details(NamedTuple):
     weighed: bool
     eligible: tuple[str, ...] | None
     """Arms that it might go to; None: all."""
-    chosen: str | None = AS_ASSIGNED
+    chosen: str | None = NO_PERSON
     """What the rule chose where a person gave the arm; None: the rule was not at hand."""
 
 

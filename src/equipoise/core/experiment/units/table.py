@@ -11,7 +11,7 @@ from equipoise.core.experiment.units.unit import Unit
 from equipoise.core.tables.tidy import TidyTable
 from equipoise.version import __version__
 
-_FIRST = ("unit", "id", "arm", "assigned", "status", "outcome", "propensity")
+_FIRST = ("unit", "id", "arm", "assigned", "status", "outcome", "propensity", "given_by_person")
 _TIMES = ("asked_at", "closed_at")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from equipoise.core.arms.state import KNOWN, LOST, NO_ARM_YET, PENDING, REDACTED, SET_ASIDE, TOLD, WITHDRAWN
 from equipoise.core.experiment.assignment import Assignment
 from equipoise.core.experiment.record import Record
-from equipoise.core.experiment.units.book import AS_ASSIGNED, Details
+from equipoise.core.experiment.units.book import NO_PERSON, Details
 
 STATUS = {
     **{PENDING: "pending", TOLD: "told", LOST: "lost", WITHDRAWN: "withdrawn", SET_ASIDE: "told"},
@@ -36,7 +37,9 @@ class Unit:
     context: dict[str, Any]
     """Its context in the user's words: the fields that were given, or a number a feature; {} if redacted."""
     propensity: float
-    """Probability that it went where it went; not a number where a person sent it elsewhere."""
+    """Probability that it went where it went; not a number where a person gave or changed the arm."""
+    given_by_person: bool | None
+    """Whether a person gave the arm; None where that was not kept."""
     scores: dict[str, float] | None
     """Every arm's score at the choice; None where they were not kept."""
     asked_at: datetime | None = None
@@ -58,17 +61,28 @@ def unit_of(record: Record, row: int, key: str | None, details: Details | None) 
         outcome=float(record.state.outcomes[row]) if status in KNOWN else None,
         context={} if status == REDACTED else _in_words(record, row, details),
         propensity=float(line["propensity"]),
+        given_by_person=is_given_by_person(line, details),
         scores=None
         if details is None
         else dict(zip(arms[: len(details.scores)], details.scores.tolist(), strict=True)),
     )
 
 
+def is_given_by_person(line: Any, details: Details | None) -> bool | None:
+    """Whether a person gave the arm of a row; None where nothing tells."""
+    if details is not None:
+        return details.chosen != NO_PERSON
+    if math.isfinite(line["propensity"]):
+        return False
+    # A row without a probability is one that a person sent where it went: at once, or later by received().
+    return True if line["arm"] == line["meant"] else None
+
+
 def assignment_again(record: Record, row: int) -> Assignment:
     """The assignment that somebody who asks again gets."""
     line, arms, details = record.state.rows[row], record.problem.arms, record.book.details[row]
     assert details is not None
-    arm = arms[int(line["meant"])]
+    arm, by_person = arms[int(line["meant"])], details.chosen != NO_PERSON
     return Assignment(
         id=row + 1,
         unit=record.book.keys[row],
@@ -78,8 +92,9 @@ def assignment_again(record: Record, row: int) -> Assignment:
         top=arms[int(line["top"])],
         chance=details.chance,
         weighed=details.weighed,
-        chosen=arm if details.chosen == AS_ASSIGNED else details.chosen,
+        chosen=details.chosen if by_person else arm,
         eligible=details.eligible,
+        given_by_person=by_person,
     )
 
 

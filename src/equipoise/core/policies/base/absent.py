@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -69,6 +69,14 @@ class AbsentPolicy(Policy):
             hint="import it as it was, with equipoise.import_policies(…) or --import, or give the arm",
         )
 
+    def refuse_to_simulate(self) -> PolicyNotAtHand:
+        """Why nothing can be simulated, or gone through again, under it."""
+        return PolicyNotAtHand(
+            f"the policy {self.plain['name']!r} cannot be simulated: {self.why}",
+            hint="import it as it was, with equipoise.import_policies(…) or --import; a forecast goes "
+            "without it where others are named, e.g. policies=['uniform'] or --policy uniform",
+        )
+
     def refuse_to_freeze(self) -> PolicyNotAtHand:
         """Why no unit can be redacted: who decides later needs what a design remembers of it."""
         return PolicyNotAtHand(
@@ -87,6 +95,10 @@ class AbsentPolicy(Policy):
 
     def check(self, problem: Problem) -> None:
         """Any problem will do."""
+
+    def informed(self, noise: Sequence[float]) -> Policy:
+        """Every simulation begins here, and none can be under a rule that is not known."""
+        raise self.refuse_to_simulate()
 
     def settings(self, problem: Problem) -> Vector:
         """None."""
