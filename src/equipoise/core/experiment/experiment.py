@@ -158,7 +158,7 @@ class Experiment(TogetherEntries):
                 self._record, assigned = ask_with_arms(self._record, strangers, meant)
                 if self._events is not None:
                     self._events += [
-                        events.asked(self._record, unit, newcomer.given, by_person=True)
+                        events.asked(self._record, unit, newcomer.given)
                         for unit, newcomer in zip(assigned, strangers, strict=True)
                     ]
             elif strangers:
