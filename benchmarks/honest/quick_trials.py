@@ -29,7 +29,7 @@ from equipoise.core.diagnosis.lack_of_fit import LackOfFit, lack_of_fit
 from equipoise.core.estimates.arm_estimate import ArmEstimate
 from equipoise.core.estimates.estimates import estimate_arms
 from equipoise.core.experiment.admission import ALL_ARMS, NOT_RECORDED, admit
-from equipoise.core.experiment.entries import tell
+from equipoise.core.experiment.entering.entries import tell
 from equipoise.core.experiment.record import draft
 from equipoise.core.jit.decorators import compiled
 from equipoise.core.text_tables import markdown_table

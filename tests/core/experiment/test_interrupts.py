@@ -378,29 +378,3 @@ def test_what_is_read_is_of_one_moment(start, most):
                 found = read(experiment)
             assert handler.refused is None
             assert found in moments
-
-
-def test_an_error_of_a_signal_handler_reaches_the_caller_and_nothing_is_done_twice():
-    """An ordinary error, unlike Ctrl-C, might be taken for the kernel's own."""
-
-    def give_up(*_):
-        raise TimeoutError
-
-    experiment = eq.Experiment(eq.Problem(2, DIM, budget=3_000, moment=np.eye(DIM)), "trace-ucb", seed=1)
-    experiment.tell(experiment.ask(CONTEXTS[0]).id, 1.0)
-    draw, reached = random.Random(3), 0
-    before = signal.signal(signal.SIGALRM, give_up)
-    try:
-        for k in range(600):
-            asked = experiment.asked
-            try:
-                signal.setitimer(signal.ITIMER_REAL, draw.uniform(2e-6, 4e-5))
-                experiment.ask(CONTEXTS[k % 400])
-                time.sleep(2e-3)  # by then the signal has come, whichever thread takes it
-            except TimeoutError:
-                reached += 1
-            assert experiment.asked - asked in (0, 1)
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0.0)
-        signal.signal(signal.SIGALRM, before)
-    assert reached == 600

@@ -11,10 +11,7 @@
 ``admission``   one unit that arrives: room, context, arm, in one compiled call
 ``assignment``  ``Assignment``: which unit went to which arm, and why
 ``given``       many units with arms that a person gives them
-``entries``     what is entered about a unit that was assigned
-``together``    entries about many units, all or none
-``refusals``    why an entry is refused
-``treated``     a unit that received another arm than it was assigned to
+``entering``    what is entered about units that were assigned: outcomes, losses, other arms
 ``roster``      arms that close, reopen and join; budgets; how many units are left
 ``summary``     what has been learned, whichever stage it is in
 ``saved``       pickles, with everything that could make them mean something else

@@ -14,18 +14,18 @@ import numpy as np
 import numpy.typing as npt
 
 from equipoise.core.arms.state import GONE, KNOWN, LOST, PENDING, REDACTED, WITHDRAWN
-from equipoise.core.experiment import entries
 from equipoise.core.experiment.asking import ask_one, ask_together, in_due_stage
 from equipoise.core.experiment.assignment import Assignment
+from equipoise.core.experiment.entering import entries
+from equipoise.core.experiment.entering.refusals import STAYS_OUT, not_pending, refused
+from equipoise.core.experiment.entering.together import TogetherEntries
+from equipoise.core.experiment.entering.treated import as_treated
 from equipoise.core.experiment.given import ask_with_arms, checked_arms
 from equipoise.core.experiment.history import events
 from equipoise.core.experiment.history.redacting import is_redacted, redact
 from equipoise.core.experiment.reading import not_found
 from equipoise.core.experiment.record import first_record
-from equipoise.core.experiment.refusals import STAYS_OUT, not_pending, refused
 from equipoise.core.experiment.roster import with_another, with_budget, with_open
-from equipoise.core.experiment.together import TogetherEntries
-from equipoise.core.experiment.treated import as_treated
 from equipoise.core.experiment.units.arriving import Newcomer, arrival_at, arrivals_at, check_again, newcomers
 from equipoise.core.experiment.units.unit import assignment_again
 from equipoise.core.policies.base.policy import Policy, parse_policy

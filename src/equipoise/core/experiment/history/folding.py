@@ -12,10 +12,11 @@ import numpy as np
 from equipoise.core.arms.state import PENDING
 from equipoise.core.arrays import Vector
 from equipoise.core.choice.decide import CHOOSE
-from equipoise.core.experiment import entries
 from equipoise.core.experiment.admission import ALL_ARMS, NOT_RECORDED
 from equipoise.core.experiment.asking import Arrival, ask_one, eligible_arms
 from equipoise.core.experiment.assignment import Assignment
+from equipoise.core.experiment.entering import entries
+from equipoise.core.experiment.entering.treated import as_treated
 from equipoise.core.experiment.history.events import (
     ASKED,
     ENTERED,
@@ -29,7 +30,6 @@ from equipoise.core.experiment.history.events import (
 from equipoise.core.experiment.history.redacting import admit_blanks, fold_redacted, is_redacted
 from equipoise.core.experiment.record import Record, first_record
 from equipoise.core.experiment.roster import with_another, with_budget, with_open
-from equipoise.core.experiment.treated import as_treated
 from equipoise.core.experiment.units.book import NO_PERSON
 from equipoise.core.policies.base.absent import recorded_policy
 from equipoise.core.policies.base.staged import StagedPolicy

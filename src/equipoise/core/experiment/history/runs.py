@@ -16,7 +16,7 @@ from equipoise.core.arms.state import State
 from equipoise.core.arrays import Counts, Matrix, Vector
 from equipoise.core.choice.lots import lot_of
 from equipoise.core.experiment.admission import ALL_ARMS, admit
-from equipoise.core.experiment.entries import tell
+from equipoise.core.experiment.entering.entries import tell
 from equipoise.core.experiment.history.events import ASKED, is_by_person, numbers
 from equipoise.core.experiment.history.folding import folded
 from equipoise.core.experiment.record import Record, draft

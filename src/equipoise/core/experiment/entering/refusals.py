@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from equipoise.core.arms.state import LOST, REDACTED, WITHDRAWN
-from equipoise.core.experiment import entries
+from equipoise.core.experiment.entering import entries
 from equipoise.core.experiment.reading import not_found
 from equipoise.errors import AssignmentClosed, AssignmentNotFound
 

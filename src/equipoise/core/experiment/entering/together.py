@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from equipoise.core.arms.state import GONE, KNOWN, LOST, PENDING, REDACTED, WITHDRAWN, State
-from equipoise.core.experiment import entries
+from equipoise.core.experiment.entering import entries
+from equipoise.core.experiment.entering.refusals import STAYS_OUT, not_pending, refused
 from equipoise.core.experiment.holding import RecordHolder
 from equipoise.core.experiment.record import draft
-from equipoise.core.experiment.refusals import STAYS_OUT, not_pending, refused
 from equipoise.core.problem.inputs import checked_outcome
 from equipoise.errors import InvalidArgument, OutcomeConflict
 
