@@ -74,7 +74,8 @@ class RecordHolder(ExperimentReader):
         """The experiment that events lead to; the first is ``created``.
 
         With ``verify`` every choice is made anew, and ReplayMismatch names the first difference: another
-        arm, other scores or probabilities, or a context that is not what was given. Without ``details`` scores and records as they were given are not kept.
+        arm, other scores or probabilities, or a context that is not what was given. Without ``details``
+        scores and records as they were given are not kept.
         """
         fold = redecided if verify else refolded
         return cls._of(fold(history, details=details))
