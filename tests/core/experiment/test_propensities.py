@@ -101,11 +101,8 @@ def test_weights_and_replayed_lots_leave_arms_that_persons_gave_out():
     # Logs of earlier versions have a probability there.
     older = [{**event, "propensity": 0.5} if "chosen" in event else event for event in log]
     for events in (log, older):
-        for replayed in (
-            eq.Experiment.replay(events),
-            eq.Experiment.replay(events, verify=True),
-            eq.Experiment.replay(events, details=False),
-        ):
+        for details in (True, False):
+            replayed = eq.Experiment.replay(events, details=details, verify=events is log)
             assert rows(replayed).tobytes() == rows(experiment).tobytes()
             assert replayed.units().column("given_by_person") == experiment.units().column("given_by_person")
     step_by_step = eq.Experiment.replay(older[:1])

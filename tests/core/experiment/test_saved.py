@@ -105,7 +105,7 @@ def loads(data):
 @pytest.mark.parametrize(
     ("name", "value", "message"),
     [
-        ("format", 0, "its format is 0, not 4"),
+        ("format", 0, "its format is 0, not 5"),
         ("format", None, "its format is None"),
         ("numerics", 0, "its numerics is 0, not"),
         ("State", ["arms"], r"its State lacks \['trial', "),

@@ -27,7 +27,7 @@ class Assignment:
     """The arm with the highest score, which is ``arm`` unless that was drawn by lot."""
 
     chance: float
-    """Probability with which the arm was to be drawn by lot."""
+    """Probability with which the arm was to be drawn by lot; not a number where scores were not kept."""
 
     weighed: bool = False
     """Whether the scores are the probabilities by which the arm was drawn, as in a randomised design."""
@@ -36,13 +36,13 @@ class Assignment:
     """Key of the unit, if it was asked for by one."""
 
     chosen: str | None = None
-    """What the rule chose; it may be another than ``arm`` where a person gave that. None: not at hand."""
+    """What the rule chose, which may be another arm where a person gave it. None: not at hand, not kept."""
 
     eligible: tuple[str, ...] | None = None
     """Arms that the unit might go to, where not to all."""
 
-    given_by_person: bool = False
-    """Whether a person gave the arm, whatever the rule chose."""
+    given_by_person: bool | None = False
+    """Whether a person gave the arm, whatever the rule chose; None where that was not kept."""
 
     receipt: Any = None
     """What proves that the assignment is stored, in a live experiment."""
@@ -51,7 +51,8 @@ class Assignment:
     def scores(self) -> dict[str, float]:
         """Every arm's score at the choice: ∞ if it had to go first, −∞ if it may not be chosen.
 
-        A randomised design has probabilities for scores.
+        A randomised design has probabilities for scores. Empty where they were not kept, as in an experiment
+        that was restored from a snapshot and is asked for a unit again.
         """
         return dict(zip(self.arms, self.score_values.tolist(), strict=True))
 
@@ -59,8 +60,10 @@ class Assignment:
     def propensities(self) -> dict[str, float]:
         """Every arm's probability of getting this unit, as it was before the draw.
 
-        Without a lot the arm with the highest score has probability 1.
+        Without a lot the arm with the highest score has probability 1. Empty where scores were not kept.
         """
+        if not self.arms:
+            return {}
         if self.weighed:
             shares = np.maximum(self.score_values, 0.0)
             return dict(zip(self.arms, shares.tolist(), strict=True))
@@ -73,9 +76,13 @@ class Assignment:
 
     @property
     def propensity(self) -> float:
-        """Probability that this unit went where it went; not a number where a person gave the arm."""
+        """Probability that this unit went where it went.
+
+        Not a number where a person gave the arm, or scores were not kept; the experiment's
+        ``experiment[unit]`` has it still.
+        """
         by_rule = self.chosen == self.arm and not self.given_by_person
-        return self.propensities[self.arm] if by_rule else math.nan
+        return self.propensities.get(self.arm, math.nan) if by_rule else math.nan
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Assignment):

@@ -73,8 +73,9 @@ class RecordHolder(ExperimentReader):
     ) -> Self:
         """The experiment that events lead to; the first is ``created``.
 
-        With ``verify`` every choice is made anew, and ReplayMismatch names the first that is another one,
-        with both scores. Without ``details`` scores and records as they were given are not kept.
+        With ``verify`` every choice is made anew, and ReplayMismatch names the first difference: another
+        arm, other scores or probabilities, or a context that is not what was given. Without ``details``
+        scores and records as they were given are not kept.
         """
         fold = redecided if verify else refolded
         return cls._of(fold(history, details=details))

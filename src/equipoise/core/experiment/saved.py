@@ -45,7 +45,7 @@ from equipoise.core.stages.stage import Stage, acting_policy
 from equipoise.errors import EquipoiseError, StateMismatch
 from equipoise.version import __version__
 
-FORMAT = 4
+FORMAT = 5
 """Raised when the shape of the data below changes."""
 
 T = TypeVar("T")

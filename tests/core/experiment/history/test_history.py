@@ -172,6 +172,31 @@ def test_a_snapshot_goes_on_alike_and_is_checked(tmp_path):
             eq.Experiment.restore({key: array for key, array in kept.items() if key != name})
 
 
+def test_units_that_are_asked_for_again_where_scores_were_not_kept():
+    experiment, log = lived()
+    with experiment.recording() as events:
+        experiment.ask(CONTEXTS[40], "G", arm="b")
+    events = json.loads(json.dumps(events, allow_nan=False))
+    for other in (
+        eq.Experiment.restore(experiment.snapshot()),
+        eq.Experiment.replay([*log, *events], details=False),
+    ):
+        before = fingerprint(other)
+        many = other.ask_many([*CONTEXTS[:3], CONTEXTS[40]], units=["P-0", "P-1", "P-2", "G"])
+        units = [other.ask(CONTEXTS[7], "P-7"), other.ask(CONTEXTS[40], "G"), *many]
+        for unit in units:
+            first = experiment[unit.unit]
+            assert (unit.id, unit.arm) == (first.id, first.arm)
+            assert unit.given_by_person == first.given_by_person == (unit.unit == "G")
+            assert (unit.scores, unit.propensities) == ({}, {})
+            assert math.isnan(unit.chance)
+            assert math.isnan(unit.propensity)
+            assert other[unit.unit].propensity == first.propensity or unit.unit == "G"
+        assert fingerprint(other) == before
+        with pytest.raises(eq.errors.UnitConflict):
+            other.ask(CONTEXTS[8], "P-7")
+
+
 def test_a_policy_that_is_not_at_hand(tmp_path):
     """The experiment opens, folds and reports; it does not decide, and people still can."""
     known = known_policies()

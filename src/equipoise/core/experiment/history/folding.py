@@ -38,8 +38,8 @@ from equipoise.core.problem.problem import Problem
 from equipoise.core.stages.stage import next_stage
 from equipoise.errors import EquipoiseError, InvalidEvent
 
-# What an event that cannot be folded may fail with: plain data from elsewhere.
-_MALFORMED = (LookupError, TypeError, ValueError, AttributeError, AssertionError)
+MALFORMED = (LookupError, TypeError, ValueError, AttributeError, AssertionError)
+"""What an event that cannot be folded may fail with: plain data from elsewhere."""
 
 
 def begun(event: Mapping[str, Any], *, details: bool = True) -> Record:
@@ -55,8 +55,8 @@ def begun(event: Mapping[str, Any], *, details: bool = True) -> Record:
         return first_record(problem, policy, checked_seed(event["seed"]), details=details)
     except EquipoiseError:
         raise
-    except _MALFORMED as error:
-        raise _malformed(event, error) from error
+    except MALFORMED as error:
+        raise malformed(event, error) from error
 
 
 def folded(record: Record, event: Mapping[str, Any]) -> Record:
@@ -69,8 +69,8 @@ def folded(record: Record, event: Mapping[str, Any]) -> Record:
         return _FOLDS[event["kind"]](record, event)
     except EquipoiseError:
         raise
-    except _MALFORMED as error:
-        raise _malformed(event, error) from error
+    except MALFORMED as error:
+        raise malformed(event, error) from error
 
 
 def arrival_of(
@@ -216,7 +216,8 @@ _FOLDS = {
 }
 
 
-def _malformed(event: Any, error: BaseException) -> InvalidEvent:
+def malformed(event: Any, error: BaseException) -> InvalidEvent:
+    """Why an event cannot be folded."""
     kind = event.get("kind") if isinstance(event, Mapping) else None
     if isinstance(kind, str) and kind not in KINDS:
         return InvalidEvent(

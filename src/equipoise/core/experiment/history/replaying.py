@@ -1,23 +1,45 @@
-"""A history decided anew: the same rule, contexts and outcomes must lead to the arms that were recorded."""
+"""A history decided anew: the same rule, contexts and outcomes must lead to all that was recorded of choices.
+
+These are the arm, the scores, the arm with the highest one, and the probabilities: of the arm, of the
+likeliest one, and how many arms had any. What was given of a unit, in the user's own fields, must be what its
+context says.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
 from equipoise.core.arithmetic.numerics import NUMERICS
+from equipoise.core.arms.state import TRIAL
 from equipoise.core.experiment.asking import ask_together, in_due_stage
 from equipoise.core.experiment.assignment import Assignment
-from equipoise.core.experiment.history.events import ASKED, assignment_of, is_erased
-from equipoise.core.experiment.history.folding import arrival_of, begun, fold_asked, folded
+from equipoise.core.experiment.history.events import (
+    ASKED,
+    assignment_of,
+    is_by_person,
+    is_erased,
+    plain_numbers,
+)
+from equipoise.core.experiment.history.folding import (
+    MALFORMED,
+    arrival_of,
+    begun,
+    fold_asked,
+    folded,
+    malformed,
+)
+from equipoise.core.experiment.history.given import check_given
 from equipoise.core.experiment.history.redacting import lacks_data
 from equipoise.core.experiment.history.runs import fold_some
 from equipoise.core.experiment.record import Record, draft
 from equipoise.core.policies.base.absent import AbsentPolicy
-from equipoise.errors import ReplayMismatch
+from equipoise.errors import EquipoiseError, ReplayMismatch
 
 Events = Iterable[Mapping[str, Any]]
 
@@ -74,8 +96,16 @@ def _decided(record: Record, event: Mapping[str, Any]) -> Record:
         raise record.policy.refuse()
     if event["kind"] == "asked" and in_due_stage(record) is not record:
         raise ReplayMismatch(f"features were to be chosen before unit {event['id']}, and none were")
-    record, again = fold_asked(record, event)
-    _check(assignment_of(event, record.problem.arms), again)
+    try:
+        record, again = fold_asked(record, event)
+        _check_arm(event, again)
+        _check_probabilities(record, event, again)
+        if "given" in event:
+            check_given(record.problem.features, event)
+    except EquipoiseError:
+        raise
+    except MALFORMED as error:
+        raise malformed(event, error) from error
     return record
 
 
@@ -112,23 +142,67 @@ def _decide_together(record: Record, asked: Sequence[Mapping[str, Any]]) -> None
             )
 
 
-def _check(recorded: Assignment, again: Assignment) -> None:
-    rule = recorded.chosen
-    same_scores = np.array_equal(recorded.score_values, again.score_values, equal_nan=True)
-    if rule is None or (again.chosen == rule and same_scores):
+def _check_arm(event: Mapping[str, Any], again: Assignment) -> None:
+    rule = event.get("chosen", event["arm"])
+    if rule is None:
         return  # without a rule at hand a person gave the arm
-    name = f"unit {recorded.id}" + ("" if recorded.unit is None else f" ({recorded.unit})")
-    what = f"went to {rule}, and the rule gives {again.chosen}"
-    if again.chosen == rule:
+    # As plain data, which is compared several times as fast as arrays.
+    same_scores = event["scores"] == plain_numbers(again.score_values)
+    if again.chosen == rule and same_scores:
+        return
+    recorded = assignment_of(event, again.arms)
+    if again.chosen != rule:
+        what = f"went to {rule}, and the rule gives {again.chosen}"
+    elif np.array_equal(recorded.score_values, again.score_values, equal_nan=True):
+        return  # the same numbers in other words
+    else:
         what = f"went to {rule}, and so the rule says, but by other scores"
     raise ReplayMismatch(
-        f"{name} {what}: scores recorded {_listed(recorded)}; now {_listed(again)}",
-        hint="another version of the numerics, another policy or seed, or a log that was changed",
+        f"{_named(event)} {what}: scores recorded {_listed(recorded)}; now {_listed(again)}", hint=_HINT
     )
 
 
+def _check_probabilities(record: Record, event: Mapping[str, Any], again: Assignment) -> None:
+    """Refuse what does not follow from the choice that was made last."""
+    propensity, likeliest, possible = _of_last_choice(record.state.trial.item(0))
+    said = float(event["propensity"])
+    if is_by_person(event):
+        rule = event["chosen"]
+        # Older logs have the rule's probability where a person gave the arm that the rule chose.
+        if rule != event["arm"] or said != propensity:
+            _refuse_difference(event, "propensity", said, math.nan)
+        if rule is None:
+            return  # without a rule at hand nothing else was known
+        propensity = said = 0.0
+    weighed = event.get("weighed", False)
+    then = (event["top"], event["chance"], weighed, event["likeliest"], event["possible"], said)
+    now = (again.top, again.chance, again.weighed, likeliest, possible, propensity)
+    if then != now:
+        for name, one, other in zip(_CHECKED, then, now, strict=True):
+            _refuse_difference(event, name, one, other)
+
+
+_CHECKED = ("top", "chance", "weighed", "likeliest", "possible", "propensity")
+_of_last_choice = itemgetter(*map(tuple(TRIAL.names or ()).index, ("propensity", "likeliest", "possible")))
+
+
+def _refuse_difference(event: Mapping[str, Any], name: str, then: Any, now: Any) -> None:
+    neither = then != then and now != now  # both are not a number
+    if then != now and not neither:
+        raise ReplayMismatch(f"{name} of {_named(event)} is recorded as {then}, and is {now}", hint=_HINT)
+
+
+_HINT = "another version of the numerics, another policy or seed, or a log that was changed"
+
+
+def _named(event: Mapping[str, Any]) -> str:
+    return f"unit {event['id']}" + ("" if event.get("unit") is None else f" ({event['unit']})")
+
+
 def _listed(unit: Assignment) -> str:
-    return ", ".join(f"{arm} {score!r}" for arm, score in unit.scores.items())
+    # A log that was changed may have more scores than arms.
+    scores = zip(unit.arms, unit.score_values.tolist(), strict=False)
+    return ", ".join(f"{arm} {score!r}" for arm, score in scores)
 
 
 def _check_features(before: Record, event: Mapping[str, Any]) -> None:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+import numpy as np
+
 from equipoise.core.arms.state import KNOWN, LOST, NO_ARM_YET, PENDING, REDACTED, SET_ASIDE, TOLD, WITHDRAWN
 from equipoise.core.experiment.assignment import Assignment
 from equipoise.core.experiment.record import Record
@@ -79,10 +81,21 @@ def is_given_by_person(line: Any, details: Details | None) -> bool | None:
 
 
 def assignment_again(record: Record, row: int) -> Assignment:
-    """The assignment that somebody who asks again gets."""
+    """The assignment that somebody who asks again gets; without scores where only others kept them."""
     line, arms, details = record.state.rows[row], record.problem.arms, record.book.details[row]
-    assert details is not None
-    arm, by_person = arms[int(line["meant"])], details.chosen != NO_PERSON
+    arm, by_person = arms[int(line["meant"])], is_given_by_person(line, details)
+    if details is None:
+        return Assignment(
+            id=row + 1,
+            unit=record.book.keys[row],
+            arm=arm,
+            arms=(),
+            score_values=np.zeros(0),
+            top=arms[int(line["top"])],
+            chance=math.nan,
+            chosen=arm if by_person is False else None,
+            given_by_person=by_person,
+        )
     return Assignment(
         id=row + 1,
         unit=record.book.keys[row],

@@ -61,7 +61,7 @@ def _recorded(turn: Turn, unit: Assignment) -> Assignment:
     (row,) = turn.newer(number - 1, number)
     if row.payload is None:
         raise broken(turn.fold.name, number, "its payload is gone, and no redaction names it")
-    again = assignment_of(decode(row.payload), unit.arms)
+    again = assignment_of(decode(row.payload), turn.fold.experiment.problem.arms)
     return _with_receipt(again, turn.fold.receipt(row, epoch_of(row)))
 
 

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
-import numpy as np
-
-from equipoise.core.experiment.assignment import Assignment
 from equipoise.core.experiment.experiment import Experiment
-from equipoise.core.experiment.units.arriving import Newcomer, check_again
 from equipoise.errors import EquipoiseError
 from equipoise.live.experiment.state.moments import Moments
 from equipoise.live.log.checking import broken, check_link
@@ -29,24 +24,6 @@ _REMEMBERED = 4096
 """Rows whose hashes are remembered."""
 
 
-class CachedExperiment(Experiment):
-    """An experiment that keeps no scores: who asks for a unit again gets them from the log."""
-
-    def _again(self, row: int, newcomer: Newcomer, arm: str | None) -> Assignment:
-        check_again(self._record, row, newcomer, arm)
-        arms = self._record.problem.arms
-        meant = arms[int(self._record.state.rows["meant"][row])]
-        return Assignment(
-            id=row + 1,
-            unit=newcomer.key,
-            arm=meant,
-            arms=arms,
-            score_values=np.zeros(0),
-            top=meant,
-            chance=math.nan,
-        )
-
-
 class Fold:
     """An experiment in memory, and the row of the log that it has come to.
 
@@ -56,7 +33,8 @@ class Fold:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.experiment: CachedExperiment
+        self.experiment: Experiment
+        """It keeps no scores: who asks for a unit again gets them from the log."""
         self.events: list[dict[str, Any]] = []
         """What calls of the experiment have led to and no row tells of yet."""
         self.moments = Moments()
@@ -82,7 +60,7 @@ class Fold:
         is_recent = self.sequence - _REMEMBERED < sequence < self.sequence
         return is_recent and self._hashes[sequence % _REMEMBERED] == hash
 
-    def begin(self, experiment: CachedExperiment, lines: Sequence[str] = ("",)) -> None:
+    def begin(self, experiment: Experiment, lines: Sequence[str] = ("",)) -> None:
         """Hold an experiment as a log has it, after so many epochs."""
         self.experiment = experiment
         self.events = experiment.keep_recording()
@@ -118,7 +96,7 @@ class Fold:
         events, place = [event for event, _ in told], 0
         try:
             if self.sequence == 0:
-                self.begin(CachedExperiment.replay(events, details=False))
+                self.begin(Experiment.replay(events, details=False))
                 self.deadline = _duration(events[0].get("live", {}).get("deadline"))
                 self.mode = decode(told[0][1].header)["mode"]
                 place = 1

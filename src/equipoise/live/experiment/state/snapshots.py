@@ -23,8 +23,9 @@ import numpy as np
 import numpy.typing as npt
 
 from equipoise.core.arithmetic.numerics import NUMERICS
+from equipoise.core.experiment.experiment import Experiment
 from equipoise.errors import EquipoiseError
-from equipoise.live.experiment.state.fold import CachedExperiment, Fold
+from equipoise.live.experiment.state.fold import Fold
 from equipoise.live.experiment.state.moments import Moments
 from equipoise.live.log.encoding import decode, encode
 from equipoise.live.stores.store import Snapshot, Store
@@ -160,7 +161,7 @@ def _unpacked(name: str, snapshot: Snapshot) -> Fold | None:
             return None
         moments = arrays.pop("live_moments")
         fold = Fold(name)
-        fold.begin(CachedExperiment.restore(arrays), meta["lines"])
+        fold.begin(Experiment.restore(arrays), meta["lines"])
     except (EquipoiseError, LookupError, TypeError, ValueError, struct.error):
         return None
     fold.moments = Moments(moments)
