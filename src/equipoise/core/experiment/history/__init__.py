@@ -6,5 +6,6 @@
 ``runs``       many events at once
 ``redacting``  a unit without its data, and sums that stay as they were
 ``replaying``  the same, deciding anew: is it what was recorded?
+``given``      what was given of a unit, against its context
 =============  ======================================================================================
 """
