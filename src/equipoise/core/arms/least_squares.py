@@ -76,7 +76,7 @@ def lose(state: State, row: int) -> None:
     state.rows[row].status = LOST
     arm.count -= 1
     arm.pending -= 1
-    arm.provisional = 0
+    provisional.drop(arm)
     forget_design(arm)
 
 
@@ -135,7 +135,7 @@ def _invert_design(state: State, i: int) -> None:
     """Design = data plus the rows still pending."""
     arm = state.arms[i]
     arm.design_tried = arm.count
-    arm.provisional = 0
+    provisional.drop(arm)
     design = factor.beside(arm.buffer)
     z, f, g = state.z, state.f, state.g
     factor.copy(state.factors, i, arm.buffer, state.factors, i, design)
@@ -285,7 +285,7 @@ def invert_data(state: State, i: int) -> None:
         note_variance(arm)
     if arm.pending == 0:
         arm.design_ready = 1
-        arm.provisional = 0
+        provisional.drop(arm)
         _set_trace(arm, state.trial[0], trace_sum)
     elif not arm.design_ready:
         forget_design(arm)

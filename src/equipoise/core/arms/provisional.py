@@ -13,13 +13,15 @@ will stand, ``factors[i, 1 − buffer]``.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from equipoise.core.arms import baseline, factor
 from equipoise.core.arms.if_it_looks import if_it_looks
 from equipoise.core.arms.state import PENDING, TOLD, State
 from equipoise.core.arms.whitening import weighted_square, whiten
-from equipoise.core.jit.decorators import compiled
+from equipoise.core.jit.decorators import compiled, inlined
 
 _HALF = 0.5
 
@@ -40,6 +42,13 @@ def begin(state: State, i: int) -> None:
         state.factors[i, place, r, r] = 1.0 / np.sqrt(precision)
     arm.provisional = 1
     arm.provisional_sum = dim / precision
+
+
+@inlined
+def drop(arm: Any) -> None:
+    """Have no provisional design any more, and keep nothing of it: states that are alike have equal bytes."""
+    arm.provisional = 0
+    arm.provisional_sum = 0.0
 
 
 @if_it_looks

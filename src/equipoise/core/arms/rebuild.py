@@ -72,7 +72,7 @@ def rebuild(state: State, i: int) -> None:
         if state.rows[row].arm == i and state.rows[row].status == PENDING:
             arm.count += 1
             arm.pending += 1
-            arm.provisional = 0
+            provisional.drop(arm)
             forget_design(arm)
 
 
@@ -88,7 +88,7 @@ def _begin_with_baseline(state: State, i: int) -> None:
             state.factors[i, arm.buffer, r, c] = state.baseline_factors[1 + i, r, c]
     arm.rss = state.baselines[1 + i].rss
     arm.count = arm.observed = state.baselines[1 + i].count
-    arm.provisional = 0
+    provisional.drop(arm)
     invert_data(state, i)
 
 
@@ -116,7 +116,7 @@ def _forget_rows(state: State, i: int) -> None:
         coefs[r] = 0.0
         for c in range(dim):
             factor_of_data[r, c] = 0.0
-    arm.provisional = 0
+    provisional.drop(arm)
     provisional.begin(state, i)
 
 
@@ -125,7 +125,7 @@ def _recount_contexts(state: State) -> None:
     """Learn Σ anew from the rows that are not withdrawn."""
     baseline.begin_moment(state)
     for j in range(state.arms.shape[0]):
-        state.arms[j].provisional = 0
+        provisional.drop(state.arms[j])
     for row in range(state.trial[0].step):
         if state.rows[row].status != WITHDRAWN and state.rows[row].status != REDACTED:
             whiten(state.whitener, state.contexts, row, state.z)

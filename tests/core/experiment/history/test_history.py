@@ -44,6 +44,17 @@ def test_a_log_folds_and_verifies_to_the_same_bits():
     assert fingerprint(step_by_step) == fingerprint(experiment)
 
 
+@pytest.mark.parametrize("verify", [False, True])
+def test_nothing_is_left_of_designs_that_only_a_batch_has_looked_at(verify):
+    experiment = eq.Experiment(eq.Problem(["a", "b"], 2, budget=60), "trace-gain", seed=16)
+    first = experiment.created_event()
+    with experiment.recording() as events:
+        experiment.ask((0, 0), arm="b")
+        experiment.ask((0, 0))
+        experiment.ask_many([(0, 0), (0, 1), (0, 0), (1, 0), (0, 0)])
+    assert fingerprint(eq.Experiment.replay([first, *events], verify=verify)) == fingerprint(experiment)
+
+
 def test_the_fold_follows_what_is_recorded_and_verification_says_where_it_differs():
     _, log = lived("trace-ucb")
     place = next(k for k, event in enumerate(log) if event.get("unit") == "P-21")
