@@ -78,8 +78,8 @@ QUICK = Sizes(
     warming=10,
 )
 Rates = dict[str, list[float]]
-PACE = 0.03
-"""Seconds that something is done before it is timed."""
+PACE = 0.15
+"""Seconds that something is done before it is timed: so long a change of the folder by others is felt."""
 HEADER = ["", "pairs/s", "beside", "pairs/s or commits/s", "ratio", "wanted"]
 
 
