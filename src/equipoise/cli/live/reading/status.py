@@ -138,8 +138,8 @@ def _print_course(facts: dict[str, Any]) -> None:
     few = f" {_NOT_YET.capitalize()}: too few units to split." if None in [p["oracle"] for p in known] else ""
     console.print(
         "Of plain least squares, with today's noise estimates for the truth, and as if awaited outcomes were "
-        "there; estimates above rest on those that are, and do better where arms are alike. The oracle is the "
-        "best fixed split of as many units by one who knows the noise; a regret below 0 is better than "
+        "there; estimates above rest on those that are, and do better where arms are alike. The oracle is "
+        "the best fixed split of as many units by one who knows the noise; a regret below 0 is better than "
         f"that.{few}"
     )
     console.print()
