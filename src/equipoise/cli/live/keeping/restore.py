@@ -10,7 +10,7 @@ import click
 from equipoise.cli import completion
 from equipoise.cli.live.common.answers import receipt_option
 from equipoise.cli.live.common.arguments import argument, reason_option, writing_options
-from equipoise.cli.live.common.opening import existing_store, made_store, opened_store
+from equipoise.cli.live.common.opening import existing_store, made_store, opened_store, shown_url
 from equipoise.cli.terminal import print_json, say
 from equipoise.errors import DataNotFound, ExperimentExists, InvalidArgument
 from equipoise.words import counted
@@ -91,9 +91,9 @@ def command(
             }
             for name, (head, receipt) in restored.items()
         }
-        print_json({"store": store, "experiments": facts})
+        print_json({"store": at.url, "experiments": facts})
         return
-    say(f"{counted(len(restored), 'experiment')} restored in {store}:")
+    say(f"{counted(len(restored), 'experiment')} restored in {at.url}:")
     for name, (head, receipt) in restored.items():
         say(f"  {name}: {counted(head.sequence, 'row')}, epoch {head.epoch}")
         if with_receipt:
@@ -125,6 +125,6 @@ def _refuse_known(url: str, names: list[str]) -> None:
     taken = [name for name in names if name in known]
     if taken:
         raise ExperimentExists(
-            f"{url} has {taken[0]!r} already",
+            f"{shown_url(url)} has {taken[0]!r} already",
             hint="restore into another store, such as --store sqlite:///new.db; or --experiment another one",
         )
