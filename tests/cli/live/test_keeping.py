@@ -32,6 +32,17 @@ def test_an_archive_is_the_same_experiment_elsewhere(live, refused, running):
     refused(2, "import", "trial.jsonl.gz", "--mode", "practice", "--store", "sqlite:///third.db")
 
 
+def test_a_file_that_is_called_as_the_experiment_is_no_proof_of_it(live, refused, running):
+    live("export", running, running, "--format", "archive")
+    live("tell", running, "P-10", "1")
+    message, hint = refused(2, "verify", running)
+    assert message == "trial is a file here, and an experiment in sqlite:///equipoise.db"
+    assert hint == "type ./trial for the file; for the experiment type default/trial"
+    rows = [live("verify", name, "--json")["rows"] for name in ("./trial", "default/trial")]
+    assert rows[1] == rows[0] + 1
+    live("verify", running, "--store", "sqlite:///none.db")  # no store that could have it
+
+
 def test_a_changed_archive_is_refused_with_4(live, refused, running, tmp_path):
     live("export", running, "trial.jsonl")
     lines = (tmp_path / "trial.jsonl").read_text().splitlines()
