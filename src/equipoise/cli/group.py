@@ -10,6 +10,7 @@ import os
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
 import click
@@ -90,6 +91,7 @@ class CommandGroup(SuggestingGroup):
 
         A closed pipe ends with 1 and without a word; that is click's doing.
         """
+        _open_missing_streams()
         _tolerate_narrow_encodings()
         extra["standalone_mode"] = False
         try:
@@ -169,6 +171,15 @@ def _what_is_missing(error: click.UsageError) -> str:
 
 def _near(name: str, known: Sequence[str]) -> list[str]:
     return difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+
+
+def _open_missing_streams() -> None:
+    # Whoever starts it with a stream closed (<&- in a shell, some schedulers) wants nothing of it, and no
+    # traceback. The number of the stream is taken as well, so that no file of a store gets it.
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            stream = Path(os.devnull).open(mode, encoding="utf-8")  # noqa: SIM115 - open to the end
+            setattr(sys, name, stream)
 
 
 def _tolerate_narrow_encodings() -> None:
