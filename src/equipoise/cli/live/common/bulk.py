@@ -44,8 +44,10 @@ class Line:
         value = self.values.get(column)
         if isinstance(value, int) and not isinstance(value, bool):
             value = str(value)
-        if not isinstance(value, str) or not value.strip():
+        if value is None or (isinstance(value, str) and not value.strip()):
             raise InvalidTable(f"line {self.number}: no unit", hint=f"every line needs its {column!r}")
+        if not isinstance(value, str):
+            raise InvalidTable(f"line {self.number}: the unit {value!r} is no text", hint="keys go in quotes")
         return value.strip()
 
     def context(self, features: Any, leave_out: Sequence[str]) -> Any:
@@ -118,12 +120,12 @@ def _text(source: str) -> str:
 
 
 def _json_lines(text: str) -> Iterator[Line]:
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(text.split("\n"), 1):  # other separators may stand in a text
         if not line.strip():
             continue
         try:
             values = json.loads(line)
-        except (json.JSONDecodeError, RecursionError) as error:
+        except (ValueError, RecursionError) as error:
             raise InvalidTable(f"line {number} is not JSON: {error}", hint="one object a line") from None
         if not isinstance(values, dict):
             raise InvalidTable(f"line {number} is not a JSON object", hint='e.g. {"unit": "P-1", "age": 54}')
