@@ -158,7 +158,7 @@ def _usage_hint(error: click.ClickException) -> str | None:
     if not isinstance(error, click.UsageError) or error.ctx is None:
         return None
     near = list(getattr(error, "possibilities", None) or [])[:1]
-    meant = f"did you mean {near[0]!r}? " if near else _what_is_missing(error)
+    meant = f"did you mean {near[0]!r}? " if near else _what_is_missing(error) or _what_is_no_option(error)
     return f"{meant}'{error.ctx.command_path} --help' says what can be typed"
 
 
@@ -167,6 +167,15 @@ def _what_is_missing(error: click.UsageError) -> str:
         return ""
     option = error.param
     return f"type {option.opts[0]} {option.metavar or 'VALUE'} ({(option.help or '').rstrip('.')}); "
+
+
+def _what_is_no_option(error: click.UsageError) -> str:
+    """A key may begin as options do."""
+    command = None if error.ctx is None else error.ctx.command
+    takes_words = command is not None and any(isinstance(each, click.Argument) for each in command.params)
+    if not isinstance(error, click.NoSuchOption) or not takes_words:
+        return ""
+    return "what begins with - and is no option goes behind --, after all options; "
 
 
 def _near(name: str, known: Sequence[str]) -> list[str]:

@@ -36,3 +36,22 @@ def test_a_key_below_0_is_no_outcome(live, odd):
 def test_a_value_that_is_missing_is_not_taken_from_the_next_word(refused, odd):
     assert "--reason" in refused(2, "correct", odd, "3", "1", "--reason")[0]
     assert "'--reson'" in refused(2, "correct", odd, "3", "1", "--reson", "r")[0]
+
+
+def test_a_key_like_an_option_is_told_where_to_go(live, refused, odd):
+    _, hint = refused(2, "lose", odd, "-5", *WHY)
+    assert "goes behind --" in hint
+    live("lose", odd, *WHY, "--", "-5")
+
+
+def test_keys_in_files(live, refused, odd):
+    line = ("ask", odd, "--file", "-")
+    assert refused(2, *line, stdin="unit,x\nA,1\nB\tC,1\n")[0].startswith("line 3: 'B\\tC' cannot be")
+    # The same word, with an accent of its own and as part of its letter.
+    twice = "unit,x\n\u00e8,1\ne\u0300,1\n"
+    assert refused(2, *line, stdin=twice)[0] == "line 3: unit 'è' is on line 2 already"
+    assert "CSV UTF-8" in refused(2, *line, stdin="unit,x\nM\xfcller,1\n".encode("latin-1"))[1]
+    live("tell", odd, "--file", "-", stdin="unit,outcome\n-5,1\n007,2\ne\u0301,3\n")
+    assert outcomes(live, odd) == {"-5": 1.0, "007": 2.0, "é": 3.0}
+    live("tell", odd, "--file", "-", stdin='{"unit": 7, "outcome": 4}')
+    assert outcomes(live, odd)["7"] == 4.0

@@ -19,7 +19,7 @@ import click
 
 from equipoise.cli import completion
 from equipoise.cli.live.common.contexts import example, has_names, record_of
-from equipoise.errors import EquipoiseError, InvalidTable
+from equipoise.errors import EquipoiseError, InvalidArgument, InvalidTable
 
 _SEPARATORS = (",", ";", "\t")
 _HINT = "a CSV file with a heading, or one JSON object a line; - is standard input"
@@ -81,9 +81,14 @@ def read_lines(source: str, *, needed: Sequence[str]) -> list[Line]:
 
 def keyed(lines: Sequence[Line], column: str) -> dict[str, Line]:
     """The lines by the key of their unit, which no two may share."""
+    from equipoise.core.experiment.units.keys import checked_key
+
     found: dict[str, Line] = {}
     for line in lines:
-        key = line.key(column)
+        try:
+            key = checked_key(line.key(column)) or ""
+        except InvalidArgument as error:
+            raise at_line(line, error) from None
         if key in found:
             raise InvalidTable(
                 f"line {line.number}: unit {key!r} is on line {found[key].number} already",
@@ -116,7 +121,9 @@ def _text(source: str) -> str:
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise InvalidTable(f"{_called(source)} is not UTF-8 text", hint=_HINT) from None
+        raise InvalidTable(
+            f"{_called(source)} is not UTF-8 text", hint="save it as UTF-8; spreadsheets call it CSV UTF-8"
+        ) from None
 
 
 def _json_lines(text: str) -> Iterator[Line]:
