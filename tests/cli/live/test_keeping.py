@@ -118,6 +118,22 @@ def test_a_backup_brings_back_everything_in_a_new_epoch(live, refused, running):
     refused(2, "restore", "gone.db", "--reason", "x")
 
 
+def test_a_backup_with_one_broken_log_is_restored_not_at_all(live, refused, running):
+    live("new", "a-first", "--arms", "a,b", "--dim", "1", "--budget", "9")
+    live("backup", "copy.db")
+    line = ("restore", "copy.db", "--reason", "disk died", *OTHER)
+    both = ("--experiment", "a-first", "--experiment")
+    assert "no experiment 'gone'" in refused(2, *line, *both, "gone")[0]
+    database = apsw.Connection("copy.db")
+    for (guard,) in database.execute("select name from sqlite_schema where type = 'trigger'").fetchall():
+        database.execute(f"drop trigger {guard}")
+    database.execute("update equipoise_events set payload = X'7B7D' where sequence = 3")
+    database.close()
+    assert "the log of 'trial' is broken at row 3" in refused(4, *line)[0]
+    refused(2, "list", *OTHER)  # nothing was made
+    live(*line, *both[:2])
+
+
 def test_a_store_that_was_put_back_by_hand(live, running):
     before = facts(live, running)["head"]
     live("restore", "--in-place", "--reason", "copied back", "--experiment", running)

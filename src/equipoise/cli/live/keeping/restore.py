@@ -74,6 +74,8 @@ def command(
     else:
         chosen = list(names) or _names_in(file)
         _refuse_known(store, chosen)
+    if len(chosen) > 1:  # one alone is checked where it is restored
+        _check_logs(store if file is None else _url_of(file), chosen)
     restored: dict[str, tuple[Head, str]] = {}
     with made_store(store) as at:
         for name in chosen:
@@ -111,9 +113,22 @@ def _names_in(file: Path) -> list[str]:
 
     with file.open("rb") as opened:
         if opened.read(len(_DATABASE)) == _DATABASE:
-            return _names(f"sqlite:///{file.absolute()}")
+            return _names(_url_of(file))
     with reading_archive(file) as (head, _):
         return [head.name]
+
+
+def _url_of(file: Path) -> str:
+    return f"sqlite:///{file.absolute()}"
+
+
+def _check_logs(url: str, names: list[str]) -> None:
+    """All or none: a log that is missing or broken is found before the first is restored."""
+    from equipoise.live.experiment.verification import verify_experiment
+
+    with opened_store(url) as source:
+        for name in names:
+            verify_experiment(store=source, name=name, decisions=False)
 
 
 def _refuse_known(url: str, names: list[str]) -> None:
