@@ -138,6 +138,13 @@ def test_expire_takes_what_is_old_and_nothing_else(live, running):
 def test_redact_asks_first_and_verify_says_redacted(live, refused, running):
     _, hint = refused(2, "redact", running, "P-01", "--reason", "GDPR request")
     assert "--yes" in hint
+    dry = ("--reason", "GDPR request", "--dry-run")
+    head = live("status", running, "--json")["head"]
+    assert live("redact", running, "P-01", *dry) == "P-01 would be erased for good; nothing was.\n"
+    assert live("redact", running, "P-01", *dry, "--json")["dry_run"] is True
+    assert "is awaited" in refused(2, "redact", running, "P-11", *dry)[0]
+    assert "P-99" in refused(2, "redact", running, "P-99", *dry)[0]
+    assert live("status", running, "--json")["head"] == head
     before = eq.load_experiment(store="sqlite:///equipoise.db", name=running).estimates()
     live("redact", running, "P-01", "--reason", "GDPR request", "--yes")
     assert "redacted" in live("verify", running)
