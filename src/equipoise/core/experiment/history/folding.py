@@ -27,7 +27,7 @@ from equipoise.core.experiment.history.events import (
     numbers,
     recorded_choice,
 )
-from equipoise.core.experiment.history.redacting import admit_blanks, fold_redacted, is_redacted
+from equipoise.core.experiment.history.redacting import admit_blanks, fold_redacted, is_redacted, lacks_data
 from equipoise.core.experiment.record import Record, first_record
 from equipoise.core.experiment.roster import with_another, with_budget, with_open
 from equipoise.core.experiment.units.book import NO_PERSON
@@ -162,7 +162,7 @@ def _reopen(record: Record, event: Mapping[str, Any]) -> Record:
 
 def _add(record: Record, event: Mapping[str, Any]) -> Record:
     terms = {name: event[name] for name in ("weight", "cost", "floor", "cap")}
-    return with_another(record, event["arm"], **terms)
+    return with_another(record, event["arm"], checked=not lacks_data(record), **terms)
 
 
 def _choose(record: Record, event: Mapping[str, Any]) -> Record:
@@ -181,7 +181,8 @@ def _choose(record: Record, event: Mapping[str, Any]) -> Record:
 
 
 def _change_budget(record: Record, event: Mapping[str, Any]) -> Record:
-    return with_budget(record, event["budget"])
+    # What units have cost is not known where entries of some were erased: that they received other arms.
+    return with_budget(record, event["budget"], checked=not lacks_data(record))
 
 
 def _pause(record: Record, event: Mapping[str, Any]) -> Record:
