@@ -97,6 +97,9 @@ def fold_asked(record: Record, event: Mapping[str, Any]) -> tuple[Record, Assign
     if event["id"] != record.step + 1:
         raise ValueError(f"unit {event['id']} comes after {record.step} units")
     problem = record.problem
+    as_it_was = assignment_of(event, problem.arms)  # refuses what is missing, before anything changes
+    if event.get("unit") is not None and record.book.row_of(event["unit"], record.step) is not None:
+        raise ValueError(f"a unit has the key {event['unit']!r} already")
     # Older logs have a probability where a person gave the arm that the rule chose, too.
     propensity = math.nan if is_by_person(event) else event["propensity"]
     recorded: Vector = np.array(
@@ -105,7 +108,6 @@ def fold_asked(record: Record, event: Mapping[str, Any]) -> tuple[Record, Assign
     record, unit = ask_one(record, arrival_of(record, event, problem.index(event["arm"]), recorded))
     details = record.book.details[unit.id - 1]
     if details is not None:
-        as_it_was = assignment_of(event, problem.arms)
         record.book.details[unit.id - 1] = details._replace(
             scores=as_it_was.score_values,
             chance=as_it_was.chance,
