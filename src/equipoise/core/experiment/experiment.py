@@ -311,7 +311,7 @@ class Experiment(TogetherEntries):
         Past decisions stay as they were. ``problem`` then lists the arm last.
         """
         with self._lock, self._change():
-            terms = {"weight": weight, "cost": cost, "floor": floor, "cap": cap}
+            terms: dict[str, Any] = {"weight": weight, "cost": cost, "floor": floor, "cap": cap}
             self._record = with_another(self._record, arm, **terms)
             problem = self._record.problem
             most = problem.caps[-1]
