@@ -195,8 +195,12 @@ class SqliteStore(SqlStore):
         self._board_lock = new_lock()
         self._may_have_board = True
         # Threads of this process queue for the one connection that writes; processes queue for SQLite's lock.
-        self._writers = Pool(self._connect, _close, most=1, wait=wait)
-        self._readers = Pool(self._connect, _close, most=_MOST_READERS, wait=wait)
+        self._writers = self._pool(1)
+        self._readers = self._pool(_MOST_READERS)
+
+    def _pool(self, most: int) -> Pool[Connection]:
+        # SQLite keeps in memory which locks on a file this process has, and a fork copies that.
+        return Pool(self._connect, _close, most=most, wait=self._wait, closes_before_forks=True)
 
     def writing(self, name: str, waiting: Waiting | None = None) -> AbstractContextManager[Writer]:
         """Hold an experiment's head: BEGIN IMMEDIATE, and COMMIT at the end."""
