@@ -148,6 +148,7 @@ def _copy(source: Connection, draft: Path) -> None:
 
 def _put_in_place(draft: Path, path: Path) -> None:
     """Give a finished file its name, unless the name is taken: FileExistsError."""
+    _refuse_left_over(path)
     try:
         os.link(draft, path)
     except FileExistsError:
@@ -162,6 +163,19 @@ def _put_in_place(draft: Path, path: Path) -> None:
             os.fsync(folder)
         finally:
             os.close(folder)
+
+
+def _refuse_left_over(path: Path) -> None:
+    """Refuse a name whose former file is gone and has left its log: SQLite would write that into the new one."""
+    for ending in ("-wal", "-journal"):
+        log = Path(f"{path}{ending}")
+        # In this order: who makes the file at this moment has it there before its log.
+        if log.exists() and log.stat().st_size and not path.exists():
+            raise InvalidStore(
+                f"there is no file {path}, but {log.name} of one that was there: it may hold events that "
+                "were stored last, and would damage a new file",
+                hint=f"bring the file back; or move {log.name} elsewhere, then try again",
+            )
 
 
 @contextmanager
