@@ -18,6 +18,7 @@ from equipoise.files import not_writable
 from equipoise.live.stores.migrations import check_writable, migrations
 from equipoise.live.stores.sqlite.connecting import APPLICATION, SCHEMA, Connection
 from equipoise.live.stores.sqlite.failures import damaged, refused_by_system, translated
+from equipoise.live.stores.sqlite.file_systems import refuse_undecodable
 from equipoise.version import __version__
 
 PACKAGE = "equipoise.live.stores.sqlite"
@@ -90,6 +91,7 @@ def _fill(draft: Path, path: Path) -> None:
 
 def migrate_file(path: Path, url: str, wait: float) -> tuple[int, int]:
     """Bring a file to the newest schema; gives the versions before and after."""
+    refuse_undecodable(path)
     raw = None
     try:
         raw = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
@@ -114,6 +116,7 @@ def migrate_file(path: Path, url: str, wait: float) -> tuple[int, int]:
 
 def copy_file(source: Connection, target: Path) -> None:
     """A consistent copy by SQLite's online backup, while others go on writing."""
+    refuse_undecodable(target.absolute())
     if target.exists():
         raise OutputExists(f"{target} is there already", hint="choose another place")
     try:
@@ -166,7 +169,7 @@ def _put_in_place(draft: Path, path: Path) -> None:
 
 
 def _refuse_left_over(path: Path) -> None:
-    """Refuse a name whose former file is gone and has left its log: SQLite would write that into the new one."""
+    """Refuse a name whose former file is gone and has left its log: SQLite would write it into a new one."""
     for ending in ("-wal", "-journal"):
         log = Path(f"{path}{ending}")
         # In this order: who makes the file at this moment has it there before its log.

@@ -28,7 +28,7 @@ from equipoise.live.stores.pool import Held, Pool
 from equipoise.live.stores.sql import VERSION, SqlStore, SqlWriter, Step
 from equipoise.live.stores.sqlite.connecting import SCHEMA, Connection, check_library
 from equipoise.live.stores.sqlite.failures import translated
-from equipoise.live.stores.sqlite.file_systems import refuse_unsafe
+from equipoise.live.stores.sqlite.file_systems import refuse_undecodable, refuse_unsafe
 from equipoise.live.stores.sqlite.making import check_only_name, copy_file, make_file
 from equipoise.live.stores.sqlite.placement import Place, place_of
 from equipoise.live.stores.store import FIRST_EPOCH, Head, Row, Waiting, Writer
@@ -187,6 +187,7 @@ class SqliteStore(SqlStore):
         self.url = url
         # Kept whole: the program may change its folder, and SQLite follows links for the files beside it.
         self.path = Path(path).resolve()
+        refuse_undecodable(self.path)
         refuse_unsafe(self.path)
         self._wait = wait
         self._place: Place | None = None
