@@ -47,7 +47,7 @@ class Held(Generic[C]):
         self.sound = False
         """Whether it is in order, outside any transaction; else it is closed."""
         # Python ends a generator that is dropped, so that no interrupt, wherever it falls, keeps a place.
-        self._stay = _staying(self._places, self._pool.wait)
+        self._stay = staying(self._places, self._pool.wait)
         try:
             if not next(self._stay):
                 raise StoreBusy(
@@ -84,7 +84,7 @@ class Held(Generic[C]):
             self._pool.give(self.connection, self.sound)
 
 
-def _staying(places: Sequence[RLock], wait: float) -> Generator[bool, None, None]:
+def staying(places: Sequence[RLock], wait: float) -> Generator[bool, None, None]:
     """Have one of some places until the end: whether there was one in time.
 
     Places are locks of Python's own, which no interrupt leaves half-taken, and which know who has them, also
