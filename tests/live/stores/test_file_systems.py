@@ -57,10 +57,12 @@ def test_a_file_on_one_is_refused(tmp_path, monkeypatch):
     )
     monkeypatch.setattr(file_systems, "MOUNTS", table)
     (tmp_path / "share").mkdir()
+    (tmp_path / "share" / "trial.db").touch()
     (tmp_path / "link").symlink_to(tmp_path / "share")
     for place in ("share", "link"):
-        with pytest.raises(InvalidStore, match=r"network file system .*\(nfs\).*postgresql"):
-            open_store(f"sqlite:///{tmp_path}/{place}/trial.db")
+        for act in (open_store, migrate):
+            with pytest.raises(InvalidStore, match=r"network file system .*\(nfs\).*postgresql"):
+                act(f"sqlite:///{tmp_path}/{place}/trial.db")
     open_store(f"sqlite:///{tmp_path}/trial.db").close()
 
 

@@ -156,6 +156,8 @@ def test_a_file_of_two_names(path):
             for act in (lambda: add(store, b"lost"), lambda: store.head("trial")):
                 with pytest.raises(InvalidStore, match=r"has another name, too .*find -samefile"):
                     act()
+        with pytest.raises(InvalidStore, match="has another name, too"):
+            migrate(f"sqlite:///{name}")
     other.unlink()
     with open_store(f"sqlite:///{path}") as store:
         add(store, b"stored")

@@ -18,7 +18,7 @@ from equipoise.files import not_writable
 from equipoise.live.stores.migrations import check_writable, migrations
 from equipoise.live.stores.sqlite.connecting import APPLICATION, SCHEMA, Connection
 from equipoise.live.stores.sqlite.failures import damaged, refused_by_system, translated
-from equipoise.live.stores.sqlite.file_systems import refuse_undecodable
+from equipoise.live.stores.sqlite.file_systems import refuse_undecodable, refuse_unsafe
 from equipoise.version import __version__
 
 PACKAGE = "equipoise.live.stores.sqlite"
@@ -92,6 +92,8 @@ def _fill(draft: Path, path: Path) -> None:
 def migrate_file(path: Path, url: str, wait: float) -> tuple[int, int]:
     """Bring a file to the newest schema; gives the versions before and after."""
     refuse_undecodable(path)
+    refuse_unsafe(path)
+    check_only_name(path)
     raw = None
     try:
         raw = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
