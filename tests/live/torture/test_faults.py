@@ -183,6 +183,23 @@ def test_a_flipped_byte_is_never_taken_for_data(file_url, tmp_path):
     bring_back(tmp_path, backup, sound)
 
 
+@pytest.mark.parametrize("damage", ["hash = zeroblob(32)", "sequence = 11"])
+def test_a_head_that_is_not_the_end_of_the_log(file_url, tmp_path, damage):
+    """Rows that were acknowledged are not left out without a word, and who writes is told what is wrong."""
+    live = begun(file_url)
+    raw = apsw.Connection(str(tmp_path / "trial.db"))
+    raw.execute(f"UPDATE equipoise_experiments SET {damage}")
+    raw.close()
+    other = eq.load_experiment(store=file_url, name="trial")
+    for act in (lambda: other.ask([1.0, 0.0], unit="new"), lambda: other.asked, lambda: other["u1"]):
+        with pytest.raises(StoreDamaged, match=r"the head of 'trial' says .*restore the last backup"):
+            act()
+    with pytest.raises((StoreDamaged, ReceiptUnknown)):
+        live.ask([1.0, 0.0], unit="new")
+    with pytest.raises(eq.errors.ChainBroken, match="the end should be"):
+        other.verify()
+
+
 @pytest.mark.parametrize("left", [0.99, 0.5, 0.0])
 def test_a_file_that_was_cut(file_url, tmp_path, left):
     live = begun(file_url, units=30)
