@@ -239,6 +239,26 @@ def test_a_file_that_somebody_has_edited(file_url, problem, sql, words):
         eq.load_experiment(store=file_url, name="trial")
 
 
+@pytest.mark.parametrize(
+    ("sql", "words"),
+    [
+        ("SET epoch = 3", "the epoch is 3 by the head, and 1 by the rows"),
+        ("SET mode = 'practice'", "the mode is practice by the head, and live by the rows"),
+        ("SET created = created - 1", "the time of the first row is"),
+        ("SET updated = 9000000000000000000", "the time of the last row is 9000000000000000000 by the head"),
+    ],
+)
+def test_a_head_that_somebody_has_edited(file_url, problem, sql, words):
+    with eq.create_experiment(store=file_url, name="trial", problem=problem) as live:
+        live.tell(live.ask([1.0, 2.0]).id, 1.0)
+    connection = apsw.Connection(file_url.removeprefix("sqlite:///"))
+    connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)  # they would refuse
+    connection.execute(f"UPDATE equipoise_experiments {sql}").fetchall()
+    connection.close()
+    with pytest.raises(ChainBroken, match=words):
+        eq.verify_experiment(store=file_url, name="trial")
+
+
 def test_the_log_can_be_checked_without_this_library(live, tmp_path):
     """Twenty lines and a hash function are enough for an archive."""
     from hashlib import blake2b
