@@ -144,9 +144,8 @@ def html_of(forecast: Forecast) -> str:
 def _parts(forecast: Forecast) -> Iterator[str | TidyTable]:
     """Sentences and tables, from the main numbers to the details."""
     origin, own = forecast.origin, forecast.courses[0]
-    awaited = f", {counted(origin.awaited, 'outcome')} awaited" if origin.awaited else ""
     yield (
-        f"Forecast of an experiment at {origin.asked} of {own.units[-1]} units{awaited}: "
+        f"Forecast of an experiment at {place_words(forecast)}: "
         f"{forecast.trials:,} trials of the rest, seed {forecast.seed}, "
         f"estimator {estimator_words(forecast.estimator, forecast.ridge)}."
     )
@@ -159,6 +158,14 @@ def _parts(forecast: Forecast) -> Iterator[str | TidyTable]:
         yield f"\nBudgets, in all, that bring it to {forecast.target:g}:"
         yield target_table(forecast)
     yield from notes(forecast)
+
+
+def place_words(forecast: Forecast) -> str:
+    """How far the experiment has come; where costs or caps may end it early, the end is the farthest."""
+    origin, own = forecast.origin, forecast.courses[0]
+    whole = bool((origin.asked + own.counts.sum(axis=1) == own.units[-1]).all())
+    awaited = f", {counted(origin.awaited, 'outcome')} awaited" if origin.awaited else ""
+    return f"{origin.asked} of {'' if whole else 'up to '}{counted(own.units[-1], 'unit')}{awaited}"
 
 
 def objective_words(objective: Any) -> str:
