@@ -17,6 +17,7 @@ from equipoise.report.live.course import course_blocks
 from equipoise.report.live.deviations import deviations
 from equipoise.report.live.history import history_of, history_of_log
 from equipoise.report.live.operating import operating_blocks
+from equipoise.report.live.proof import proof_blocks
 from equipoise.report.live.rule import rule_blocks
 
 
@@ -120,6 +121,8 @@ def test_what_is_said_of_erased_outcomes_holds_for_each(erased, tmp_path):
     assert "Outcomes that counted in the models still do" in said
     assert "Redacted outcomes are missing in plain means." in said
     assert "26 units are described, withdrawn and redacted ones aside." in said
+    assert "every unit whose decision does not rest on data that were erased" in said
+    assert "decide every unit anew" not in said
 
 
 def test_commands_can_be_typed_whatever_the_store_is_called(erased):
@@ -154,4 +157,8 @@ def test_of_a_rule_that_is_not_at_hand_nothing_is_made_up():
     assert "every unit was drawn by lot" in said
     assert "which could not be done here, since the policy is not at hand" in said
     assert "not corrected for adaptive allocation: the policy is not at hand." in said
+    head = history_of_log(entries, name="trial", store="memory:")
+    proof = proof_blocks(head)[-1]
+    assert proof.text.endswith("--import FILE.py")
+    assert "decide every unit anew" in proof.caption
     assert "--import FILE.py" in said

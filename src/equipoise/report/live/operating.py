@@ -74,10 +74,11 @@ def operating_blocks(
     if all(math.isfinite(value) for value in noise):
         lines = _command(noise, policy, problem)
         if name is not None:
-            lines += f"\nequipoise report {name}{store} --simulation simulated --overwrite"
+            lines += f"\nequipoise report {name}{store} --simulation simulated --overwrite{_imported(policy)}"
         blocks.append(Code(lines, "Trials of this size, with the noise that was found:"))
     if name is not None:
-        blocks.append(Code(f"equipoise forecast {name}{store}", "The rest of this very experiment:"))
+        own = _imported(policy)
+        blocks.append(Code(f"equipoise forecast {name}{store}{own}", "The rest of this very experiment:"))
     return blocks
 
 
@@ -87,12 +88,17 @@ def _command(noise: list[float], policy: Policy, problem: Problem) -> str:
     except EquipoiseError:  # of one's own, without a name
         spec = "trace-gain"
     variances = ",".join(f"{value:.3g}" for value in noise)
-    brought = type(policy).__module__.startswith("equipoise.") and not isinstance(policy, AbsentPolicy)
-    own = "" if brought else " --import FILE.py"
     return (
         f"equipoise simulate --noise {variances} --dim {problem.dim} --budget {problem.budget:.10g} \\\n"
-        f"  --policy uniform --policy {shlex.quote(spec)} --trials 2000{own} --output simulated"
+        f"  --policy uniform --policy {shlex.quote(spec)} --trials 2000{_imported(policy)} "
+        "--output simulated"
     )
+
+
+def _imported(policy: Policy) -> str:
+    """The option that brings a rule of the experimenter's own."""
+    brought = type(policy).__module__.startswith("equipoise.") and not isinstance(policy, AbsentPolicy)
+    return "" if brought else " --import FILE.py"
 
 
 def _is_figure(block: Block) -> bool:

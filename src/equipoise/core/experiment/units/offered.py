@@ -2,7 +2,7 @@
 
 The scores that were kept of a choice tell. An arm that joined later has none, and one that could not be
 chosen has minus infinity. So have, under a policy that looks at contexts, arms that wait while others are
-short of d + 1 units; these are on offer as before.
+short of d + 1 units; these are on offer as before, except where the others are short by losses.
 """
 
 from __future__ import annotations
