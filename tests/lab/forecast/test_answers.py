@@ -96,6 +96,14 @@ def test_where_arms_have_costs_nobody_knows_how_many_units_will_come():
     assert "at 12 of up to 40 units:" in str(eq.forecast(experiment, trials=20))
 
 
+def test_weights_are_in_what_is_forecast_and_named():
+    rng = np.random.default_rng(1)
+    experiment = eq.Experiment(eq.Problem(["a", "b"], dim=1, budget=40, weights={"b": 9.0}), seed=1)
+    for _ in range(12):
+        experiment.tell(experiment.ask([1.0]).id, rng.normal())
+    assert "The worst arm's error, times weights, in squared units" in str(eq.forecast(experiment, trials=20))
+
+
 def test_too_few_outcomes_for_a_mean():
     experiment, _ = half_way(asked=15)
     found = eq.forecast(experiment, trials=50, target=1.0)

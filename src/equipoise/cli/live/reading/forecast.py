@@ -116,7 +116,7 @@ def _print(found: Forecast) -> None:
         better = "" if course is own else f"{100 * found.better(course):.0f} %"
         mean, _, band, _ = band_cells(found.band(course))
         table.add_row(course.policy, f"{course.budget:.10g}", units, mean, band, better)
-    print_table(table, title=f"At the end: {objective_words(origin.objective)}, squared units")
+    print_table(table, title=f"At the end: {objective_words(origin)}, squared units")
     table = new_table("arm", "median now", "mean", "median", "80 % band", "to come")
     for arm, coming in zip(found.arms, own.units_to_come(), strict=True):
         now = f"{found.band(own, 0, arm).median:.3g}"
