@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+BENCH := $(VENV)/.bench
 
 # Every process that is started imports the same libraries: what Python makes of them is kept, also where the
 # environment says otherwise. Without, a command takes three times as long to start.
@@ -33,7 +34,11 @@ lint: $(STAMP)  ## style, types, import direction
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: $(STAMP)  ## speed, with what it is compared with
+$(BENCH): $(STAMP)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[bench]'
+	@touch $@
+
+bench: $(BENCH)  ## speed, with what it is compared with
 	@$(BIN)/python benchmarks/speed/steps.py
 	@$(BIN)/python benchmarks/speed/encoding.py
 	@$(BIN)/python benchmarks/speed/startup.py

@@ -22,6 +22,12 @@ def test_extras_are_those_of_the_package():
     assert named == EXTRAS
 
 
+def test_all_brings_every_extra_that_users_may_want():
+    theirs = set(PROJECT["optional-dependencies"]) - {"all", "docs", "package", "bench", "dev"}
+    (everything,) = PROJECT["optional-dependencies"]["all"]
+    assert set(re.search(r"\[(.*)\]", everything)[1].split(",")) == theirs
+
+
 @pytest.mark.parametrize("act", [library, need])
 @pytest.mark.parametrize(
     ("name", "hint"),

@@ -130,6 +130,24 @@ def test_a_closed_pipe_ends_quietly(arguments):
     process.stderr.close()
 
 
+@pytest.mark.skipif(os.name == "nt", reason="there is no sh")
+@pytest.mark.parametrize(
+    ("line", "status"),
+    [
+        ("policies >&-", 0),
+        ("tell trial --file - <&-", 2),
+        ("redact trial P-1 --reason r <&-", 2),
+        ("list --store sqlite:///none.db 2>&-", 2),
+        ("policies <&- >&- 2>&-", 0),
+    ],
+)
+def test_a_stream_that_is_closed_is_no_traceback(line, status, tmp_path):
+    settings = {"capture_output": True, "text": True, "cwd": tmp_path, "env": dict(os.environ)}
+    done = subprocess.run(["sh", "-c", f'"{sys.executable}" -m equipoise {line}'], **settings)
+    assert done.returncode == status, done.stderr
+    assert "Traceback" not in done.stderr
+
+
 @pytest.mark.skipif(os.name == "nt", reason="signals are sent otherwise on Windows")
 def test_ctrl_c_in_a_real_process():
     waits = (

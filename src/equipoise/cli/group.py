@@ -10,6 +10,7 @@ import os
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
 import click
@@ -90,6 +91,7 @@ class CommandGroup(SuggestingGroup):
 
         A closed pipe ends with 1 and without a word; that is click's doing.
         """
+        _open_missing_streams()
         _tolerate_narrow_encodings()
         extra["standalone_mode"] = False
         try:
@@ -156,7 +158,7 @@ def _usage_hint(error: click.ClickException) -> str | None:
     if not isinstance(error, click.UsageError) or error.ctx is None:
         return None
     near = list(getattr(error, "possibilities", None) or [])[:1]
-    meant = f"did you mean {near[0]!r}? " if near else _what_is_missing(error)
+    meant = f"did you mean {near[0]!r}? " if near else _what_is_missing(error) or _what_is_no_option(error)
     return f"{meant}'{error.ctx.command_path} --help' says what can be typed"
 
 
@@ -167,8 +169,26 @@ def _what_is_missing(error: click.UsageError) -> str:
     return f"type {option.opts[0]} {option.metavar or 'VALUE'} ({(option.help or '').rstrip('.')}); "
 
 
+def _what_is_no_option(error: click.UsageError) -> str:
+    """A key may begin as options do."""
+    command = None if error.ctx is None else error.ctx.command
+    takes_words = command is not None and any(isinstance(each, click.Argument) for each in command.params)
+    if not isinstance(error, click.NoSuchOption) or not takes_words:
+        return ""
+    return "what begins with - and is no option goes behind --, after all options; "
+
+
 def _near(name: str, known: Sequence[str]) -> list[str]:
     return difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+
+
+def _open_missing_streams() -> None:
+    # Whoever starts it with a stream closed (<&- in a shell, some schedulers) wants nothing of it, and no
+    # traceback. The number of the stream is taken as well, so that no file of a store gets it.
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            stream = Path(os.devnull).open(mode, encoding="utf-8")  # noqa: SIM115 - open to the end
+            setattr(sys, name, stream)
 
 
 def _tolerate_narrow_encodings() -> None:

@@ -58,6 +58,8 @@ def test_another_context_under_the_same_key_is_a_conflict(live, refused, trial):
     ("words", "message"),
     [
         (("age=154", "sex=f"), "'age' is 154, not within 18 to 90"),
+        (("age=54,5", "sex=f"), "'age' is '54,5', with a comma"),
+        (("--context", "1,2,3"), "units have fields here, no vectors"),
         (("age=54", "sex=x"), "'sex' is 'x', not one of its levels"),
         (("age=54",), "no value of 'sex'"),
         (("age=54", "sex=f", "hight=3"), "no field 'hight'"),

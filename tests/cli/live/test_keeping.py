@@ -32,6 +32,17 @@ def test_an_archive_is_the_same_experiment_elsewhere(live, refused, running):
     refused(2, "import", "trial.jsonl.gz", "--mode", "practice", "--store", "sqlite:///third.db")
 
 
+def test_a_file_that_is_called_as_the_experiment_is_no_proof_of_it(live, refused, running):
+    live("export", running, running, "--format", "archive")
+    live("tell", running, "P-10", "1")
+    message, hint = refused(2, "verify", running)
+    assert message == "trial is a file here, and an experiment in sqlite:///equipoise.db"
+    assert hint == "type ./trial for the file; for the experiment type default/trial"
+    rows = [live("verify", name, "--json")["rows"] for name in ("./trial", "default/trial")]
+    assert rows[1] == rows[0] + 1
+    live("verify", running, "--store", "sqlite:///none.db")  # no store that could have it
+
+
 def test_a_changed_archive_is_refused_with_4(live, refused, running, tmp_path):
     live("export", running, "trial.jsonl")
     lines = (tmp_path / "trial.jsonl").read_text().splitlines()
@@ -105,6 +116,22 @@ def test_a_backup_brings_back_everything_in_a_new_epoch(live, refused, running):
     assert "already" in refused(2, "restore", "copy.db", "--reason", "again", *OTHER)[0]
     refused(2, "restore", "--reason", "x")
     refused(2, "restore", "gone.db", "--reason", "x")
+
+
+def test_a_backup_with_one_broken_log_is_restored_not_at_all(live, refused, running):
+    live("new", "a-first", "--arms", "a,b", "--dim", "1", "--budget", "9")
+    live("backup", "copy.db")
+    line = ("restore", "copy.db", "--reason", "disk died", *OTHER)
+    both = ("--experiment", "a-first", "--experiment")
+    assert "no experiment 'gone'" in refused(2, *line, *both, "gone")[0]
+    database = apsw.Connection("copy.db")
+    for (guard,) in database.execute("select name from sqlite_schema where type = 'trigger'").fetchall():
+        database.execute(f"drop trigger {guard}")
+    database.execute("update equipoise_events set payload = X'7B7D' where sequence = 3")
+    database.close()
+    assert "the log of 'trial' is broken at row 3" in refused(4, *line)[0]
+    refused(2, "list", *OTHER)  # nothing was made
+    live(*line, *both[:2])
 
 
 def test_a_store_that_was_put_back_by_hand(live, running):

@@ -150,6 +150,24 @@ def test_units_in_every_format(live, refused, running, tmp_path):
     refused(2, "units", running, "--output", "x.csv")
 
 
+def test_tables_of_units_replace_no_file_and_hold_no_seed(live, refused, running, tmp_path):
+    before = (tmp_path / "units.csv").read_text()  # who is to be asked for
+    line = ("units", running, "--format", "csv", "--output", "units.csv")
+    message, hint = refused(2, *line)
+    assert message == "units.csv is there already"
+    assert "--overwrite" in hint
+    assert (tmp_path / "units.csv").read_text() == before
+    live(*line, "--overwrite")
+    assert (tmp_path / "units.csv").read_text() != before
+    assert "do not go together" in refused(2, *line, "--overwrite", "--json")[0]
+    parquet = pytest.importorskip("pyarrow.parquet")
+    live("units", running, "--format", "parquet", "--output", "a.parquet")
+    live("export", running, "b.parquet")
+    for name in ("a.parquet", "b.parquet"):
+        about = json.loads(parquet.read_schema(tmp_path / name).metadata[b"equipoise"])
+        assert about.keys() == {"version", "numerics", "policy"}
+
+
 def test_units_can_be_chosen(live, refused, running):
     pending = live("units", running, "--status", "pending", "--json")["units"]
     assert [unit["unit"] for unit in pending] == ["P-10", "P-11"] or len(pending) == 2

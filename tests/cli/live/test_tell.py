@@ -77,10 +77,32 @@ def test_a_file_of_outcomes_is_told_whole_or_not_at_all(live, refused, running):
         ('{"unit": "P-10", "outcome": tru}', "line 1 is not JSON"),
         ("unit,outcome\nP-10,1,2\n", "line 2 has 3 cells under 2 headings"),
         ("unit,unit\nP-10,1\n", "two columns are called 'unit'"),
+        ("unit,outcome\nP-10,1\nP-11,1e200\n", "line 3: outcome 1e+200 is too large"),
+        ('{"unit": "P-10", "outcome": 1}\n{"unit": "P-11", "outcome": "3"}', "line 2: outcome '3' is not"),
+        ('{"unit": "P-10", "outcome": NaN}', "line 1: outcome nan is not"),
+        ('{"unit": "P-10", "outcome": 1%s}' % ("0" * 5000), "line 1 is not JSON"),
+        ('{"unit": 10.0, "outcome": 1}', "line 1: the unit 10.0 is no text"),
+        ('{"unit": null, "outcome": 1}', "line 1: no unit"),
     ],
 )
 def test_wrong_files(refused, running, text, message):
     assert refused(2, "tell", running, "--file", "-", stdin=text)[0].startswith(message)
+
+
+def test_outcomes_out_of_their_range_are_named_by_their_line(live, refused, tmp_path):
+    problem = 'arms = ["a", "b"]\ndim = 1\nbudget = 9\noutcome = {kind = "number", low = 0, high = 10}\n'
+    (tmp_path / "problem.toml").write_text(problem)
+    live("new", "bounded", "--problem", "problem.toml")
+    live("ask", "bounded", "--file", "-", stdin="unit,x\nU-1,1\nU-2,1\n")
+    text = "unit,outcome\nU-1,3\nU-2,30\n"
+    assert refused(2, "tell", "bounded", "--file", "-", stdin=text)[0].startswith("line 3: ")
+    correct = ("correct", "bounded", "--reason", "r", "--file", "-")
+    assert refused(2, *correct, "--dry-run", stdin=text)[0].startswith("line 3: ")
+
+
+def test_signs_that_end_lines_elsewhere_may_stand_in_json(live, running):
+    text = '{"unit": "P-10", "note": "a\u2028b\x85c", "outcome": 1}\r\n{"unit": "P-11", "outcome": 2}\r\n'
+    assert live("tell", running, "--file", "-", stdin=text) == "2 outcomes stored.\n"
 
 
 def test_lost_units_come_back_and_withdrawn_ones_do_not(live, refused, running):
@@ -116,6 +138,13 @@ def test_expire_takes_what_is_old_and_nothing_else(live, running):
 def test_redact_asks_first_and_verify_says_redacted(live, refused, running):
     _, hint = refused(2, "redact", running, "P-01", "--reason", "GDPR request")
     assert "--yes" in hint
+    dry = ("--reason", "GDPR request", "--dry-run")
+    head = live("status", running, "--json")["head"]
+    assert live("redact", running, "P-01", *dry) == "P-01 would be erased for good; nothing was.\n"
+    assert live("redact", running, "P-01", *dry, "--json")["dry_run"] is True
+    assert "is awaited" in refused(2, "redact", running, "P-11", *dry)[0]
+    assert "P-99" in refused(2, "redact", running, "P-99", *dry)[0]
+    assert live("status", running, "--json")["head"] == head
     before = eq.load_experiment(store="sqlite:///equipoise.db", name=running).estimates()
     live("redact", running, "P-01", "--reason", "GDPR request", "--yes")
     assert "redacted" in live("verify", running)

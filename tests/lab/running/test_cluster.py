@@ -10,15 +10,13 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, Future
-from contextlib import contextmanager
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import pytest
+from dask_clusters import PATIENCE, clusters, end
 
 import equipoise as eq
 from equipoise.errors import ClusterUnreachable, MissingExtra
@@ -34,54 +32,6 @@ pytestmark = pytest.mark.skipif(
 
 SCENARIO = eq.GaussianScenario(noise=[0.5, 1.0, 2.0], dim=4, budget=100, lost=0.05)
 POLICIES = ["uniform", "trace-ucb"]
-PATIENCE = 30.0  # seconds; starting an interpreter on a busy machine takes a few
-
-
-@dataclass
-class Cluster:
-    address: str
-    workers: list[subprocess.Popen]
-
-
-def start(module: str, *arguments: str) -> subprocess.Popen:
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    return subprocess.Popen([sys.executable, "-m", f"distributed.cli.{module}", *arguments], **quiet)
-
-
-def end(process: subprocess.Popen) -> None:
-    process.kill()
-    process.wait(timeout=PATIENCE)
-
-
-@contextmanager
-def clusters(folder: Path) -> Iterator[Callable[[int], Cluster]]:
-    """Start schedulers, each with some worker processes; all are gone in the end."""
-    started = []
-
-    def make(workers: int) -> Cluster:
-        file = folder / f"scheduler-{len(started)}.json"
-        here = ("--host", "127.0.0.1", "--no-dashboard")
-        started.append(start("dask_scheduler", *here, "--port", "0", "--scheduler-file", str(file)))
-        deadline = time.monotonic() + PATIENCE
-        while True:
-            try:
-                address = json.loads(file.read_text())["address"]
-                break
-            except (FileNotFoundError, ValueError):
-                assert time.monotonic() < deadline
-                time.sleep(0.05)
-        one_thread = ("--nthreads", "1", "--no-nanny", "--local-directory", str(folder))
-        running = [
-            start("dask_worker", address, *here, *one_thread, "--name", f"worker-{k}") for k in range(workers)
-        ]
-        started.extend(running)
-        return Cluster(address, running)
-
-    try:
-        yield make
-    finally:
-        for process in reversed(started):
-            end(process)
 
 
 @pytest.fixture

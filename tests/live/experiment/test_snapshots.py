@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import equipoise as eq
+from equipoise.core.policies.base.policy import known_policies, restore_policies
+from equipoise.errors import PolicyNotAtHand
 from equipoise.live.experiment.state import snapshots
 
 
@@ -129,3 +131,32 @@ def test_whoever_has_folded_a_long_tail_leaves_one(memory, problem, monkeypatch)
     monkeypatch.setattr(snapshots, "spacing", lambda sequence: 8)
     eq.load_experiment(store=memory, name="trial")
     assert memory.load_snapshot("trial").sequence == 21
+
+
+def test_who_has_not_the_policy_does_not_keep_others_from_it(store, name, problem, often):
+    known = known_policies()
+    try:
+
+        @eq.register("test-snapshots")
+        def least(arm, trial, settings):
+            return -arm.count
+
+        live = eq.create_experiment(store=store, name=name, problem=problem, policy="test-snapshots")
+        work(live, 0, 10)
+        mine, at_hand = store.load_snapshot(name), known_policies()
+        restore_policies(known)
+        without = eq.load_experiment(store=store, name=name)
+        for unit in range(10):
+            without.lose(without.ask([1.0, unit], arm="a", reason="because").id, reason="because")
+        with pytest.raises(PolicyNotAtHand):
+            without.ask([1.0, 2.0])
+        assert store.load_snapshot(name) == mine
+        # Nor does one that was saved without the policy.
+        arrays, meta, link = snapshots.copied(without._ledger.state)
+        store.save_snapshot(name, meta["sequence"], link, snapshots.LABEL, snapshots.pack(arrays, meta))
+        restore_policies(at_hand)
+        again = eq.load_experiment(store=store, name=name)
+        assert again.ask([5.0, 1.0], unit="n") == live.ask([5.0, 1.0], unit="n")
+        assert again.verify().units == 21
+    finally:
+        restore_policies(known)

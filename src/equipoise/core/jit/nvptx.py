@@ -44,7 +44,7 @@ def to_ptx(function: Callable[..., Any], words: int, target: str, *, registers: 
 
     ``registers`` is how many a thread may have at most.
     """
-    text = _retargeted(*_lowered(function, words))
+    text = _retargeted(*lowered(function, words), words)
     if registers < _MOST_REGISTERS:
         text += (
             f'!nvvm.annotations = !{{!{_NODE}}}\n!{_NODE} = !{{ptr @{ENTRY}, !"maxnreg", i32 {registers}}}\n'
@@ -65,8 +65,8 @@ def to_ptx(function: Callable[..., Any], words: int, target: str, *, registers: 
     return str(machine.emit_assembly(module))
 
 
-def _lowered(function: Callable[..., Any], words: int) -> tuple[str, str, int]:
-    """LLVM's language for a function and all that it calls, the function's name in it, and its arguments."""
+def lowered(function: Callable[..., Any], words: int) -> tuple[str, str]:
+    """LLVM's language for a function of so many whole numbers and all that it calls, and its name there."""
     from equipoise.core.jit import fast, ways
 
     if not isinstance(ways.chosen(), fast.Fast):
@@ -80,7 +80,7 @@ def _lowered(function: Callable[..., Any], words: int) -> tuple[str, str, int]:
     result = dispatcher.overloads[kinds]
     module = result.library._final_module.clone()
     fast.link(module, result.library._linking_libraries)
-    return str(module), result.fndesc.llvm_func_name, words
+    return str(module), result.fndesc.llvm_func_name
 
 
 def _retargeted(text: str, name: str, words: int) -> str:

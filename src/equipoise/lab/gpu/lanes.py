@@ -8,6 +8,9 @@ A trial has four threads, or 8, 16 or 32: then several of them are the same lane
 what tiles.py and triangles.py share out among all. All else is done by all threads alike. They read the
 same numbers and so take the same ways; where one has written what another reads, they wait for each other
 (:data:`SYNCED`). Trials that share a warp go their own ways.
+
+What all do alike rests on threads of a trial going in step, as a GPU's do where they take the same way: all
+read a number that they count up before any of them writes it. No manual promises that.
 """
 
 from __future__ import annotations

@@ -18,6 +18,7 @@ from equipoise.core.experiment.reading import ExperimentReader
 from equipoise.core.experiment.record import Record, snapshot
 from equipoise.core.experiment.units.table import unit_table
 from equipoise.core.experiment.units.unit import Unit
+from equipoise.core.policies.base.absent import AbsentPolicy
 from equipoise.core.tables.tidy import TidyTable
 from equipoise.errors import EquipoiseError, NotPicklable, StoreUnavailable
 from equipoise.live.experiment import late
@@ -380,9 +381,11 @@ class LiveExperiment(ExperimentReader):
         """Save the state for whoever opens next. What was asked for is done, whether this works or not."""
         try:
             with self._lock:
-                if not self._ledger.state.sound:
+                state = self._ledger.state
+                # Who has the policy could not use what is saved without, and would lose what they have.
+                if not state.sound or isinstance(state.experiment.policy, AbsentPolicy):
                     return
-                arrays, meta, link = copied(self._ledger.state)
+                arrays, meta, link = copied(state)
             self._snapshots.save(arrays, meta, link)
             if is_redacted_after(self.store, self.name, meta["sequence"]):
                 drop_outdated(self.store, self.name)  # it may hold what was erased meanwhile

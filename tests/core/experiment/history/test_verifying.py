@@ -7,7 +7,9 @@ from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
+from inner_state import fingerprint
 
 import equipoise as eq
 from equipoise.errors import InvalidEvent, ReplayMismatch
@@ -141,3 +143,35 @@ def test_a_choice_of_which_a_part_is_missing_is_no_event(field):
     del event_of(log, "P-3")[field]
     with pytest.raises(InvalidEvent, match=f"no '{field}'"):
         eq.Experiment.replay(log, verify=True)
+
+
+@pytest.mark.parametrize("spec", ["sparse-trace-ucb:screen=4", "sparse-trace-ucb:screen=4:refresh=1.5"])
+def test_a_person_may_give_an_arm_where_features_are_about_to_be_chosen(spec):
+    experiment = eq.Experiment(eq.Problem(["a", "b"], 6, budget=60), spec, seed=1)
+    rng, first = np.random.default_rng(2), experiment.created_event()
+    with experiment.recording() as events:
+        while not experiment._stage.is_due():
+            x = rng.normal(size=6)
+            experiment.tell(experiment.ask(x).id, float(2 * x[1] + rng.normal()))
+        experiment.ask(rng.normal(size=6), arm="b")
+        experiment.ask_many(rng.normal(size=(2, 6)), given_arms=["a", "b"])
+        experiment.ask(rng.normal(size=6))
+    log = json.loads(json.dumps([first, *events], allow_nan=False))
+    assert [event["kind"] for event in log[-5:]] == [*["asked"] * 3, "features_chosen", "asked"]
+    assert fingerprint(eq.Experiment.replay(log, verify=True)) == fingerprint(experiment)
+
+
+@pytest.mark.parametrize("nothing", [pd.NA, pd.NaT, Decimal("NaN"), float("nan"), np.float32("nan"), None])
+def test_what_is_missing_is_recorded_as_nothing(nothing):
+    features = eq.Features(
+        age=eq.Number(18, 90, missing="indicator"), sex=eq.Category("f", "m", missing="indicator")
+    )
+    experiment = eq.Experiment(eq.Problem(["a", "b"], budget=20, features=features))
+    first = experiment.created_event()
+    with experiment.recording() as events:
+        experiment.ask({"age": nothing, "sex": "m"})
+        experiment.ask_many(pd.DataFrame({"age": [20, nothing], "sex": ["f", None]}, dtype=object))
+    log = json.loads(json.dumps([first, *events], allow_nan=False))
+    assert [event["given"]["age"] for event in log[1:]] == [None, 20, None]
+    assert experiment[1].context == {"age": None, "sex": "m"}
+    eq.Experiment.replay(log, verify=True)

@@ -19,7 +19,7 @@ import click
 
 from equipoise.cli import completion
 from equipoise.cli.live.common.contexts import example, has_names, record_of
-from equipoise.errors import EquipoiseError, InvalidTable
+from equipoise.errors import EquipoiseError, InvalidArgument, InvalidTable
 
 _SEPARATORS = (",", ";", "\t")
 _HINT = "a CSV file with a heading, or one JSON object a line; - is standard input"
@@ -44,8 +44,10 @@ class Line:
         value = self.values.get(column)
         if isinstance(value, int) and not isinstance(value, bool):
             value = str(value)
-        if not isinstance(value, str) or not value.strip():
+        if value is None or (isinstance(value, str) and not value.strip()):
             raise InvalidTable(f"line {self.number}: no unit", hint=f"every line needs its {column!r}")
+        if not isinstance(value, str):
+            raise InvalidTable(f"line {self.number}: the unit {value!r} is no text", hint="keys go in quotes")
         return value.strip()
 
     def context(self, features: Any, leave_out: Sequence[str]) -> Any:
@@ -79,9 +81,14 @@ def read_lines(source: str, *, needed: Sequence[str]) -> list[Line]:
 
 def keyed(lines: Sequence[Line], column: str) -> dict[str, Line]:
     """The lines by the key of their unit, which no two may share."""
+    from equipoise.core.experiment.units.keys import checked_key
+
     found: dict[str, Line] = {}
     for line in lines:
-        key = line.key(column)
+        try:
+            key = checked_key(line.key(column)) or ""
+        except InvalidArgument as error:
+            raise at_line(line, error) from None
         if key in found:
             raise InvalidTable(
                 f"line {line.number}: unit {key!r} is on line {found[key].number} already",
@@ -114,16 +121,18 @@ def _text(source: str) -> str:
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise InvalidTable(f"{_called(source)} is not UTF-8 text", hint=_HINT) from None
+        raise InvalidTable(
+            f"{_called(source)} is not UTF-8 text", hint="save it as UTF-8; spreadsheets call it CSV UTF-8"
+        ) from None
 
 
 def _json_lines(text: str) -> Iterator[Line]:
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(text.split("\n"), 1):  # other separators may stand in a text
         if not line.strip():
             continue
         try:
             values = json.loads(line)
-        except (json.JSONDecodeError, RecursionError) as error:
+        except (ValueError, RecursionError) as error:
             raise InvalidTable(f"line {number} is not JSON: {error}", hint="one object a line") from None
         if not isinstance(values, dict):
             raise InvalidTable(f"line {number} is not a JSON object", hint='e.g. {"unit": "P-1", "age": 54}')

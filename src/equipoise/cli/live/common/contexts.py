@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 _WHOLE = re.compile(r"[+-]?\d{1,18}")
 _DECIMAL = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 
+_WITH_COMMA = re.compile(r"[+-]?\d*,\d+")
+
 
 def typed_record(features: Contexts, words: Iterable[str]) -> dict[str, Any]:
     """The record that ``age=54 sex=f`` is."""
@@ -47,7 +49,7 @@ def typed_vector(text: str) -> list[float]:
 def record_of(features: Contexts, cells: Mapping[str, str]) -> dict[str, Any]:
     """Cells of text as a record; an empty one is missing."""
     fields = getattr(features, "fields", {})
-    return {name: _value(fields.get(name), text.strip()) for name, text in cells.items()}
+    return {name: _value(name, fields.get(name), text.strip()) for name, text in cells.items()}
 
 
 def has_names(features: Contexts) -> bool:
@@ -79,7 +81,7 @@ def _typical(field: Any) -> str:
     return "1"
 
 
-def _value(field: Any, text: str) -> Any:
+def _value(name: str, field: Any, text: str) -> Any:
     if not text:
         return None
     levels: Sequence[Any] = getattr(field, "levels", ())
@@ -87,6 +89,10 @@ def _value(field: Any, text: str) -> Any:
         alike = [level for level in levels if str(level) == text]
         words = [level for level in levels if isinstance(level, bool) and str(level).lower() == text.lower()]
         return next(iter([*alike, *words]), text)
+    if field is not None and _WITH_COMMA.fullmatch(text):
+        raise InvalidContext(
+            f"{name!r} is {text!r}, with a comma", hint=f"decimals have a point: {text.replace(',', '.')}"
+        )
     if _WHOLE.fullmatch(text):
         return int(text)
     return float(text) if _DECIMAL.fullmatch(text) else text

@@ -33,6 +33,17 @@ def existing_store(url: str) -> str:
     return url
 
 
+def shown_url(url: str) -> str:
+    """The URL as it may be printed: without a password."""
+    from equipoise.live.stores.opening import parse_url
+
+    if parse_url(url)[0] != "postgresql":
+        return url
+    from equipoise.live.stores.postgresql.connecting import without_password
+
+    return without_password(url)
+
+
 @contextlib.contextmanager
 def made_store(url: str) -> Iterator[Store]:
     """The store, made if it is not there, and closed afterwards."""

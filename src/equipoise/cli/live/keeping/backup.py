@@ -19,11 +19,12 @@ def command(file: Path, store: str, as_json: bool) -> None:
     """Copy all experiments of the store into FILE, which must not be there, while others go on writing."""
     with opened_store(store) as opened:
         opened.backup(file)
+        url = opened.url
     with opened_store(f"sqlite:///{file}") as copied:
         heads = copied.names()
     if as_json:
         found = {head.name: {"rows": head.sequence, "hash": head.hash.hex()} for head in heads}
-        print_json({"store": store, "file": str(file), "experiments": found})
+        print_json({"store": url, "file": str(file), "experiments": found})
         return
     copies = f"{counted(len(heads), 'experiment')} copied to {file}"
     say(f"{copies}; 'equipoise restore {file} --reason TEXT' goes on from there.")

@@ -45,10 +45,10 @@ def command(
     ):
         head = experiment.store.head(experiment.name)
         facts = {
-            "store": experiment.store.url,
+            "store": at.url,
             "mode": head.mode,
             "rows": head.sequence,
             "hash": head.hash.hex(),
         }
-        sentence = f"{experiment.name} is in {store}: {counted(head.sequence, 'row')}, chain sound."
+        sentence = f"{experiment.name} is in {at.url}: {counted(head.sequence, 'row')}, chain sound."
         answer(experiment, sentence, facts, as_json=as_json, with_receipt=with_receipt)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from equipoise.cli.live.common.arguments import store_options
-from equipoise.cli.live.common.opening import WAIT, existing_store
+from equipoise.cli.live.common.opening import WAIT, existing_store, shown_url
 from equipoise.cli.terminal import print_json, say
 
 
@@ -19,9 +19,10 @@ def command(store: str, as_json: bool) -> None:
     from equipoise.live.stores.opening import migrate
 
     before, after = migrate(existing_store(store), wait=click.get_current_context().meta[WAIT])
+    url = shown_url(store)
     if as_json:
-        print_json({"store": store, "before": before, "after": after})
+        print_json({"store": url, "before": before, "after": after})
     elif before == after:
-        say(f"{store} has schema {after} already.")
+        say(f"{url} has schema {after} already.")
     else:
-        say(f"{store} had schema {before} and has schema {after} now.")
+        say(f"{url} had schema {before} and has schema {after} now.")

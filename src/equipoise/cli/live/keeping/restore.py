@@ -10,7 +10,7 @@ import click
 from equipoise.cli import completion
 from equipoise.cli.live.common.answers import receipt_option
 from equipoise.cli.live.common.arguments import argument, reason_option, writing_options
-from equipoise.cli.live.common.opening import existing_store, made_store, opened_store
+from equipoise.cli.live.common.opening import existing_store, made_store, opened_store, shown_url
 from equipoise.cli.terminal import print_json, say
 from equipoise.errors import DataNotFound, ExperimentExists, InvalidArgument
 from equipoise.words import counted
@@ -74,6 +74,8 @@ def command(
     else:
         chosen = list(names) or _names_in(file)
         _refuse_known(store, chosen)
+    if len(chosen) > 1:  # one alone is checked where it is restored
+        _check_logs(store if file is None else _url_of(file), chosen)
     restored: dict[str, tuple[Head, str]] = {}
     with made_store(store) as at:
         for name in chosen:
@@ -91,9 +93,9 @@ def command(
             }
             for name, (head, receipt) in restored.items()
         }
-        print_json({"store": store, "experiments": facts})
+        print_json({"store": at.url, "experiments": facts})
         return
-    say(f"{counted(len(restored), 'experiment')} restored in {store}:")
+    say(f"{counted(len(restored), 'experiment')} restored in {at.url}:")
     for name, (head, receipt) in restored.items():
         say(f"  {name}: {counted(head.sequence, 'row')}, epoch {head.epoch}")
         if with_receipt:
@@ -111,9 +113,22 @@ def _names_in(file: Path) -> list[str]:
 
     with file.open("rb") as opened:
         if opened.read(len(_DATABASE)) == _DATABASE:
-            return _names(f"sqlite:///{file.absolute()}")
+            return _names(_url_of(file))
     with reading_archive(file) as (head, _):
         return [head.name]
+
+
+def _url_of(file: Path) -> str:
+    return f"sqlite:///{file.absolute()}"
+
+
+def _check_logs(url: str, names: list[str]) -> None:
+    """All or none: a log that is missing or broken is found before the first is restored."""
+    from equipoise.live.experiment.verification import verify_experiment
+
+    with opened_store(url) as source:
+        for name in names:
+            verify_experiment(store=source, name=name, decisions=False)
 
 
 def _refuse_known(url: str, names: list[str]) -> None:
@@ -125,6 +140,6 @@ def _refuse_known(url: str, names: list[str]) -> None:
     taken = [name for name in names if name in known]
     if taken:
         raise ExperimentExists(
-            f"{url} has {taken[0]!r} already",
+            f"{shown_url(url)} has {taken[0]!r} already",
             hint="restore into another store, such as --store sqlite:///new.db; or --experiment another one",
         )

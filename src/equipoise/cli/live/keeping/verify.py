@@ -11,9 +11,13 @@ from equipoise.cli import completion
 from equipoise.cli.live.common.arguments import argument, reading_options
 from equipoise.cli.live.common.opening import opened_store
 from equipoise.cli.terminal import print_json, say
+from equipoise.errors import EquipoiseError, InvalidArgument
 
 if TYPE_CHECKING:
     from equipoise.live.experiment.verification import Verification
+
+_ARCHIVES = (".jsonl", ".gz")
+"""Endings that 'export' takes for an archive's."""
 
 
 @click.command("verify", short_help="Prove that nothing was lost or changed.")
@@ -36,6 +40,7 @@ def command(name: str, receipt: str | None, decisions: bool, store: str, as_json
     from equipoise.live.experiment.verification import verify_archive, verify_experiment
 
     if Path(name).is_file():
+        _check_meaning(name, store)
         found = verify_archive(name, receipt=receipt, decisions=decisions)
     else:
         with opened_store(store) as at:
@@ -44,6 +49,24 @@ def command(name: str, receipt: str | None, decisions: bool, store: str, as_json
         print_json(_facts(found))
     else:
         say(str(found))
+
+
+def _check_meaning(file: str, url: str) -> None:
+    """Refuse a file that is called as an experiment is: the proof would be of the wrong one."""
+    from equipoise.live.stores.names import DEFAULT_PROJECT
+
+    if Path(file).suffix in _ARCHIVES:
+        return
+    try:
+        with opened_store(url) as store:
+            known, shown = store.head(file).name, store.url
+    except EquipoiseError:  # no such experiment, or no store that could have one
+        return
+    other = "rename the file" if "/" in known else f"type {DEFAULT_PROJECT}/{known}"
+    raise InvalidArgument(
+        f"{file} is a file here, and an experiment in {shown}",
+        hint=f"type ./{file} for the file; for the experiment {other}",
+    )
 
 
 def _facts(found: Verification) -> dict[str, Any]:

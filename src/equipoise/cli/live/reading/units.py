@@ -13,6 +13,7 @@ from equipoise.cli.live.common.opening import opened
 from equipoise.cli.options import path_option
 from equipoise.cli.terminal import new_table, print_json, print_table, say
 from equipoise.errors import InvalidArgument
+from equipoise.files import check_file, check_new
 from equipoise.words import counted
 
 if TYPE_CHECKING:
@@ -37,16 +38,23 @@ _HIDDEN = ("id", "propensity", "closed_at")
     help="CSV goes to standard output unless there is --output; Parquet needs --output.",
 )  # fmt: skip
 @path_option("--output", "FILE", "Where to write it.")
+@click.option("--overwrite", is_flag=True, help="Replace a file of that name.")
 @reading_options
 def command(
     name: str, status: str | None, arm: str | None, scores: bool, everything: bool, format_: str,
-    output: Path | None, store: str, as_json: bool,
+    output: Path | None, overwrite: bool, store: str, as_json: bool,
 ) -> None:  # fmt: skip
     """All units of the experiment NAME: key, arm, status, outcome, propensity, times, context, and so on."""
     if format_ == "table" and output is not None:
         raise InvalidArgument("--output is for files", hint="type --format csv or --format parquet")
+    if format_ != "table" and as_json:
+        raise InvalidArgument("--json and --format do not go together", hint="leave one out")
     if format_ == "parquet" and output is None:
         raise InvalidArgument("Parquet is no text to print", hint="type --output FILE.parquet")
+    if output is not None:
+        if not overwrite:
+            check_new([output], hint="type --overwrite to replace it, or another name")
+        check_file(output)
     with opened(name, store) as experiment:
         if arm is not None:
             experiment.problem.index(arm)  # a misspelt arm is no empty table

@@ -66,7 +66,7 @@ def command(
         actor=actor, deadline=deadline,
     ) as experiment:  # fmt: skip
         facts = {
-            "store": store, "mode": mode, "policy": experiment.policy.label,
+            "store": at.url, "mode": mode, "policy": experiment.policy.label,
             **({"seed": experiment.seed} if show_seed else {}),
             "deadline_seconds": None if deadline is None else deadline.total_seconds(),
             "problem": problem.to_dict(),
@@ -74,7 +74,7 @@ def command(
         seeded = f", seed {experiment.seed}" if show_seed else ""
         late = "" if deadline is None else f", outcomes overdue after {lasting(deadline)}"
         sentence = (
-            f"{experiment.name} is set up in {store}: {counted(len(problem.arms), 'arm')}, "
+            f"{experiment.name} is set up in {at.url}: {counted(len(problem.arms), 'arm')}, "
             f"{counted(problem.dim, 'feature')}, {counted(problem.units, 'unit')}, "
             f"{experiment.policy.label}{seeded}{late}."
             + (" It is a practice experiment." if mode == "practice" else "")

@@ -118,6 +118,8 @@ def _context(experiment: LiveExperiment, fields: Sequence[str], vector: list[flo
     if vector is not None:
         if fields:
             raise InvalidContext("FIELD=VALUE and --context do not go together", hint="leave one out")
+        if hasattr(features, "fields"):
+            raise InvalidContext("units have fields here, no vectors", hint=f"type e.g. {example(features)}")
         return vector
     if not fields:
         raise InvalidContext("nothing is said of the unit", hint=f"type e.g. {example(features)}")

@@ -16,7 +16,8 @@ from equipoise.cli.live.common.arguments import (
     writing_options,
 )
 from equipoise.cli.live.common.opening import opened
-from equipoise.cli.terminal import visible
+from equipoise.cli.live.units.entering import rehearsal
+from equipoise.cli.terminal import print_json, say, visible
 from equipoise.errors import InvalidArgument
 
 
@@ -25,11 +26,12 @@ from equipoise.errors import InvalidArgument
 @unit_argument()
 @reason_option(needed=True)
 @click.option("--yes", is_flag=True, help="Erase without asking.")
+@click.option("--dry-run", is_flag=True, help="Only check whether it can be erased.")
 @id_option
 @receipt_option
 @writing_options
 def command(
-    name: str, unit: str, reason: str, yes: bool, by_id: bool, with_receipt: bool, store: str,
+    name: str, unit: str, reason: str, yes: bool, dry_run: bool, by_id: bool, with_receipt: bool, store: str,
     actor: str | None, as_json: bool,
 ) -> None:  # fmt: skip
     """Erase key, context and outcome of UNIT of the experiment NAME from the log, for good.
@@ -37,9 +39,16 @@ def command(
     What estimates need stays as sums over all erased units; 'verify' then says "redacted", not "broken".
     Backups, exports and archives that were made before still have the data.
     """
-    if not yes:
+    if not yes and not dry_run:
         _confirm(unit)
     with opened(name, store, actor) as experiment:
+        if dry_run:
+            rehearsal(experiment, reason, "redact a unit").redact(named_unit(unit, by_id=by_id))
+            if as_json:
+                print_json({"experiment": experiment.name, "dry_run": True, "reason": reason})
+            else:
+                say(f"{unit} would be erased for good; nothing was.")
+            return
         experiment.redact(named_unit(unit, by_id=by_id), reason=reason)
         answer(
             experiment,

@@ -33,5 +33,6 @@ def unit_table(record: Record, units: Iterable[Unit], *, scores: bool = False) -
         line += [(unit.scores or {}).get(arm) for arm in shown]
         rows.append(line)
     columns = [*_FIRST, *times, *headers, *(f"score of {arm}" for arm in shown)]
-    metadata = {"version": __version__, "numerics": NUMERICS, "seed": record.seed}
+    # No seed: files of units are handed around, and lots can be foretold from it.
+    metadata = {"version": __version__, "numerics": NUMERICS}
     return TidyTable(columns, rows, {**metadata, "policy": record.policy.label})
