@@ -11,6 +11,7 @@ from typing import Any, NoReturn, Self
 
 import numpy.typing as npt
 
+from equipoise.core.diagnosis.guessing import Predictability
 from equipoise.core.experiment.assignment import Assignment
 from equipoise.core.experiment.experiment import Experiment
 from equipoise.core.experiment.reading import ExperimentReader
@@ -322,6 +323,10 @@ class LiveExperiment(ExperimentReader):
             fold = self._current_fold()
             copy, rows = fold.experiment.in_memory(), fold.moments.rows.tolist()
         return with_details(self.store, self.name, copy, rows)
+
+    def predictability(self) -> Predictability:
+        """How well the next arm could be guessed; which arms were on offer is in the log."""
+        return self.in_memory().predictability()
 
     def _current(self) -> Record:
         return self._current_fold().experiment._current()
