@@ -188,6 +188,19 @@ def test_a_store_that_was_brought_back_by_other_means(file_url, problem, tmp_pat
     assert again.verify().restored == (18, 20)
 
 
+def test_who_asks_again_after_a_restoration_gets_the_receipt_of_then(file_url, problem):
+    live = begun(file_url, "trial", problem)
+    x = np.random.default_rng(0).normal(size=2)
+    before = live.ask(x, unit="u0").receipt
+    live.close()
+    with eq.restore_experiment(store=file_url, name="trial", reason="the disk broke") as restored:
+        again = restored.ask(x, unit="u0").receipt
+        assert again == before
+        assert (again.epoch, again.line) == (1, "")
+        assert restored.ask_many([x], ["u0"])[0].receipt == before
+        assert restored.verify(again).receipt == before
+
+
 def test_names_of_archives_are_not_exchanged(memory, problem, tmp_path):
     begun(memory, "trial", problem).archive(tmp_path / "trial.jsonl")
     with pytest.raises(InvalidArgument, match="holds 'trial'"), eq.open_store("memory:") as elsewhere:

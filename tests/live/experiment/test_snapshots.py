@@ -160,3 +160,23 @@ def test_who_has_not_the_policy_does_not_keep_others_from_it(store, name, proble
         assert again.verify().units == 21
     finally:
         restore_policies(known)
+
+
+@pytest.mark.parametrize("end", ["closed", "saved"])
+def test_none_is_left_of_a_state_that_an_interrupt_has_torn(memory, problem, monkeypatch, end):
+    """A unit that is in the state and in no row: the row that the state says it has come to is there."""
+    live = eq.create_experiment(store=memory, name="trial", problem=problem, seed=3)
+    work(live, 0, 10)
+    monkeypatch.setattr(snapshots, "spacing", lambda sequence: 8)
+
+    def torn(turn):
+        turn.experiment.ask([1.0, 2.0], unit="nowhere")
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        live._do(torn)
+    live.close() if end == "closed" else live._save_snapshot()
+    again = eq.load_experiment(store=memory, name="trial")
+    assert again.asked == 10
+    assert again.verify().units == 10
+    assert again.ask([1.0, 2.0], unit="new").id == 11

@@ -9,11 +9,13 @@ import apsw
 import numpy as np
 import pytest
 from full_disk import full_disk
+from storing.failing_disk import failing_disk
 from storing.nobody import as_nobody, open_folder
 from torture.harness import bits
 
 import equipoise as eq
 from equipoise.errors import (
+    CommitUnknown,
     EquipoiseError,
     ReceiptUnknown,
     SchemaMismatch,
@@ -71,6 +73,25 @@ def test_a_disk_that_fills_up(file_url, tmp_path):
     assert again(live, file_url).units == stored
     assert live.ask([1.0, 0.5], unit=f"more-{len(acknowledged)}").id == stored + 1
     assert again(live, file_url).units == stored + 1
+
+
+def test_a_disk_that_fails_in_the_moment_of_storing(file_url):
+    """Once: the log is asked, and the call made good. For good: nobody is told that nothing was stored."""
+    with failing_disk() as disk:
+        live = begun(file_url)
+        synced = disk.synced
+        ask(live, 1, 6)
+        assert disk.synced >= synced + 2  # every call is brought to the disk before it returns
+        disk.failures = 1
+        assert live.ask([1.0, 0.5], unit="once").id == 8
+        assert disk.failed == 1
+        disk.failures = 10**6
+        with pytest.raises(CommitUnknown, match="cannot be asked whether it happened"):
+            live.ask([1.0, 0.5], unit="for good")
+        disk.failures = 0
+        assert live.ask([1.0, 0.5], unit="for good").id == 9
+        assert again(live, file_url).units == 9
+        live.close()
 
 
 def in_threads(count, act):

@@ -22,7 +22,7 @@ def lived(spec="trace-gain:chance=0.3"):
     """Events of an experiment with records, as JSON gives them back; a person gave unit 20 the rule's arm."""
     experiment = eq.Experiment(eq.Problem(["a", "b", "c"], budget=60, features=FEATURES), spec, seed=9)
     rng, first = np.random.default_rng(4), experiment.created_event()
-    people = [{"age": float(rng.uniform(18, 90)), "sex": "fm"[t % 2]} for t in range(44)]
+    people = [{"age": float(rng.uniform(18, 90)), "sex": "fm"[t % 2]} for t in range(46)]
     with experiment.recording() as events:
         for t, person in enumerate(people[:40]):
             arm = None
@@ -31,7 +31,9 @@ def lived(spec="trace-gain:chance=0.3"):
             experiment.ask(person, f"P-{t}", arm=arm)
             if t % 4:
                 experiment.tell(f"P-{t}", float(rng.normal()))
-        experiment.ask_many(people[40:], units=[f"B-{j}" for j in range(4)])
+        experiment.ask_many(people[40:44], units=[f"B-{j}" for j in range(4)])
+        experiment.ask(people[44], "R-1", arms=["a", "b"])
+        experiment.ask(people[45], "last")
     return json.loads(json.dumps([first, *events], allow_nan=False))
 
 
@@ -71,6 +73,23 @@ def test_what_follows_from_a_choice_is_compared(unit, field, value):
     message = refused(log)
     assert message.startswith(f"{field} of unit {event['id']} ({unit}) is recorded as {value}")
     assert message.endswith(f"and is {before}")
+
+
+@pytest.mark.parametrize("unit", ["P-25", "B-2", "R-1", "last"])
+@pytest.mark.parametrize("field", ["arm", "scores"])
+def test_arms_and_scores_are_compared_however_a_unit_was_asked_for(unit, field):
+    """By itself, together with others, with fewer arms, as the last of the log."""
+    log = lived()
+    event = event_of(log, unit)
+    if field == "arm":
+        event["arm"] = next(arm for arm in "ab" if arm != event["arm"])
+    else:
+        event["scores"][0] *= 1.0 + 2**-52
+    eq.Experiment.replay(log)
+    what = "and the rule gives" if field == "arm" else "but by other scores"
+    message = refused(log)
+    assert message.startswith(f"unit {event['id']} ({unit}) went to {event['arm']}")
+    assert what in message
 
 
 @pytest.mark.parametrize("spec", ["efron", "trace-ucb", "uniform", "trace-gain:chance=1.0"])
