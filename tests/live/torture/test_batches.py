@@ -29,22 +29,22 @@ def keys(number, k):
     return [f"w{number}-{k}-{i}" for i in range(UNITS)]
 
 
-def work(url, folder, number):
+def work(url, name, folder, number):
     try:
-        go_on(url, folder, number)
+        go_on(url, name, folder, number)
     except BaseException:
         (folder / f"{number}.failed").write_text(traceback.format_exc())
         raise
 
 
-def go_on(url, folder, number):
+def go_on(url, name, folder, number):
     """Go from round to round until killed or told to stop, with a journal of what was acknowledged."""
     with (folder / f"{number}.journal").open("w", buffering=1) as journal:
 
         def done(what, k, arms=None):
             journal.write(json.dumps([what, k, arms]) + "\n")
 
-        live = eq.load_experiment(store=url, name="trial", actor=f"w{number}")
+        live = eq.load_experiment(store=url, name=name, actor=f"w{number}")
         for k in itertools.count(1):
             if (folder / "stop").exists():
                 return
@@ -64,12 +64,13 @@ def go_on(url, folder, number):
 def tortured(url, folder, kills):
     """Kill workers at random moments; gives the experiment, and what workers have noted."""
     problem = eq.Problem(arms=["a", "b", "c"], dim=2, budget=10**6, moment=np.eye(2))
-    live = eq.create_experiment(store=url, name="trial", problem=problem)
+    name = f"killed-{kills}-times"  # a server is shared with other tests
+    live = eq.create_experiment(store=url, name=name, problem=problem)
     numbers, draw, running = itertools.count(1), random.Random(5), []
 
     def start():
         number = next(numbers)
-        running.append(forked(lambda: work(url, folder, number)))
+        running.append(forked(lambda: work(url, name, folder, number)))
 
     for _ in range(WORKERS):
         start()
@@ -133,7 +134,7 @@ def check(url, folder, kills):
         live[keys(1, 10**6)[0]]
     # What was folded call by call, from a snapshot, and from the first row has the same bits.
     live.store.drop_snapshots(live.name)
-    again = eq.load_experiment(store=url, name="trial")
+    again = eq.load_experiment(store=url, name=live.name)
     assert bits(again.in_memory()) == bits(live.in_memory())
     again.close()
     live.close()
