@@ -64,12 +64,16 @@ def seconds(act: Callable[[], object]) -> float:
 
 
 def in_threads(live: eq.LiveExperiment, threads: int, each: int) -> float:
-    """Seconds that threads need together, each with pairs of its own."""
+    """Seconds that threads need together, each with pairs of its own; calls that fail are not counted."""
     ready = threading.Barrier(threads + 1)
+    failures: list[BaseException] = []
 
     def work(k: int) -> None:
         ready.wait()
-        pairs(live, each, f"t{k}")
+        try:
+            pairs(live, each, f"t{k}")
+        except BaseException as error:
+            failures.append(error)
 
     started = [threading.Thread(target=work, args=(k,)) for k in range(threads)]
     for thread in started:
@@ -80,7 +84,10 @@ def in_threads(live: eq.LiveExperiment, threads: int, each: int) -> float:
         for thread in started:
             thread.join()
 
-    return seconds(join)
+    took = seconds(join)
+    if failures:
+        raise SystemExit(f"{len(failures)} of {threads} clients failed: {failures[0]!r}")
+    return took
 
 
 def in_processes(processes: int, prepare: Callable[[int], Callable[[], object]]) -> float:

@@ -3,9 +3,10 @@
 What is compared takes turns, a short block each, so that others who use the machine slow all of it down; a
 rate is the median of its blocks, a ratio the median of the rounds' ratios. Turns come in another order in
 every round, and each begins with a while of the same, untimed: for some milliseconds after other work of the
-disk commits are quicker. How they compare right after such work is a line of its own. Optuna is asked for one
-number by random search, its cheapest. Needs Optuna and, for the first part, a PostgreSQL server, which is
-started for the run unless ``--postgres`` names a database.
+disk commits are quicker. How they compare right after such work is a line of its own. A median of short
+blocks leaves out what comes now and then, snapshots and checkpoints: another line counts all, in turns of a
+second. Optuna is asked for one number by random search, its cheapest. Needs Optuna and, for the first part, a
+PostgreSQL server, which is started for the run unless ``--postgres`` names a database.
 
 An SQLite file is slower as long as its write-ahead log grows, up to the first checkpoint after 1,000 pages;
 bare commits and experiments are timed after it, when the log is written over. Processes ask for units of
@@ -20,10 +21,7 @@ from __future__ import annotations
 import argparse
 import os
 import platform
-import random
 import tempfile
-import time
-from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
 from statistics import median
@@ -35,6 +33,7 @@ import equipoise as eq
 import growing
 from equipoise.core.text_tables import markdown_table
 from equipoise.live.stores.opening import migrate
+from turns import in_turns, lasting, rate, repeat
 
 
 class Sizes(NamedTuple):
@@ -53,6 +52,8 @@ class Sizes(NamedTuple):
     """Units of the log that is verified, half of them asked together."""
     warming: int
     """Bare commits before any is timed, and calls of a client."""
+    seconds: float
+    """Of a turn in which all is counted."""
 
 
 FULL = Sizes(
@@ -65,6 +66,7 @@ FULL = Sizes(
     events=10**6,
     verified=20_000,
     warming=1_010,
+    seconds=1.0,
 )
 QUICK = Sizes(
     rounds=1,
@@ -76,10 +78,8 @@ QUICK = Sizes(
     events=8_000,
     verified=400,
     warming=10,
+    seconds=0.05,
 )
-Rates = dict[str, list[float]]
-PACE = 0.15
-"""Seconds that something is done before it is timed: so long a change of the folder by others is felt."""
 HEADER = ["", "pairs/s", "beside", "pairs/s or commits/s", "ratio", "wanted"]
 
 
@@ -116,46 +116,6 @@ def main() -> None:
 
 def table(title: str, rows: list[list[str]]) -> str:
     return markdown_table([title, *HEADER[1:]], rows)
-
-
-def in_turns(rounds: int, acts: dict[str, Callable[[], float]]) -> Rates:
-    """The rates of everything, each measured once a round."""
-    rates: dict[str, list[float]] = {name: [] for name in acts}
-    order, draw = list(acts), random.Random(1)
-    for _ in range(rounds):
-        draw.shuffle(order)
-        for name in order:
-            rates[name].append(acts[name]())
-    return rates
-
-
-def rate(
-    number: int,
-    act: Callable[[], object],
-    *,
-    after: Callable[[], object] | None = None,
-    seconds: Callable[[Callable[[], Any]], float] = clients.seconds,
-) -> Callable[[], float]:
-    """Something that is done ``number`` times, as a rate: at a pace of its own, or right after something."""
-
-    def timed() -> float:
-        if after is None:
-            until = time.perf_counter() + PACE
-            while time.perf_counter() < until:
-                act()
-        else:
-            after()
-        return number / seconds(act)
-
-    return timed
-
-
-def repeat(number: int, act: Callable[[], object]) -> Callable[[], None]:
-    def repeated() -> None:
-        for _ in range(number):
-            act()
-
-    return repeated
 
 
 def row(
@@ -200,6 +160,8 @@ def sqlite_rows(folder: str, sizes: Sizes) -> list[list[str]]:
             "optuna": rate(few, theirs),
             "batch": rate(100, lambda: clients.batch(live, 100)),
             "threads": rate(sizes.threads * 4, threads, seconds=lambda act: float(act())),
+            "bare, long": lasting(4 * n, bytes_, sizes.seconds),
+            "single, long": lasting(n, single, sizes.seconds),
             "bare, after": rate(4 * n, bytes_, after=theirs),
             "single, after": rate(n, single, after=theirs),
         },
@@ -237,6 +199,14 @@ def sqlite_rows(folder: str, sizes: Sizes) -> list[list[str]]:
             mine,
             "the same rows in the same tables, by SQL alone",
             found["same rows"],
+            "–",
+            times=2,
+        ),
+        row(
+            "the same, all in all",
+            found["single, long"],
+            "bare commits of a byte, all in all",
+            found["bare, long"],
             "–",
             times=2,
         ),
@@ -309,7 +279,7 @@ def postgres_rows(url: str, sizes: Sizes) -> list[list[str]]:
 
 def long_log(url: str, sizes: Sizes) -> str:
     measured = min(10_000, sizes.events // 4)
-    found = growing.grow(url, sizes.events, measured, sizes.pairs * 15)
+    found = growing.grow(url, sizes.events, measured, sizes.pairs * 15, sizes.warming)
     checked = growing.verifying(url, sizes.verified)
     lines = [
         (

@@ -18,6 +18,7 @@ from equipoise.core.estimates.arm_estimate import LASSO
 from equipoise.core.estimates.estimates import Estimates
 from equipoise.core.experiment.experiment import Experiment
 from equipoise.core.experiment.reading import ExperimentReader
+from equipoise.core.policies.base.absent import AbsentPolicy
 from equipoise.core.theory.plan import Plan
 from equipoise.errors import FitWarning, NoPropensities, NotReplayable, PolicyNotAtHand, SupportWarning
 from equipoise.extras import is_installed
@@ -112,7 +113,7 @@ def experiment_report(
         Section("Course", course_blocks(history, course, arms)),
         Section("Models", model_blocks(estimates)),
         Section("Contrasts", contrast_blocks(estimates)),
-        Section("Naive beside adjusted", naive_blocks(estimates, lambda arm: experiment.data(arm)[1], fits)),
+        Section("Naive beside adjusted", _naive(experiment, estimates, fits, drawn=history.drawn)),
         Section("Target population", population_blocks(history, problem, balance)),
         Section("Balance", balance_blocks(balance)),
         Section("Balance by period", period_blocks(history, periods)),
@@ -120,7 +121,7 @@ def experiment_report(
         Section("Lack of fit", fit_blocks(fit, problem.feature_names)),
         *([] if fits is None else [Section("Models by propensities", weighted_blocks(fits))]),
         Section("Chance", [*chance_blocks(experiment), *chance_realised(history, arms)]),
-        Section("The rule", rule_blocks(history, policy, problem, experiment.seed)),
+        Section("The rule", rule_blocks(history, policy, problem, experiment.seed, experiment.closed_arms)),
         Section("Planned and changed", planned_blocks(history, problem, experiment.closed_arms)),
         Section("Deviations", deviation_blocks(history)),
         Section("Who could see what", seeing_blocks(said)),
@@ -338,6 +339,13 @@ def _weighted(experiment: Experiment) -> WeightedEstimates | None:
         return experiment.weighted_estimates()
     except NoPropensities:
         return None
+
+
+def _naive(
+    experiment: Experiment, estimates: Estimates, fits: WeightedEstimates | None, *, drawn: bool
+) -> list[Block]:
+    at_hand = not isinstance(experiment.policy, AbsentPolicy)
+    return naive_blocks(estimates, lambda arm: experiment.data(arm)[1], fits, drawn=drawn, corrected=at_hand)
 
 
 def weighted_blocks(fits: WeightedEstimates) -> list[Block]:

@@ -26,7 +26,7 @@ def draw_forecast(forecast: Forecast, folder: str | Path = ".", name: str = "for
     To the right every arm's error, now and at the end.
     """
     need("matplotlib")
-    title = f"Forecast of {objective_words(forecast.origin.objective)}"
+    title = f"Forecast of {objective_words(forecast.origin)}"
     with house_style():
         figure = forecast_figure(forecast)
         return save(figure, Path(folder), name, title=title, settings=settings_line(forecast))
@@ -83,7 +83,7 @@ def _draw_courses(ax: Any, forecast: Forecast) -> list[LineEnd]:
         heights.append(forecast.target)
     _log(ax, ax.yaxis, heights)
     ax.set_xlabel("units assigned")
-    ax.set_ylabel(objective_words(forecast.origin.objective))
+    ax.set_ylabel(objective_words(forecast.origin))
     ax.set_title("From here to the end", loc="left", fontsize=10.5, fontweight="bold")
     return ends
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import platform
+
+import numba
 import numpy as np
+import pytest
 from exact import bits_in_python, exact_fma, float_in_python
 from hypothesis import given
 from hypothesis import strategies as st
@@ -51,8 +55,27 @@ def check_many():
         check(1.0 + a, 1.0 + b, -1.0)
 
 
+def newer_instructions():
+    """Which of the newer instructions machine code has that Numba makes in this process."""
+
+    @numba.njit
+    def products(a, b, c):
+        for i in range(a.shape[0]):
+            c[i] += a[i] * b[i]
+
+    products(*np.ones((3, 4)))
+    (made,) = products.inspect_asm().values()
+    return [sign for sign in ("ymm", "zmm", "vmul", "vfmadd", "fmla", "fmadd") if sign in made]
+
+
 def test_processors_without_the_instruction():
     assert output_of(__file__, "check_many()", **GENERIC) == "None"
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="other processors have others")
+def test_a_generic_processor_has_none_of_the_newer_ones():
+    """Or whatever is compared with it would be compared with itself."""
+    assert output_of(__file__, "newer_instructions()", **GENERIC) == "[]"
 
 
 def test_here_too():

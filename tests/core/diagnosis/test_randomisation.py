@@ -107,10 +107,41 @@ def test_predictability_of_an_experiment():
 
 
 def test_who_guesses_by_past_arms():
-    even, most = guessed_by_count(np.array([0, 1, 2, 0, 1, 2]), 3)
+    even, most = guessed_by_count(np.array([0, 1, 2, 0, 1, 2]), np.ones((6, 3), bool))
     assert even == pytest.approx((1 / 3 + 1 / 2 + 1) / 3)
     assert most == pytest.approx((1 / 3 + 1 / 3) / 6)
-    assert guessed_by_count(np.array([0, 0, 0, 0]), 2) == pytest.approx((0.125, 0.875))
+    assert guessed_by_count(np.zeros(4, int), np.ones((4, 2), bool)) == pytest.approx((0.125, 0.875))
+
+
+@pytest.mark.parametrize("policy", ["permuted-blocks", "uniform", "trace-gain:chance=0.2"])
+@pytest.mark.parametrize("store", [None, "memory:"])
+def test_nobody_names_an_arm_that_is_not_on_offer(policy, store):
+    problem = eq.Problem(["a", "b", "c"], dim=2, budget=90)
+    made = eq.Experiment(problem, policy, seed=3) if store is None else None
+    experiment = made or eq.create_experiment(
+        store=store, name="trial", problem=problem, policy=policy, seed=3
+    )
+    rng = np.random.default_rng(1)
+    offered, counts, right, blind = ["a", "b", "c"], dict.fromkeys("abcd", 0), {min: 0.0, max: 0.0}, 0.0
+    for number in range(90):
+        if number == 30:
+            experiment.close_arm("c", **({} if store is None else {"reason": "recall"}))
+            offered.remove("c")
+        if number == 40:
+            experiment.add_arm("d")
+            offered.append("d")
+        eligible = ["a", "b"] if number % 7 == 0 else None
+        arm = experiment.ask([1.0, rng.normal()], arms=eligible).arm
+        known = eligible or offered
+        for extreme in right:
+            named = [each for each in known if counts[each] == extreme(counts[other] for other in known)]
+            right[extreme] += (arm in named) / len(named) / 90
+        blind += 1.0 / len(known) / 90
+        counts[arm] += 1
+    found = experiment.predictability()
+    assert found.fewest == pytest.approx(right[min])
+    assert found.most == pytest.approx(right[max])
+    assert found.chance == pytest.approx(blind)
 
 
 def test_where_a_rule_prefers_an_arm_the_most_used_one_is_the_better_guess():

@@ -332,3 +332,21 @@ def test_any_history_folds_to_the_same_bits_and_fits_all_that_was_told(actions, 
             np.testing.assert_allclose(arm.least_squares, coef, rtol=1e-8, atol=1e-9)
             rest = y - design @ coef
             np.testing.assert_allclose(arm.residual_variance * arm.dof, rest @ rest, rtol=1e-7, atol=1e-10)
+
+
+def test_a_log_opens_whatever_was_erased_of_what_units_cost():
+    """A redaction froze a dear arm, the unit received a cheap one, and that entry was erased later."""
+    logged = Logged(eq.Problem(["a", "b"], 1, budget=60, costs={"a": 3.0, "b": 1.0}), "trace-ucb")
+    dear, other = logged.ask([1.0], arm="a"), logged.ask([2.0], arm="b")
+    logged.do("told", id=dear, outcome=1.0)
+    logged.do("told", id=other, outcome=1.0)
+    logged.redact(other)
+    logged.do("received", id=dear, arm="b")
+    logged.do("closed", arm="a")
+    with logged.experiment.recording() as new:
+        logged.experiment.change_budget(4.0)
+        logged.experiment.add_arm("c")
+        logged.experiment.change_budget(2.0)
+    logged.log += new
+    logged.redact(dear)
+    assert fingerprint(logged.fold()) == fingerprint(logged.experiment)

@@ -77,6 +77,37 @@ def test_it_goes_on_alike_and_shares_nothing(spec, moment, units, way):
     assert finish(experiment) == ends
 
 
+def test_who_gave_the_arm_of_a_redacted_unit_comes_along():
+    experiment = eq.Experiment(eq.Problem(["a", "b"], 1, budget=20), "uniform")
+    experiment.tell(experiment.ask([1.0], "P", arm="b").id, 1.0)
+    experiment.tell(experiment.ask([1.0], "Q").id, 1.0)
+    experiment.redact("P")
+    again = pickle.loads(pickle.dumps(experiment))
+    assert repr(again[1]) == repr(experiment[1])
+    assert (again[1].given_by_person, again[1].scores, again[2].given_by_person) == (True, None, False)
+
+
+def test_a_snapshot_does_not_ask_for_floors_of_closed_arms():
+    experiment = eq.Experiment(eq.Problem(["a", "b"], 1, budget=60, floors={"a": 30}), "uniform", seed=1)
+    experiment.close_arm("a")
+    experiment.add_arm("c", floor=40)
+    experiment.tell(experiment.ask([1.0]).id, 2.0)
+    again = eq.Experiment.restore(experiment.snapshot())
+    assert fingerprint(again) == fingerprint(experiment)
+    assert (again.problem, again.remaining) == (experiment.problem, experiment.remaining)
+
+
+@pytest.mark.parametrize("way", [WAYS["pickle"], lambda one: eq.Experiment.restore(one.snapshot())])
+def test_a_budget_that_pays_for_nobody_comes_along(way):
+    experiment = eq.Experiment(eq.Problem(["a", "b"], 1, budget=20, costs={"a": 2.0, "b": 3.0}), "uniform")
+    experiment.change_budget(1.0)
+    again = way(experiment)
+    assert (again.remaining, again.problem) == (0, experiment.problem)
+    again.change_budget(30.0)
+    experiment.change_budget(30.0)
+    assert again.ask([1.0]) == experiment.ask([1.0])
+
+
 def test_attributes_of_a_users_own_come_along():
     experiment = half_way()
     experiment.note = ["kept"]

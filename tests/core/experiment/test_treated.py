@@ -118,3 +118,13 @@ def test_another_budget():
     small = eq.Experiment(eq.Problem(["a", "b"], 2, budget=20), "trace-ucb:width=theory:bound=3:delta=0.1")
     small.change_budget(2_000)  # widths that know the budget know the new one
     assert small._stage.settings.tobytes() == fresh._stage.settings.tobytes()
+
+
+@pytest.mark.parametrize("spec", ["uniform", "ch-as", "b-as", "trace-ucb:width=theory:bound=3:delta=0.1"])
+def test_a_budget_may_be_cut_down_to_what_was_spent(spec):
+    experiment = eq.Experiment(eq.Problem(["a", "b"], 2, budget=40), spec)
+    experiment.ask(CONTEXTS[0])
+    experiment.change_budget(1)
+    assert experiment.remaining == 0
+    experiment.change_budget(40)
+    assert experiment.ask(CONTEXTS[1]).id == 2

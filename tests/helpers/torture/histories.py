@@ -7,8 +7,8 @@ It reads the archive of a log, which is text, with ``json`` and ``hashlib`` alon
 - ``doubled``   a unit is asked for once and told of once, whatever was repeated;
 - ``ids``       ids are 1, 2, 3, … in the order of the log;
 - ``answer``    arm, id and context of a unit are those of its row, for every client and for ever;
-- ``receipt``   a receipt names a row that is there, with its hash: of ``ask`` the unit's own row, of ``tell``
-  one that is not before it;
+- ``receipt``   a receipt names a row that is there, with its hash and epoch: of ``ask`` the unit's own row,
+  of ``tell`` one that is not before it;
 - ``invented``  nothing is in the log that nobody called, or whose only caller was told that it was not
   stored;
 - ``order``     a call that ended before another began comes first.
@@ -177,10 +177,12 @@ def _of_call(name, call, places, by_sequence) -> list[Finding]:
 
 def _receipt(name, said, call, row, by_sequence) -> list[Finding]:
     where, _, rest = call.answer["receipt"].rpartition("@")
-    _, sequence, link = rest.split(":")
+    epoch, sequence, link = rest.split(":")
     named = by_sequence.get(int(sequence))
     if where != name or named is None or named.hash != link:
         return [Finding("receipt", f"{said}: {call.answer['receipt']} names no row that is there")]
+    if epoch.partition("-")[0] != str(json.loads(named.header)["epoch"]):
+        return [Finding("receipt", f"{said}: {call.answer['receipt']} is of another epoch than its row")]
     if named.sequence < row.sequence or (call.act == "ask" and named is not row):
         return [Finding("receipt", f"{said}: it names row {sequence}, the call is in row {row.sequence}")]
     return []

@@ -20,6 +20,7 @@ from equipoise.errors import (
     UnknownArm,
     UnknownPolicy,
 )
+from equipoise.lab.forecast import target
 
 
 @pytest.fixture(scope="module")
@@ -72,6 +73,35 @@ def test_targets_that_are_reached_already_or_never():
     never = eq.forecast(capped, target=1e-9, trials=30)
     assert {answer.budget for answer in never.targets} == {math.inf}
     assert "not reached" in str(never)
+
+
+def test_a_closed_arm_that_is_little_known_ends_the_search_soon(monkeypatch):
+    experiment = half_way(asked=30, awaited=0, noise=[1.0, 1.0, 1.0], seed=3)[0]
+    experiment.close_arm(experiment.problem.arms[0])
+    now = min(arm.expected_error for arm in experiment.estimates())
+    tried, simulate = [], target._Curve._simulate
+    monkeypatch.setattr(target._Curve, "_simulate", lambda self, n: [tried.append(n), simulate(self, n)])
+    found = eq.forecast(experiment, target=now / 20, trials=30)
+    assert {answer.budget for answer in found.targets} == {math.inf}
+    assert max(tried) < 5000  # and not the 200,000 that could be
+    assert "at 30 of 60 units:" in str(found)
+
+
+def test_where_arms_have_costs_nobody_knows_how_many_units_will_come():
+    rng = np.random.default_rng(1)
+    problem = eq.Problem(["a", "b"], dim=1, budget=40.0, costs={"b": 2.5})
+    experiment = eq.Experiment(problem, seed=1)
+    for _ in range(12):
+        experiment.tell(experiment.ask([1.0]).id, rng.normal())
+    assert "at 12 of up to 40 units:" in str(eq.forecast(experiment, trials=20))
+
+
+def test_weights_are_in_what_is_forecast_and_named():
+    rng = np.random.default_rng(1)
+    experiment = eq.Experiment(eq.Problem(["a", "b"], dim=1, budget=40, weights={"b": 9.0}), seed=1)
+    for _ in range(12):
+        experiment.tell(experiment.ask([1.0]).id, rng.normal())
+    assert "The worst arm's error, times weights, in squared units" in str(eq.forecast(experiment, trials=20))
 
 
 def test_too_few_outcomes_for_a_mean():

@@ -5,8 +5,8 @@ from importlib.util import find_spec
 
 import numpy as np
 import pytest
-from dask_clusters import PATIENCE, clusters
 from emulation.programs import why_not
+from running.clusters import PATIENCE, clusters
 
 import equipoise as eq
 from equipoise.errors import DeviceUnavailable

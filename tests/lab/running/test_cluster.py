@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from dask_clusters import PATIENCE, clusters, end
+from running.clusters import PATIENCE, clusters, end
 
 import equipoise as eq
 from equipoise.errors import ClusterUnreachable, MissingExtra

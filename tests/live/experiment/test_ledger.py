@@ -2,8 +2,10 @@
 
 import threading
 from contextlib import contextmanager
+from types import SimpleNamespace
 
 import pytest
+from storing.faulty import FaultyStore
 
 import equipoise as eq
 from equipoise.errors import (
@@ -19,51 +21,6 @@ from equipoise.live.experiment import ledger
 from equipoise.live.experiment.requests import asking
 from equipoise.live.experiment.requests.combining import Request
 from equipoise.live.log.rows import make_rows
-from equipoise.live.stores.memory import MemoryStore
-
-FAULTS = {
-    "lost on the way there": (CommitUnknown, False),
-    "lost on the way back": (CommitUnknown, True),
-    "cannot be reached": (StoreUnavailable, False),
-    "full": (StoreFull, False),
-    "interrupted before": (KeyboardInterrupt, False),
-    "interrupted after": (KeyboardInterrupt, True),
-}
-
-
-class FaultyStore(MemoryStore):
-    """A store in memory that fails in the moment of storing: before it is done, or after.
-
-    Goes through ``faults``, one a commit; "" is none. All commits after them succeed.
-    """
-
-    def __init__(self):
-        super().__init__(wait=5.0)
-        self.faults = []
-        self.commits = 0
-
-    @contextmanager
-    def writing(self, name, waiting=None):
-        fault = self.faults.pop(0) if self.faults else ""
-        kind, stored = FAULTS.get(fault, (None, True))
-        if stored:
-            with super().writing(name) as writer:
-                yield writer
-        else:
-            try:
-                with super().writing(name) as writer:
-                    yield writer
-                    raise _Undone
-            except _Undone:
-                pass
-        self.commits += 1
-        if kind is not None:
-            raise kind(fault) if kind is KeyboardInterrupt else kind(fault, hint="try again")
-
-
-class _Undone(Exception):
-    """Leaves the block without storing."""
-
 
 UNKNOWN = "lost on the way there", "lost on the way back"
 
@@ -109,6 +66,19 @@ def test_what_was_stored_is_not_carried_out_again(live, faulty):
     # The commit, and one that finds it and writes nothing.
     assert faulty.commits == 2
     assert live._last_written == 2  # or no snapshot would be saved of it
+
+
+def test_a_row_of_somebody_else_is_not_taken_for_the_lost_one(live, faulty, monkeypatch):
+    """Another host writes the row with that number before the second attempt looks."""
+    other = eq.load_experiment(store=faulty, name="trial", actor="bea")
+    between = SimpleNamespace(sleep=lambda seconds: other.ask([3.0, 1.0], unit="O-1"))
+    monkeypatch.setattr(ledger, "time", between)
+    faulty.faults = ["lost on the way there"]
+    unit = live.ask([1.0, 2.0], unit="P-1")
+    asked = list(live.log(after=1))
+    assert [entry.event["unit"] for entry in asked] == ["O-1", "P-1"]
+    assert (unit.id, unit.receipt.hash) == (2, asked[1].hash)
+    assert live.verify(unit.receipt).decided == 2
 
 
 @pytest.mark.parametrize("fault", UNKNOWN)

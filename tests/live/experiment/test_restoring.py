@@ -19,8 +19,10 @@ from equipoise.errors import (
     OutputExists,
     ReasonMissing,
     ReceiptUnknown,
+    StoreBusy,
     WrongMode,
 )
+from equipoise.live.experiment import restoring
 from equipoise.live.log.rows import make_rows
 
 
@@ -186,6 +188,19 @@ def test_a_store_that_was_brought_back_by_other_means(file_url, problem, tmp_pat
     assert again.verify().restored == (18, 20)
 
 
+def test_who_asks_again_after_a_restoration_gets_the_receipt_of_then(file_url, problem):
+    live = begun(file_url, "trial", problem)
+    x = np.random.default_rng(0).normal(size=2)
+    before = live.ask(x, unit="u0").receipt
+    live.close()
+    with eq.restore_experiment(store=file_url, name="trial", reason="the disk broke") as restored:
+        again = restored.ask(x, unit="u0").receipt
+        assert again == before
+        assert (again.epoch, again.line) == (1, "")
+        assert restored.ask_many([x], ["u0"])[0].receipt == before
+        assert restored.verify(again).receipt == before
+
+
 def test_names_of_archives_are_not_exchanged(memory, problem, tmp_path):
     begun(memory, "trial", problem).archive(tmp_path / "trial.jsonl")
     with pytest.raises(InvalidArgument, match="holds 'trial'"), eq.open_store("memory:") as elsewhere:
@@ -263,3 +278,37 @@ def test_a_long_log_is_not_held_in_memory(problem, tmp_path):
         assert live.store.head("trial").sequence >= count + 1
         assert most < 0.7 * path.stat().st_size
         live.close()
+
+
+def test_a_unit_that_is_redacted_while_its_log_is_copied(store, name, problem, monkeypatch):
+    """What is copied would lack the unit's data, and what tells why."""
+    live, begin = begun(store, name, problem), restoring.begin
+    last = live.receipt.sequence
+
+    def begin_later(*arguments):
+        monkeypatch.undo()
+        live.redact("u3", reason="asked for it")
+        return begin(*arguments)
+
+    with eq.open_store("memory:") as elsewhere:
+        monkeypatch.setattr(restoring, "begin", begin_later)
+        with pytest.raises(StoreBusy, match="were redacted while"):
+            eq.restore_experiment(store=elsewhere, name=name, backup=store, reason="a try")
+        assert elsewhere.names() == []
+        again = eq.restore_experiment(store=elsewhere, name=name, backup=store, reason="a try")
+        assert (again.verify().redacted_units, again.receipt.sequence) == (1, last + 2)
+
+
+def test_rows_that_are_written_while_a_log_is_copied_are_not_in_the_copy(store, name, problem, monkeypatch):
+    live, begin = begun(store, name, problem), restoring.begin
+    last = live.receipt.sequence
+
+    def begin_later(*arguments):
+        live.ask([1.0, 2.0], unit="late")
+        return begin(*arguments)
+
+    monkeypatch.setattr(restoring, "begin", begin_later)
+    with eq.open_store("memory:") as elsewhere:
+        again = eq.restore_experiment(store=elsewhere, name=name, backup=store, reason="a try")
+        assert again.receipt.sequence == last + 1
+        assert again.verify().units == 8

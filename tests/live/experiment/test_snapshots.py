@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import equipoise as eq
+from equipoise.core.policies.base.policy import known_policies, restore_policies
+from equipoise.errors import PolicyNotAtHand
 from equipoise.live.experiment.state import snapshots
 
 
@@ -129,3 +131,52 @@ def test_whoever_has_folded_a_long_tail_leaves_one(memory, problem, monkeypatch)
     monkeypatch.setattr(snapshots, "spacing", lambda sequence: 8)
     eq.load_experiment(store=memory, name="trial")
     assert memory.load_snapshot("trial").sequence == 21
+
+
+def test_who_has_not_the_policy_does_not_keep_others_from_it(store, name, problem, often):
+    known = known_policies()
+    try:
+
+        @eq.register("test-snapshots")
+        def least(arm, trial, settings):
+            return -arm.count
+
+        live = eq.create_experiment(store=store, name=name, problem=problem, policy="test-snapshots")
+        work(live, 0, 10)
+        mine, at_hand = store.load_snapshot(name), known_policies()
+        restore_policies(known)
+        without = eq.load_experiment(store=store, name=name)
+        for unit in range(10):
+            without.lose(without.ask([1.0, unit], arm="a", reason="because").id, reason="because")
+        with pytest.raises(PolicyNotAtHand):
+            without.ask([1.0, 2.0])
+        assert store.load_snapshot(name) == mine
+        # Nor does one that was saved without the policy.
+        arrays, meta, link = snapshots.copied(without._ledger.state)
+        store.save_snapshot(name, meta["sequence"], link, snapshots.LABEL, snapshots.pack(arrays, meta))
+        restore_policies(at_hand)
+        again = eq.load_experiment(store=store, name=name)
+        assert again.ask([5.0, 1.0], unit="n") == live.ask([5.0, 1.0], unit="n")
+        assert again.verify().units == 21
+    finally:
+        restore_policies(known)
+
+
+@pytest.mark.parametrize("end", ["closed", "saved"])
+def test_none_is_left_of_a_state_that_an_interrupt_has_torn(memory, problem, monkeypatch, end):
+    """A unit that is in the state and in no row: the row that the state says it has come to is there."""
+    live = eq.create_experiment(store=memory, name="trial", problem=problem, seed=3)
+    work(live, 0, 10)
+    monkeypatch.setattr(snapshots, "spacing", lambda sequence: 8)
+
+    def torn(turn):
+        turn.experiment.ask([1.0, 2.0], unit="nowhere")
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        live._do(torn)
+    live.close() if end == "closed" else live._save_snapshot()
+    again = eq.load_experiment(store=memory, name="trial")
+    assert again.asked == 10
+    assert again.verify().units == 10
+    assert again.ask([1.0, 2.0], unit="new").id == 11

@@ -196,6 +196,17 @@ def test_headers_must_make_sense_even_where_hashes_do(rows, change, words):
         verify([*rows[:3], changed])
 
 
+def test_times_do_not_go_back_even_where_hashes_hold(rows):
+    previous, changed = rows[10].hash, rows[:11]
+    for row in rows[11:]:
+        time = rows[0].time - 1 if row.sequence == 12 else row.time
+        header = encode({**decode(row.header), "time": time})
+        previous = link(previous, row.payload_hash, header)
+        changed.append(row._replace(time=time, header=header, hash=previous))
+    with pytest.raises(ChainBroken, match="at row 12: it is older than the row before"):
+        verify(changed)
+
+
 def test_what_is_no_json(rows):
     payload = b"{not json"
     covered = hash_payload(rows[3].salt, payload)
@@ -237,6 +248,45 @@ def test_a_file_that_somebody_has_edited(file_url, problem, sql, words):
         eq.verify_experiment(store=file_url, name="trial")
     with pytest.raises(EquipoiseError, match=r"row [45]"):
         eq.load_experiment(store=file_url, name="trial")
+
+
+@pytest.mark.parametrize(
+    ("sql", "words"),
+    [
+        ("SET epoch = 3", "the epoch is 3 by the head, and 1 by the rows"),
+        ("SET mode = 'practice'", "the mode is practice by the head, and live by the rows"),
+        ("SET created = created - 1", "the time of the first row is"),
+        ("SET updated = 9000000000000000000", "the time of the last row is 9000000000000000000 by the head"),
+    ],
+)
+def test_a_head_that_somebody_has_edited(file_url, problem, sql, words):
+    with eq.create_experiment(store=file_url, name="trial", problem=problem) as live:
+        live.tell(live.ask([1.0, 2.0]).id, 1.0)
+    connection = apsw.Connection(file_url.removeprefix("sqlite:///"))
+    connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)  # they would refuse
+    connection.execute(f"UPDATE equipoise_experiments {sql}").fetchall()
+    connection.close()
+    with pytest.raises(ChainBroken, match=words):
+        eq.verify_experiment(store=file_url, name="trial")
+
+
+def test_another_outcome_in_the_file_is_never_folded_in(file_url, problem):
+    """What stands there could have been told; who opens it notices by the hash alone."""
+    with eq.create_experiment(store=file_url, name="trial", problem=problem) as live:
+        live.ask([1.0, 2.0], unit="u")
+        live.tell("u", 1.25)
+        connection = apsw.Connection(file_url.removeprefix("sqlite:///"))
+        connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)  # they would refuse
+        (payload,) = (connection.execute("SELECT payload FROM equipoise_events WHERE sequence = 3").get,)
+        changed = payload.replace(b"1.25", b"9.25")
+        assert changed != payload
+        connection.execute(
+            "UPDATE equipoise_events SET payload = ? WHERE sequence = 3", (changed,)
+        ).fetchall()
+        connection.close()
+        for act in (eq.load_experiment, eq.verify_experiment):
+            with pytest.raises(ChainBroken, match="at row 3: its payload was changed"):
+                act(store=file_url, name="trial")
 
 
 def test_the_log_can_be_checked_without_this_library(live, tmp_path):

@@ -1,4 +1,4 @@
-"""Calls of an SQLite store that end at random moments: nobody is kept out afterwards, and nothing hangs."""
+"""Calls of a store that end at random moments: nobody is kept out afterwards, and nothing hangs."""
 
 import os
 import signal
@@ -9,6 +9,8 @@ import pytest
 from storing.processes import forked
 from storing.rows import add, begin, payloads
 
+from equipoise.errors import StoreBusy
+from equipoise.live.stores.contract import rows_after
 from equipoise.live.stores.opening import open_store
 
 
@@ -55,7 +57,12 @@ def in_another_thread(act):
     return done[0]
 
 
-def test_a_commit_that_is_interrupted_keeps_nobody_out(store):
+@pytest.mark.parametrize("kind", ["sqlite", "memory"])
+def test_a_commit_that_is_interrupted_keeps_nobody_out(store, kind):
+    if kind == "memory":
+        store = open_store("memory:", wait=20)
+        begin(store)
+
     def begin_and_end():
         with store.writing("trial"):
             pass
@@ -64,6 +71,17 @@ def test_a_commit_that_is_interrupted_keeps_nobody_out(store):
     interrupted_often(begin_and_end, 1000)
     assert in_another_thread(lambda: add(store, b"other")).sequence == 2
     assert payloads(store) == [b"created", b"other"]
+
+
+def test_nobody_writes_inside_of_writing():
+    with open_store("memory:", wait=0.1) as store:
+        begin(store)
+        with store.writing("trial") as writer:
+            writer.append(rows_after(writer.head, [b"outer"], writer.now))
+            with pytest.raises(StoreBusy):
+                add(store, b"inner")
+        add(store, b"after")
+        assert payloads(store) == [b"created", b"outer", b"after"]
 
 
 def test_a_read_that_is_interrupted_keeps_nobody_out(store):

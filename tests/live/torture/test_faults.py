@@ -9,11 +9,13 @@ import apsw
 import numpy as np
 import pytest
 from full_disk import full_disk
+from storing.failing_disk import failing_disk
 from storing.nobody import as_nobody, open_folder
 from torture.harness import bits
 
 import equipoise as eq
 from equipoise.errors import (
+    CommitUnknown,
     EquipoiseError,
     ReceiptUnknown,
     SchemaMismatch,
@@ -71,6 +73,25 @@ def test_a_disk_that_fills_up(file_url, tmp_path):
     assert again(live, file_url).units == stored
     assert live.ask([1.0, 0.5], unit=f"more-{len(acknowledged)}").id == stored + 1
     assert again(live, file_url).units == stored + 1
+
+
+def test_a_disk_that_fails_in_the_moment_of_storing(file_url):
+    """Once: the log is asked, and the call made good. For good: nobody is told that nothing was stored."""
+    with failing_disk() as disk:
+        live = begun(file_url)
+        synced = disk.synced
+        ask(live, 1, 6)
+        assert disk.synced >= synced + 2  # every call is brought to the disk before it returns
+        disk.failures = 1
+        assert live.ask([1.0, 0.5], unit="once").id == 8
+        assert disk.failed == 1
+        disk.failures = 10**6
+        with pytest.raises(CommitUnknown, match="cannot be asked whether it happened"):
+            live.ask([1.0, 0.5], unit="for good")
+        disk.failures = 0
+        assert live.ask([1.0, 0.5], unit="for good").id == 9
+        assert again(live, file_url).units == 9
+        live.close()
 
 
 def in_threads(count, act):
@@ -183,6 +204,23 @@ def test_a_flipped_byte_is_never_taken_for_data(file_url, tmp_path):
     bring_back(tmp_path, backup, sound)
 
 
+@pytest.mark.parametrize("damage", ["hash = zeroblob(32)", "sequence = 11"])
+def test_a_head_that_is_not_the_end_of_the_log(file_url, tmp_path, damage):
+    """Rows that were acknowledged are not left out without a word, and who writes is told what is wrong."""
+    live = begun(file_url)
+    raw = apsw.Connection(str(tmp_path / "trial.db"))
+    raw.execute(f"UPDATE equipoise_experiments SET {damage}")
+    raw.close()
+    other = eq.load_experiment(store=file_url, name="trial")
+    for act in (lambda: other.ask([1.0, 0.0], unit="new"), lambda: other.asked, lambda: other["u1"]):
+        with pytest.raises(StoreDamaged, match=r"the head of 'trial' says .*restore the last backup"):
+            act()
+    with pytest.raises((StoreDamaged, ReceiptUnknown)):
+        live.ask([1.0, 0.0], unit="new")
+    with pytest.raises(eq.errors.ChainBroken, match="the end should be"):
+        other.verify()
+
+
 @pytest.mark.parametrize("left", [0.99, 0.5, 0.0])
 def test_a_file_that_was_cut(file_url, tmp_path, left):
     live = begun(file_url, units=30)
@@ -220,8 +258,8 @@ def test_a_tail_that_was_cut_off_cleanly(file_url, tmp_path):
         raw.execute(f"DROP TRIGGER {trigger}")
     raw.execute("DELETE FROM equipoise_events WHERE sequence > 13")
     raw.execute(
-        "UPDATE equipoise_experiments SET sequence = 13,"
-        " hash = (SELECT hash FROM equipoise_events WHERE sequence = 13)"
+        "UPDATE equipoise_experiments SET (sequence, hash, updated) ="
+        " (SELECT sequence, hash, time FROM equipoise_events WHERE sequence = 13)"
     )
     raw.close()
     with pytest.raises(ReceiptUnknown, match="restored from a backup, or exchanged"):

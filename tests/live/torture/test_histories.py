@@ -26,7 +26,9 @@ def chained(drafts):
     """Rows of (kind, actor, event), with hashes that hold."""
     rows, previous = [], bytes(32) + NAME.encode()
     for number, (kind, actor, event) in enumerate(drafts, 1):
-        header = json.dumps({"kind": kind, "actor": actor, "sequence": number, "time": 1000 + number})
+        header = json.dumps(
+            {"kind": kind, "actor": actor, "epoch": 1, "sequence": number, "time": 1000 + number}
+        )
         payload, salt = json.dumps(event), bytes([number % 256]) * 16
         covered = digest(salt, payload.encode())
         previous = digest(previous, covered, header.encode())
@@ -168,6 +170,14 @@ def receipt_of_no_row(draw, drafts, calls, rows):
     return exchanged(calls, call, replace(call, answer={**call.answer, "receipt": other})), rows
 
 
+def receipt_of_another_epoch(draw, drafts, calls, rows):
+    known = acknowledged(calls)
+    assume(known)
+    call = draw(st.sampled_from(known))
+    other = call.answer["receipt"].replace("@1:", draw(st.sampled_from(["@2:", "@2-5f0c91ab:"])))
+    return exchanged(calls, call, replace(call, answer={**call.answer, "receipt": other})), rows
+
+
 def nobody_called(draw, drafts, calls, rows):
     count = sum(d[0] == "asked" for d in drafts)
     event = {"kind": "asked", "id": count + 1, "unit": "ghost", "x": [0.0], "arm": "a"}
@@ -247,6 +257,7 @@ PLANTED = {
     told_otherwise: "answer",
     receipt_of_another_row: "receipt",
     receipt_of_no_row: "receipt",
+    receipt_of_another_epoch: "receipt",
     nobody_called: "invented",
     somebody_else_called: "invented",
     refused_and_stored: "invented",

@@ -109,7 +109,7 @@ class Experiment(TogetherEntries):
             self._record, assignment = ask_one(due, arrival)
             if self._events is not None:
                 new = [events.features_chosen(self._record)] if due is not record else []
-                self._events += [*new, events.asked(self._record, assignment, arrival.given)]
+                self._events.extend([*new, events.asked(self._record, assignment, arrival.given)])
             return assignment
 
     def ask_many(
@@ -157,10 +157,12 @@ class Experiment(TogetherEntries):
                 meant = [arm for arm, row in zip(told, rows, strict=True) if row is None]
                 self._record, assigned = ask_with_arms(self._record, strangers, meant)
                 if self._events is not None:
-                    self._events += [
-                        events.asked(self._record, unit, newcomer.given)
-                        for unit, newcomer in zip(assigned, strangers, strict=True)
-                    ]
+                    self._events.extend(
+                        [
+                            events.asked(self._record, unit, newcomer.given)
+                            for unit, newcomer in zip(assigned, strangers, strict=True)
+                        ]
+                    )
             elif strangers:
                 new = arrivals_at(self._record, strangers, arms)
                 self._record, assigned, begun = ask_together(self._record, new)
@@ -169,7 +171,7 @@ class Experiment(TogetherEntries):
                     made = events.asked_together(self._record, assigned, given)
                     if begun is not None:
                         made.insert(begun, events.features_chosen(self._record))
-                    self._events += made
+                    self._events.extend(made)
             rest = iter(assigned)
             return [known[place] if place in known else next(rest) for place in range(len(listed))]
 
@@ -309,7 +311,7 @@ class Experiment(TogetherEntries):
         Past decisions stay as they were. ``problem`` then lists the arm last.
         """
         with self._lock, self._change():
-            terms = {"weight": weight, "cost": cost, "floor": floor, "cap": cap}
+            terms: dict[str, Any] = {"weight": weight, "cost": cost, "floor": floor, "cap": cap}
             self._record = with_another(self._record, arm, **terms)
             problem = self._record.problem
             most = problem.caps[-1]

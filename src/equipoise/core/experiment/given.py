@@ -22,6 +22,11 @@ def checked_arms(given: Sequence[str], arms: Sequence[str] | None, units: int) -
     listed: list[str | None] = list(given)
     if len(listed) != units:
         raise InvalidArgument(f"{len(listed)} given_arms for {units} units", hint="give one arm a unit")
+    if None in listed:
+        raise InvalidArgument(
+            f"given_arms has no arm at place {listed.index(None)}",
+            hint="ask for units that the rule is to assign in a call of their own",
+        )
     return listed
 
 

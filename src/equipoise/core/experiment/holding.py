@@ -26,7 +26,7 @@ from equipoise.errors import WriteInProgress
 if TYPE_CHECKING:
     from equipoise.core.experiment.experiment import Experiment
 
-_OWN = ("_lock", "_changing", "_record", "_events")
+_OWN = ("_lock", "_changing", "_record", "_events", "_listeners")
 
 
 class RecordHolder(ExperimentReader):
@@ -37,18 +37,20 @@ class RecordHolder(ExperimentReader):
         # Held during a change, to tell a change within a change: both locks are the same thread's then.
         self._changing = threading.Lock()
         self._record = record
-        self._events: list[Event] | None = None
+        self._listeners: tuple[list[Event], ...] = ()
+        self._events: list[Event] | Listeners | None = None
 
     # Events
 
     def recording(self) -> Recording:
-        """Collect the events that calls inside lead to, each when it has happened."""
+        """Collect the events that calls inside lead to, each when it has happened; those of all threads."""
         return Recording(self)
 
     def keep_recording(self) -> list[Event]:
         """Collect the events of all calls from now on, in a list that whoever asked for it empties."""
-        self._events = []
-        return self._events
+        kept: list[Event] = []
+        self._listen(*self._listeners, kept)
+        return kept
 
     def created_event(self) -> Event:
         """How the experiment began, with the problem as it is now: the first event of its history."""
@@ -113,6 +115,13 @@ class RecordHolder(ExperimentReader):
 
     # For those who change it
 
+    def _listen(self, *listeners: list[Event]) -> None:
+        """Let these lists be told what happens; no call is in the middle of its events meanwhile."""
+        with self._lock:
+            self._listeners = listeners
+            one = listeners[0] if listeners else None
+            self._events = Listeners(listeners) if len(listeners) > 1 else one
+
     def _current(self) -> Record:
         return self._record
 
@@ -142,19 +151,41 @@ class RecordHolder(ExperimentReader):
             self._events.append(events.entered(kind, row + 1, self._record.book.keys[row], **values))
 
 
+class Listeners:
+    """Several lists that are told the same events."""
+
+    __slots__ = ("_lists",)
+
+    def __init__(self, lists: tuple[list[Event], ...]) -> None:
+        self._lists = lists
+
+    def append(self, event: Event) -> None:
+        """Tell one event."""
+        for each in self._lists:
+            each.append(event)
+
+    def extend(self, events: Sequence[Event]) -> None:
+        """Tell several."""
+        for each in self._lists:
+            each.extend(events)
+
+
 class Recording:
     """A list of events that an experiment fills, while a block runs."""
 
-    __slots__ = ("_before", "_experiment", "_found")
+    __slots__ = ("_experiment", "_found")
 
     def __init__(self, experiment: RecordHolder) -> None:
         self._experiment = experiment
-        self._before: list[Event] | None = None
         self._found: list[Event] = []
 
     def __enter__(self) -> list[Event]:
-        self._before, self._experiment._events = self._experiment._events, self._found
+        experiment = self._experiment
+        with experiment._lock:
+            experiment._listen(*experiment._listeners, self._found)
         return self._found
 
     def __exit__(self, *exception: object) -> None:
-        self._experiment._events = self._before
+        experiment = self._experiment
+        with experiment._lock:
+            experiment._listen(*(each for each in experiment._listeners if each is not self._found))

@@ -3,7 +3,8 @@
 ``with lock:`` enters and leaves in one step of the interpreter each, so an interrupt finds the lock either
 not taken yet, or taken and about to be given back. A fork copies memory as it is: before one, the thread
 that forks takes every lock, first those that are held while others are taken, so that no other thread is in
-the middle of a change, and both processes give them back.
+the middle of a change, and both processes give them back. What must not be open in two processes is closed
+meanwhile (:func:`before_forks`).
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import os
 import threading
 from collections import deque
+from collections.abc import Callable
 from itertools import compress
 from operator import methodcaller
 from typing import Any
@@ -20,6 +22,7 @@ from weakref import WeakValueDictionary
 _outer: WeakValueDictionary[int, Any] = WeakValueDictionary()
 _inner: WeakValueDictionary[int, Any] = WeakValueDictionary()
 _acquire, _release = methodcaller("acquire"), methodcaller("release")
+_before: list[Callable[[], object]] = []
 
 
 def new_lock(*, outer: bool = False) -> Any:
@@ -30,6 +33,11 @@ def new_lock(*, outer: bool = False) -> Any:
     lock = threading.RLock()
     (_outer if outer else _inner)[id(lock)] = lock
     return lock
+
+
+def before_forks(act: Callable[[], object]) -> None:
+    """Have something done before every fork, while no other thread has any of these locks."""
+    _before.append(act)
 
 
 class _Taken(threading.local):
@@ -48,6 +56,8 @@ def _before_fork() -> None:
     locks = [lock for lock in (reference() for reference in references) if lock is not None]
     # Without a step of the interpreter between taking a lock and noting it, where an interrupt could fall.
     _taken.locks.extend(compress(locks, map(_acquire, locks)))
+    for act in _before:
+        act()
 
 
 def _after_fork() -> None:

@@ -159,14 +159,19 @@ class ExperimentReader:
         return randomisation_test(self._snapshot().stage, draws=draws, seed=seed, statistic=statistic)
 
     def predictability(self) -> Predictability:
-        """How well the next arm could be guessed, by who knows the rule and by who knows past arms."""
+        """How well the next arm could be guessed, by who knows the rule and by who knows past arms.
+
+        Arms that were closed, had not joined yet or could not get a unit are told from the scores that were
+        kept of it; where none were, as in what ``restore`` makes of a snapshot, all arms count as on offer.
+        """
         from equipoise.core.diagnosis.guessing import predictability_of
+        from equipoise.core.experiment.units.offered import offered_arms
 
         record = self._snapshot()
         rows = record.state.rows
         known = rows["arm"] >= 0
         rows["arm"][known] = rows["meant"][known]  # what is guessed is where units were sent
-        return predictability_of(rows, len(record.problem.arms))
+        return predictability_of(rows, len(record.problem.arms), offered_arms(record))
 
     @property
     def support(self) -> tuple[int, ...] | None:

@@ -31,13 +31,16 @@ def with_open(record: Record, arm: str, is_open: bool) -> Record:
     return changed
 
 
-def with_another(record: Record, arm: str, **terms: Any) -> Record:
-    """The same record with a new arm, if what is left pays for the arm's start or floor."""
+def with_another(record: Record, arm: str, *, checked: bool = True, **terms: Any) -> Record:
+    """The same record with a new arm, if what is left pays for the arm's start or floor.
+
+    Not ``checked``: it has happened, whatever the record knows of what was left.
+    """
     start = record.stage.start
     problem = record.problem.with_arm(arm, **terms, start=start)
     needed = float(problem.costs[-1] * max(problem.floors[-1], start))
     free = max(problem.budget - spent(record) - _committed(record), 0.0)
-    if not covers(free, needed):
+    if checked and not covers(free, needed):
         raise BudgetTooSmall(
             f"the new arm {arm!r} needs {needed:.10g} of the budget, and {free:.10g} is free",
             hint="close_arm() another that is still to get units, or plan a larger experiment",
@@ -102,11 +105,14 @@ def _paid(problem: Problem, arms: Arms) -> float:
     return exact_sum(problem.costs * arms["assigned"])
 
 
-def with_budget(record: Record, budget: float) -> Record:
-    """The same record with another budget, which must pay for the units assigned."""
+def with_budget(record: Record, budget: float, *, checked: bool = True) -> Record:
+    """The same record with another budget, which must pay for the units assigned.
+
+    Not ``checked``: it has happened, whatever the record knows of these units.
+    """
     problem = record.problem.with_budget(budget)
     paid = spent(record)
-    if not covers(problem.budget, paid) or problem.units < record.step:
+    if checked and (not covers(problem.budget, paid) or problem.units < record.step):
         raise BudgetTooSmall(
             f"{counted(record.step, 'unit')} assigned have cost {paid:.10g}: "
             f"a budget of {budget:.10g} is less",

@@ -258,7 +258,7 @@ def _problem(data: dict[str, Any]) -> Problem:
         if isinstance(value, np.ndarray):
             value.setflags(write=False)
         object.__setattr__(problem, name, value)
-    if not (isinstance(problem.units, int) and 0 < problem.units and isinstance(dim, int) and 0 < dim):
+    if not (isinstance(problem.units, int) and 0 <= problem.units and isinstance(dim, int) and 0 < dim):
         raise ValueError(f"{problem.units!r} units of {dim!r} features")
     if not isinstance(problem.features, Contexts) or problem.features.dim != dim:
         raise ValueError(f"features {problem.features!r} of {dim} columns")

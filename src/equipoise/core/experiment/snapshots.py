@@ -20,6 +20,7 @@ from equipoise.core.experiment.record import Record
 from equipoise.core.experiment.saved import check_signature, damaged, possible_record, signature, to_data
 from equipoise.core.plain import from_plain, to_plain
 from equipoise.core.policies.base.absent import policy_source, policy_traits, recorded_policy
+from equipoise.core.problem.costs import whole_numbers
 from equipoise.core.problem.problem import Problem
 from equipoise.errors import EquipoiseError
 
@@ -63,7 +64,7 @@ def from_arrays(arrays: Mapping[str, npt.NDArray[Any]]) -> Record:
         rest = {name: np.asarray(array) for name, array in arrays.items() if name != _HEADER}
         digest = header.pop("digest")
         policy = recorded_policy(header["policy"], header["source"], header["traits"])
-        problem = Problem.from_dict(header["problem"])
+        problem = _problem(header["problem"])
     except (EquipoiseError, LookupError, TypeError, ValueError, AttributeError) as error:
         raise damaged(f"{type(error).__name__}, {error}") from error
     check_signature(header, policy)
@@ -91,6 +92,14 @@ def from_arrays(arrays: Mapping[str, npt.NDArray[Any]]) -> Record:
             "paused": header["paused"],
         }
     )
+
+
+def _problem(plain: Mapping[str, Any]) -> Problem:
+    """The problem of a running experiment; floors of arms that were closed need not be paid for."""
+    problem = Problem.from_dict({**plain, "floors": {}})
+    floors = whole_numbers("floor", problem.arms, plain.get("floors"), unless_given=0.0)
+    object.__setattr__(problem, "floors", floors)
+    return problem
 
 
 def _bytes(text: str) -> npt.NDArray[np.uint8]:

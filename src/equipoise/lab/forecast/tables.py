@@ -17,7 +17,7 @@ from equipoise.lab.results.estimate import finite, plain_estimate, with_error
 from equipoise.words import counted
 
 if TYPE_CHECKING:
-    from equipoise.lab.forecast.result import Course, Forecast
+    from equipoise.lab.forecast.result import Course, Forecast, Origin
 
 _BAND = [field.name for field in fields(Band)]
 _MOST_RATES = 8
@@ -144,14 +144,13 @@ def html_of(forecast: Forecast) -> str:
 def _parts(forecast: Forecast) -> Iterator[str | TidyTable]:
     """Sentences and tables, from the main numbers to the details."""
     origin, own = forecast.origin, forecast.courses[0]
-    awaited = f", {counted(origin.awaited, 'outcome')} awaited" if origin.awaited else ""
     yield (
-        f"Forecast of an experiment at {origin.asked} of {own.units[-1]} units{awaited}: "
+        f"Forecast of an experiment at {place_words(forecast)}: "
         f"{forecast.trials:,} trials of the rest, seed {forecast.seed}, "
         f"estimator {estimator_words(forecast.estimator, forecast.ridge)}."
     )
     yield " ".join(assumptions(forecast))
-    yield f"\n{objective_words(origin.objective).capitalize()}, in squared units of the outcome:"
+    yield f"\n{objective_words(origin).capitalize()}, in squared units of the outcome:"
     yield _summary(forecast)
     yield f"\nErrors by arm, {own.policy} with {own.budget:.10g}:"
     yield _arms(forecast)
@@ -161,10 +160,19 @@ def _parts(forecast: Forecast) -> Iterator[str | TidyTable]:
     yield from notes(forecast)
 
 
-def objective_words(objective: Any) -> str:
+def place_words(forecast: Forecast) -> str:
+    """How far the experiment has come; where costs or caps may end it early, the end is the farthest."""
+    origin, own = forecast.origin, forecast.courses[0]
+    whole = bool((origin.asked + own.counts.sum(axis=1) == own.units[-1]).all())
+    awaited = f", {counted(origin.awaited, 'outcome')} awaited" if origin.awaited else ""
+    return f"{origin.asked} of {'' if whole else 'up to '}{counted(own.units[-1], 'unit')}{awaited}"
+
+
+def objective_words(origin: Origin) -> str:
     """What the objective's value is, for people."""
     words = {"max": "the worst arm's error", "mean": "the mean error of the arms"}
-    return words.get(objective) or f"the {objective:g}-norm of the arms' errors"
+    text = words.get(str(origin.objective)) or f"the {origin.objective:g}-norm of the arms' errors"
+    return text if set(origin.weights) == {1.0} else f"{text}, times weights"
 
 
 def _summary(forecast: Forecast) -> TidyTable:

@@ -30,6 +30,8 @@ _REFINEMENTS = 3
 # State grows with the budget, and every one is simulated.
 _MOST_UNITS = 200_000
 _STANDARD_ERRORS = 2.0
+# Only budgets so many times as large as what is spent say how the curve goes on.
+_FAR = 8.0
 
 
 @dataclass(frozen=True)
@@ -101,11 +103,25 @@ class _Curve:
         """Larger budgets until all criteria are met, or no larger one can be simulated."""
         while True:
             largest = max(self._ends)
-            height = max(self._height(largest, criterion) for criterion in wanted)
+            hoped = [criterion for criterion in wanted if not self._is_hopeless(criterion)]
+            height = max((self._height(largest, criterion) for criterion in hoped), default=-math.inf)
             if height <= math.log(self._target) or largest >= self._most:
                 return
             ratio = math.exp(height - math.log(self._target)) * _BEYOND
             self._simulate(min(largest * min(ratio, _FARTHEST_STEP), self._most))
+
+    def _is_hopeless(self, criterion: str) -> bool:
+        """Whether the curve is so flat that twice its fall would not reach the target with any budget.
+
+        So it is where an arm that is closed, or has its cap, is too little known.
+        """
+        *_, before, largest = [0.0, *sorted(self._ends)]
+        if largest < _FAR * self._least or before < self._least:
+            return False
+        height = self._height(largest, criterion)
+        fall = (self._height(before, criterion) - height) / math.log(largest / before)
+        left = math.log(self._most / largest)
+        return height - math.log(self._target) > 2.0 * max(fall, 0.0) * left
 
     def _refine(self, criterion: str) -> None:
         """One more budget where the curve meets the target, unless its neighbours are near."""

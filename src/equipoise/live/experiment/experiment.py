@@ -11,11 +11,13 @@ from typing import Any, NoReturn, Self
 
 import numpy.typing as npt
 
+from equipoise.core.diagnosis.guessing import Predictability
 from equipoise.core.experiment.assignment import Assignment
 from equipoise.core.experiment.experiment import Experiment
 from equipoise.core.experiment.record import Record, snapshot
 from equipoise.core.experiment.units.table import unit_table
 from equipoise.core.experiment.units.unit import Unit
+from equipoise.core.policies.base.absent import AbsentPolicy
 from equipoise.core.tables.tidy import TidyTable
 from equipoise.errors import EquipoiseError, NotPicklable, StoreUnavailable
 from equipoise.live.experiment import late
@@ -286,6 +288,10 @@ class LiveExperiment(TogetherRequests):
             copy, rows = fold.experiment.in_memory(), fold.moments.rows.tolist()
         return with_details(self.store, self.name, copy, rows)
 
+    def predictability(self) -> Predictability:
+        """How well the next arm could be guessed; which arms were on offer is in the log."""
+        return self.in_memory().predictability()
+
     def _current(self) -> Record:
         return self._current_fold().experiment._current()
 
@@ -339,9 +345,11 @@ class LiveExperiment(TogetherRequests):
         """Save the state for whoever opens next. What was asked for is done, whether this works or not."""
         try:
             with self._lock:
-                if not self._ledger.state.sound:
+                state = self._ledger.state
+                # Who has the policy could not use what is saved without, and would lose what they have.
+                if not state.sound or isinstance(state.experiment.policy, AbsentPolicy):
                     return
-                arrays, meta, link = copied(self._ledger.state)
+                arrays, meta, link = copied(state)
             self._snapshots.save(arrays, meta, link)
             if is_redacted_after(self.store, self.name, meta["sequence"]):
                 drop_outdated(self.store, self.name)  # it may hold what was erased meanwhile

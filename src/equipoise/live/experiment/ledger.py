@@ -20,12 +20,20 @@ from functools import partial
 from itertools import islice
 from typing import Any, NamedTuple
 
-from equipoise.errors import CommitUnknown, EquipoiseError, ReceiptUnknown, StoreBusy, StoreUnavailable
+from equipoise.errors import (
+    CommitUnknown,
+    EquipoiseError,
+    ReceiptUnknown,
+    StoreBusy,
+    StoreDamaged,
+    StoreUnavailable,
+)
 from equipoise.live.experiment.requests.answer import Answer
 from equipoise.live.experiment.requests.combining import Combiner, Request
 from equipoise.live.experiment.requests.errands import Errand, Errands, unknown
 from equipoise.live.experiment.requests.turn import Turn
 from equipoise.live.experiment.state.fold import Fold
+from equipoise.live.stores.sql import RESTORE
 from equipoise.live.stores.store import Head, Row, Store, Writer
 
 ATTEMPTS, PAUSE = 3, 0.05
@@ -250,6 +258,14 @@ class Ledger:
             rows = iter(newer(self._fold.sequence))
         self._fold.catch_up(rows)
         self._seen = self._fold.sequence, self._fold.hash
+        # Who reads without the lock may have found more than the head told of.
+        if self._fold.sequence <= head.sequence and self._seen != (head.sequence, head.hash):
+            raise StoreDamaged(
+                f"the head of {self.name!r} says that the log ends with row {head.sequence}, of hash "
+                f"{head.hash.hex()[:12]}…, and it ends with row {self._seen[0]}, of hash "
+                f"{self._seen[1].hex()[:12]}…",
+                hint=RESTORE,
+            )
 
     def _find_known(self, known: tuple[int, bytes], newer: Callable[..., Iterable[Row]]) -> None:
         """Find the row that the last answer of another process told of."""

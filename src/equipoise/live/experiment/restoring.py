@@ -101,7 +101,7 @@ def restore_experiment(
                 walk = _walked(name, rows, end)
 
             def fill(writer: Writer) -> None:
-                with _source(backup, name) as (rows, _):
+                with _source(backup, name, walk.sequence) as (rows, _):
                     _copy(rows, writer, walk)
                 writer.append([_restored(walk, max(writer.now, walk.time), who, why)])
 
@@ -132,7 +132,7 @@ def try_restore(
         store.try_writing(name)
     else:
         store.try_creating(name, walk.mode)
-    with _source(source, name) as (rows, _):
+    with _source(source, name, walk.sequence) as (rows, _):
         Fold(name).catch_up(rows)  # as whoever opens it will
     return walk
 
@@ -160,7 +160,7 @@ def _walked(name: str, rows: Iterable[Row], end: tuple[int, bytes]) -> Walk:
 
 def _copy(rows: Iterable[Row], writer: Writer, walk: Walk) -> None:
     """Append the rows of a walk, a few at a time: they are read once more, so that few are in memory."""
-    every = islice(rows, walk.sequence)
+    every = iter(rows)  # to its end, where it is known whether units were redacted meanwhile
     while some := list(islice(every, PAGE_ROWS)):
         writer.append(some)
     if writer.head.hash != walk.hash:
@@ -201,16 +201,19 @@ def _mark(store: Store, name: str, actor: str, reason: str) -> Head:
 
 
 @contextmanager
-def _source(backup: str | Path | Store, name: str) -> Iterator[tuple[Iterable[Row], tuple[int, bytes]]]:
-    """The rows of an experiment in a backup, and what it says about their end."""
+def _source(
+    backup: str | Path | Store, name: str, upto: int | None = None
+) -> Iterator[tuple[Iterable[Row], tuple[int, bytes]]]:
+    """The rows of an experiment in a backup, and what it says about their end; of a store those up to one."""
     if isinstance(backup, Store):
         head = backup.head(name)
-        yield undisturbed_rows(backup, name, head.sequence), (head.sequence, head.hash)
+        last = head.sequence if upto is None else upto
+        yield undisturbed_rows(backup, name, last), (head.sequence, head.hash)
     elif _is_database(backup):
         url = (
             backup if isinstance(backup, str) and "://" in backup else f"sqlite:///{Path(backup).absolute()}"
         )
-        with open_store(str(url)) as store, _source(store, name) as found:
+        with open_store(str(url)) as store, _source(store, name, upto) as found:
             yield found
     else:
         with reading_archive(backup) as (first, rows):

@@ -106,7 +106,7 @@ def verify_experiment(
 
         def verify(head: Head) -> Verification:
             rows = undisturbed_rows(store, name, head.sequence, _readable(store, name, head.sequence))
-            return verify_rows(name, rows, (head.sequence, head.hash), receipt, decisions)
+            return verify_rows(name, rows, (head.sequence, head.hash), receipt, decisions, head)
 
         return undisturbed(store, name, verify)
     with open_store(store) as opened:
@@ -139,9 +139,14 @@ def verify_archive(
 
 
 def verify_rows(
-    name: str, rows: Iterable[Row], end: tuple[int, bytes], receipt: Receipt | str | None, decisions: bool
+    name: str,
+    rows: Iterable[Row],
+    end: tuple[int, bytes],
+    receipt: Receipt | str | None,
+    decisions: bool,
+    head: Head | None = None,
 ) -> Verification:
-    """Verify rows, which should end with a certain one."""
+    """Verify rows, which should end with a certain one, and a head that should say what they do."""
     wanted = None if receipt is None else Receipt.of(receipt)
     if wanted is not None and full_name(wanted.name) != name:
         raise ReceiptUnknown(
@@ -163,6 +168,8 @@ def verify_rows(
             ) from error
     course.finish()
     walk = course.walk
+    if head is not None:
+        _check_head(head, walk, course.began)
     undecided, incomparable = course.undecided()
     return Verification(
         name=name,
@@ -233,6 +240,21 @@ class _Course:
         self.walk.finish(*self._end)
         if self._receipt is not None and not self._found:
             raise _unknown(self._receipt, self.walk)
+
+
+def _check_head(head: Head, walk: Walk, began: int) -> None:
+    """Compare what a store says of a log beside its end with the rows, which say it, too."""
+    told = {
+        "mode": (head.mode, walk.mode),
+        "epoch": (head.epoch, walk.epoch),
+        "time of the first row": (head.created, began),
+        "time of the last row": (head.updated, walk.time),
+    }
+    for what, (said, is_so) in told.items():
+        if said != is_so:
+            raise broken(
+                walk.name, walk.sequence, f"the {what} is {said} by the head, and {is_so} by the rows"
+            )
 
 
 def _without_live(event: dict[str, Any]) -> dict[str, Any]:

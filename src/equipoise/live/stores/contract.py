@@ -112,6 +112,7 @@ def created_in_parts(store: Store) -> None:
             payloads = [b"%d %d" % (part, number) for number in range(300)]
             writer.append(rows_after(writer.head, payloads, writer.now))
         _hold(len(writer.newer(0)) == writer.head.sequence, "the writer does not read what it appended")
+        _raises(ExperimentNotFound, lambda: store.head(name))
     rows = list(store.read(name))
     _hold(store.head(name) == writer.head, "head() gives another head than the writer's")
     _hold((len(rows), store.head(name).epoch) == (300 * parts, 3), "rows or epoch are others")
@@ -156,11 +157,13 @@ def failed_block_leaves_nothing(store: Store) -> None:
     """A block that raises stores nothing and gives the head back."""
     name = _begin(store)
     before = store.head(name)
-    for failure in (_Stop, KeyboardInterrupt, GeneratorExit):
+    # One row, and more than are sent at once.
+    for failure, count in ((_Stop, 1), (KeyboardInterrupt, 1500), (GeneratorExit, 1)):
         try:
             with store.writing(name) as writer:
-                writer.append(rows_after(writer.head, [b"lost"], writer.now))
+                writer.append(rows_after(writer.head, [b"lost"] * count, writer.now))
                 writer.newer(0)
+                _hold(store.head(name) == before, "others see what is not committed")
                 writer.erase([1])
                 raise failure
         except failure:

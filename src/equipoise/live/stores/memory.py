@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
+from inspect import GEN_CLOSED, getgeneratorstate
 from pathlib import Path
-from threading import Lock
+from threading import Lock, RLock
+from weakref import ref
 
 from equipoise.errors import (
     ExperimentExists,
@@ -17,6 +19,7 @@ from equipoise.errors import (
 )
 from equipoise.live.stores.chain import check_begun, empty_head, extended
 from equipoise.live.stores.names import full_name, no_experiment, parse_name
+from equipoise.live.stores.pool import staying
 from equipoise.live.stores.store import FIRST_EPOCH, Head, Row, Snapshot, Store, Waiting, Writer
 
 
@@ -27,7 +30,9 @@ class _Log:
         self.head = head
         self.rows: list[Row] = []
         self.snapshot: Snapshot | None = None
-        self.turn = Lock()
+        self.turns = (RLock(),)
+        self.stay: ref[Generator[bool, None, None]] | None = None
+        """Of whoever has the turn."""
 
 
 class _MemoryWriter(Writer):
@@ -68,9 +73,13 @@ class MemoryStore(Store):
     def writing(self, name: str, waiting: Waiting | None = None) -> Iterator[Writer]:
         """Hold an experiment's head."""
         log = self._log(name)
-        if not log.turn.acquire(timeout=self._wait):
-            raise StoreBusy(f"another writer has held {name!r} for {self._wait:g} s", hint="try again")
+        # It ends with this call, wherever an interrupt falls, so that nobody is kept out.
+        stay = staying(log.turns, self._wait)
         try:
+            # One thread may take its own turn again, and must not write inside of writing.
+            if not next(stay) or _goes_on(log.stay):
+                raise StoreBusy(f"another writer has held {name!r} for {self._wait:g} s", hint="try again")
+            log.stay = ref(stay)
             writer = _MemoryWriter(log)
             yield writer
             self._open()
@@ -78,7 +87,7 @@ class MemoryStore(Store):
                 writer.rows[sequence - 1] = _erased(writer.rows[sequence - 1])
             log.head = writer.head  # from here on it is stored
         finally:
-            log.turn.release()
+            stay.close()
 
     @contextmanager
     def creating(self, name: str, mode: str, *, epoch: int = FIRST_EPOCH) -> Iterator[Writer]:
@@ -152,6 +161,11 @@ class MemoryStore(Store):
     def _open(self) -> None:
         if self._closed:
             raise StoreUnavailable("the store is closed", hint="open it anew")
+
+
+def _goes_on(stay: ref[Generator[bool, None, None]] | None) -> bool:
+    found = None if stay is None else stay()
+    return found is not None and getgeneratorstate(found) != GEN_CLOSED
 
 
 def _erased(row: Row) -> Row:

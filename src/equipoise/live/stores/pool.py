@@ -2,7 +2,8 @@
 
 A child that used its parent's connection would break both: file locks belong to processes, and two of them
 would talk on one socket. So a child begins with no connections, and those it was born with are never touched,
-not even to close them.
+not even to close them. Connections of a library that keeps in memory which locks its process has are closed
+before a fork: the child would take its parent's locks for its own, and have none.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from threading import RLock
 from typing import Any, Generic, Self, TypeVar
 from weakref import WeakSet
 
+from equipoise.core.experiment.locking import before_forks, new_lock
 from equipoise.errors import StoreBusy, StoreUnavailable
 
 C = TypeVar("C")
@@ -45,7 +47,7 @@ class Held(Generic[C]):
         self.sound = False
         """Whether it is in order, outside any transaction; else it is closed."""
         # Python ends a generator that is dropped, so that no interrupt, wherever it falls, keeps a place.
-        self._stay = _staying(self._places, self._pool.wait)
+        self._stay = staying(self._places, self._pool.wait)
         try:
             if not next(self._stay):
                 raise StoreBusy(
@@ -82,7 +84,7 @@ class Held(Generic[C]):
             self._pool.give(self.connection, self.sound)
 
 
-def _staying(places: Sequence[RLock], wait: float) -> Generator[bool, None, None]:
+def staying(places: Sequence[RLock], wait: float) -> Generator[bool, None, None]:
     """Have one of some places until the end: whether there was one in time.
 
     Places are locks of Python's own, which no interrupt leaves half-taken, and which know who has them, also
@@ -114,18 +116,27 @@ class Pool(Generic[C]):
     """At most so many connections, made when they are needed and kept for the next user."""
 
     def __init__(
-        self, connect: Callable[[], C], close: Callable[[C], object], *, most: int, wait: float
+        self,
+        connect: Callable[[], C],
+        close: Callable[[C], object],
+        *,
+        most: int,
+        wait: float,
+        closes_before_forks: bool = False,
     ) -> None:
         self._connect, self._close, self._most = connect, close, most
         self.wait = wait
         """Seconds that are waited where all connections are taken."""
+        self.closes_before_forks = closes_before_forks
+        """Whether a fork waits until no other thread has a connection, and closes all of them."""
         self._closed = False
         self._start()
         _pools.add(self)
 
     def _start(self) -> None:
         self._idle: list[C] = []
-        self.places = [RLock() for _ in range(self._most)]
+        make = new_lock if self.closes_before_forks else RLock
+        self.places = [make() for _ in range(self._most)]
         """One of them everybody takes before a connection."""
 
     def using(self) -> Held[C]:
@@ -169,9 +180,18 @@ class Pool(Generic[C]):
         self._start()
 
 
+def _before_fork() -> None:
+    for pool in list(_pools):
+        if pool.closes_before_forks:
+            pool.empty()
+
+
 def _after_fork() -> None:
     for pool in _pools:
         pool.leave_to_parent()
+
+
+before_forks(_before_fork)
 
 
 if hasattr(os, "register_at_fork"):

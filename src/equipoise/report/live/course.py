@@ -21,7 +21,7 @@ from equipoise.core.experiment.experiment import Experiment
 from equipoise.errors import EquipoiseError, FitWarning, SupportWarning
 from equipoise.extras import is_installed
 from equipoise.report.document import Block, Table, Text
-from equipoise.report.live.history import Entry, History
+from equipoise.report.live.history import TOLD, History, foldable
 from equipoise.words import lasting
 
 MOMENTS = 20
@@ -44,8 +44,9 @@ def course_of(history: History, experiment: Experiment, *, intervals: str) -> li
     Without units whose data were erased, until their erasure. None where events are missing: in memory those
     that chose features, or were of units whose data were erased.
     """
+    entries: list[tuple[Mapping[str, Any], datetime | None]]
     if history.logged:
-        entries = [(_foldable(entry), entry.time) for entry in history.entries[1:]]
+        entries = [(foldable(entry), entry.time) for entry in history.entries[1:]]
     else:
         entries = [(event, None) for event in _remembered(experiment)]
     marks = {round(len(entries) * (k + 1) / MOMENTS) for k in range(MOMENTS)}
@@ -59,11 +60,6 @@ def course_of(history: History, experiment: Experiment, *, intervals: str) -> li
     except EquipoiseError:  # of another version, or of a policy that is not at hand
         return []
     return found
-
-
-def _foldable(entry: Entry) -> Mapping[str, Any]:
-    """The event of an entry, or its kind alone once it is erased."""
-    return {"kind": entry.kind} if entry.event is None else entry.event
 
 
 def _begun(history: History, experiment: Experiment) -> Experiment:
@@ -154,11 +150,10 @@ def _dates(history: History) -> str:
     assert first is not None
     assert last is not None
     text = f"The first unit was assigned on {first:%Y-%m-%d}, the last on {last:%Y-%m-%d}."
-    waits = sorted(
-        unit.closed - unit.time for unit in history.units if unit.closed is not None and unit.time is not None
-    )
+    told = [unit for unit in history.units if unit.status == TOLD and unit.closed is not None]
+    waits = sorted(unit.closed - unit.time for unit in told if unit.closed and unit.time)
     if waits:
-        newest = max(unit.closed for unit in history.units if unit.closed is not None)
+        newest = max(unit.closed for unit in told if unit.closed)
         text += (
             f" The newest outcome came on {newest:%Y-%m-%d}; outcomes took "
             f"{lasting(waits[len(waits) // 2])} in the "

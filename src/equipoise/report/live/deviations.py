@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime
+from itertools import count
 from typing import Any
 
 from equipoise.core.experiment.history.events import ASKED, is_by_person
@@ -15,6 +16,13 @@ from equipoise.words import counted
 _MOST = 400
 DECISIONS = ("arm_closed", "arm_reopened", "arm_added", "budget_changed", "paused", "resumed", "restored")
 """What changes the experiment itself."""
+_ERASED = {
+    "lost": "outcome lost",
+    "withdrawn": "unit withdrawn",
+    "received": "received another arm",
+    "corrected": "outcome corrected",
+}
+"""What is left to say of entries whose data are gone."""
 
 
 def deviation_blocks(history: History) -> list[Block]:
@@ -52,22 +60,33 @@ def deviation_blocks(history: History) -> list[Block]:
 def deviations(history: History) -> Iterator[list[str]]:
     """Cells of every entry that is no ordinary ask or tell: date, what, unit, actor, reason."""
     outcomes: dict[int, Any] = {}
+    lost: set[int] = set()
+    numbers = count(1)
     for entry in history.entries:
         event = entry.event or {}
         if entry.kind in ASKED:
+            unit = history.units[next(numbers) - 1]
             if is_by_person(event):
                 rule = event["chosen"] or NO_RULE
                 what = f"arm given by a person: {event['arm']}; the rule chose {rule}"
-                yield _row(entry, what, _unit(history, event))
+                yield _row(entry, what, unit.name)
+            elif not event and unit.rule is not None:
+                yield _row(entry, "arm given by a person: data erased", unit.name)
             elif entry.reason is not None:
                 arm = f"{event['arm']}, by the rule" if event else "data erased"
-                yield _row(entry, f"assigned with a reason: {arm}", _unit(history, event))
+                yield _row(entry, f"assigned with a reason: {arm}", unit.name)
         elif entry.kind == "told":
-            outcomes[event.get("id", 0)] = event.get("outcome")
+            number = event.get("id", 0)
+            outcomes[number] = event.get("outcome")
+            if number in lost:
+                lost.discard(number)
+                yield _row(entry, "outcome came after it was lost", _unit(history, event))
         elif entry.kind != "created" and entry.kind != "features_chosen":
             yield _row(entry, _words(history, entry, outcomes), _unit(history, event))
             if entry.kind == "corrected":
                 outcomes[event.get("id", 0)] = event.get("outcome")
+            elif entry.kind == "lost" and "id" in event:
+                lost.add(event["id"])
 
 
 def when(time: datetime | None) -> str:
@@ -90,7 +109,7 @@ def _unit(history: History, event: Any) -> str:
 def _words(history: History, entry: Entry, outcomes: dict[int, Any]) -> str:
     event, kind = entry.event, entry.kind
     if event is None:
-        return f"{kind.replace('_', ' ')}: data erased"
+        return f"{_ERASED.get(kind, kind)}: data erased"
     if kind == "corrected":
         before = outcomes.get(event.get("id", 0))
         was = "none yet" if before is None else f"{before:g}"

@@ -32,7 +32,7 @@ def flow_blocks(history: History, arms: Sequence[str]) -> list[Block]:
         text += f" Overdue is an outcome that has not come within {lasting(history.deadline)}."
     if any(unit.redacted for unit in units):
         text += (
-            " A redacted unit is counted as redacted and as nothing else; its outcome, if it had one, stays "
+            " A redacted unit is counted as redacted and as nothing else; its outcome, if it counted, stays "
             "in the models by frozen sums."
         )
     if erased:

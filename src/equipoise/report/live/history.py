@@ -22,6 +22,8 @@ REDACTED = "redacted"
 """Of a unit whose data were erased, whatever had become of it before; no unit has two statuses."""
 NO_RULE = "nothing: it was not at hand"
 """What the rule chose where the policy was missing."""
+CERTAIN = 1.0 - 1e-9
+"""Probabilities as close to 1 as this are certainty."""
 # How often a log is read again while others write to it.
 _TRIES = 5
 
@@ -122,6 +124,11 @@ class History:
         return bool(self.entries)
 
     @property
+    def drawn(self) -> bool:
+        """Whether lots were drawn: a unit might have gone to another arm, once its context was known."""
+        return any(unit.propensity < CERTAIN for unit in self.units)
+
+    @property
     def timed(self) -> bool:
         """Whether every unit has a time."""
         return bool(self.units) and all(unit.time is not None for unit in self.units)
@@ -150,6 +157,11 @@ def as_entry(row: Any) -> Entry:
     return Entry(**{name: getattr(row, name) for name in names})
 
 
+def foldable(entry: Any) -> dict[str, Any]:
+    """The event of an entry, or its kind alone once it is erased."""
+    return {"kind": entry.kind} if entry.event is None else dict(entry.event)
+
+
 def history_of(experiment: ExperimentReader) -> tuple[History, Experiment]:
     """What happened, and the experiment in memory that it has led to.
 
@@ -164,6 +176,9 @@ def history_of(experiment: ExperimentReader) -> tuple[History, Experiment]:
         copied = experiment.in_memory()
         if not any(True for _ in live.log(after=entries[-1].sequence)):
             break  # nobody has written in between
+    else:
+        # Others do not stop to write: the state that these entries lead to is folded from them.
+        copied = Experiment.replay([foldable(entry) for entry in entries])
     return history_of_log(entries, name=live.name, store=live.store.url), copied
 
 
@@ -302,6 +317,8 @@ def _told_again(unit: UnitPath, row: Mapping[str, Any], arms: Sequence[str]) -> 
     unit.kept = unit.kept or row.get("was") == TOLD
     unit.propensity, unit.likeliest = _number(row["propensity"]), _number(row["likeliest"])
     unit.possible = int(row["possible"])
+    if unit.received is None and not math.isfinite(unit.propensity):
+        unit.rule = arms[row["top"]]  # only an arm that a person gave has no probability
 
 
 def _number(value: Any) -> float:

@@ -12,9 +12,11 @@ from equipoise.core.diagnosis.guessing import Predictability
 from equipoise.core.diagnosis.lack_of_fit import LackOfFit
 from equipoise.core.diagnosis.time_trend import TimeTrends
 from equipoise.core.estimates.estimates import Estimates
+from equipoise.core.policies.base.absent import AbsentPolicy
 from equipoise.core.policies.base.policy import Policy
 from equipoise.report.document import Block, Points, Text
 from equipoise.report.live.history import LOST, PENDING, PRACTICE, TOLD, WITHDRAWN, History
+from equipoise.report.live.over_time import trend_sentence
 from equipoise.report.live.statements import SEEING
 from equipoise.report.numbers import p_text
 from equipoise.words import counted
@@ -63,7 +65,7 @@ def _design(found: Findings) -> Iterator[str]:
             "Σ was learned from the units that came. Errors are promised for people like them, and nobody "
             "else."
         )
-    if found.guessed.units and found.guessed.best > 0.999:
+    if found.guessed.units and not found.history.drawn:
         yield (
             "Nothing was drawn by lot. Who knew the rule, the past and the context knew the next "
             "arm; results "
@@ -126,9 +128,9 @@ def _conduct(found: Findings) -> Iterator[str]:
     erased = sum(unit.redacted for unit in units)
     if erased:
         yield (
-            f"The data of {counted(erased, 'unit')} were erased. Outcomes that were known still count in the "
-            "models, by frozen sums, and cannot be looked at again: tests of fit, balance and drift go "
-            "without them."
+            f"The data of {counted(erased, 'unit')} were erased. Outcomes that counted in the models still "
+            "do, by frozen sums, and cannot be looked at again: plain means and tests of fit, balance and "
+            "drift go without them."
         )
     if found.closed:
         yield (
@@ -170,14 +172,23 @@ def _models(found: Findings) -> Iterator[str]:
         yield f"Contexts are out of balance: {aside}. Harmless where lines fit."
     if found.trends.p_value < 0.05:
         yield (
-            f"Outcomes drift over time ({p_text(found.trends.p_value)}): models are of an average "
-            "over the time of the "
-            "experiment, and arms that got their units at other times are compared unfairly."
+            f"{trend_sentence(found.trends)} Models are of an average over the time of the experiment; with "
+            "a drift, arms that got their units at other times are compared unfairly."
         )
     if not found.weighted and any(math.isfinite(arm.expected_error) for arm in arms):
-        yield "Where the truth is not linear, no result here is free of the model: there are no propensities."
-    yield (
-        "Expected errors and noise are estimates; the correction for adaptive allocation is right on "
-        "average, as "
-        "far as simulations went."
-    )
+        why = (
+            "no unit with an outcome could have gone to every arm"
+            if found.history.drawn
+            else "there are no propensities"
+        )
+        yield f"Where the truth is not linear, no result here is free of the model: {why}."
+    if isinstance(found.policy, AbsentPolicy):
+        yield (
+            "Expected errors and noise are estimates, and not corrected for adaptive allocation: the policy "
+            "is not at hand."
+        )
+    else:
+        yield (
+            "Expected errors and noise are estimates; the correction for adaptive allocation is right on "
+            "average, as far as simulations went."
+        )

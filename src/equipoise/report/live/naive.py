@@ -48,8 +48,18 @@ class Normal:
 Outcomes = Callable[[str], Vector]
 
 
-def naive_blocks(estimates: Estimates, outcomes: Outcomes, fits: WeightedEstimates | None) -> list[Block]:
-    """Expected outcomes of the average unit, and how much arms differ from the first, by four methods."""
+def naive_blocks(
+    estimates: Estimates,
+    outcomes: Outcomes,
+    fits: WeightedEstimates | None,
+    *,
+    drawn: bool = False,
+    corrected: bool = True,
+) -> list[Block]:
+    """Expected outcomes of the average unit, and how much arms differ from the first, by four methods.
+
+    ``drawn`` tells whether lots were drawn, ``corrected`` whether the policy is at hand to correct intervals.
+    """
     average = estimates.average
     if average is None or not any(arm.observed for arm in estimates):
         return [Text("There are no outcomes yet.")]
@@ -88,12 +98,22 @@ def naive_blocks(estimates: Estimates, outcomes: Outcomes, fits: WeightedEstimat
         "The plain mean is that of an arm's outcomes, whoever it got. Least squares and the rest are for the "
         "average of all units: once with the usual t interval, which takes the allocation as fixed; once "
         "corrected for what adaptive allocation does to the noise estimate"
-        f" (σ̂² is multiplied by up to {widest:.3g} here)."
     )
+    text += (
+        f" (σ̂² is multiplied by up to {widest:.3g} here)."
+        if corrected
+        else ", which could not be done here, since the policy is not at hand."
+    )
+    if estimates.redacted:
+        missing = "plain means" if fits is None else "plain means and in those by propensities"
+        text += f" Redacted outcomes are missing in {missing}."
     if fits is None:
-        text += (
-            " Nothing was drawn by lot, so nothing can be weighted: all but plain means rest on the model."
+        why = (
+            "Lots were drawn, but no unit with an outcome could have gone to every arm"
+            if drawn
+            else "Nothing was drawn by lot"
         )
+        text += f" {why}, so nothing can be weighted: all but plain means rest on the model."
     else:
         text += (
             " Those by propensities are right whatever the truth, for units at which every arm was possible."

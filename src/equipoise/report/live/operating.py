@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import shlex
 
 from equipoise.core.estimates.estimates import Estimates
+from equipoise.core.policies.base.absent import AbsentPolicy
 from equipoise.core.policies.base.policy import Policy
 from equipoise.core.problem.problem import Problem
 from equipoise.core.theory.plan import Plan
@@ -67,14 +69,16 @@ def operating_blocks(
         )
     ]
     noise = [arm.noise_variance for arm in estimates]
-    store = "" if history.store is None else f" --store {history.store}"
+    store = "" if history.store is None else f" --store {shlex.quote(history.store)}"
+    name = None if history.name is None else shlex.quote(history.name)
     if all(math.isfinite(value) for value in noise):
         lines = _command(noise, policy, problem)
-        if history.name is not None:
-            lines += f"\nequipoise report {history.name}{store} --simulation simulated --overwrite"
+        if name is not None:
+            lines += f"\nequipoise report {name}{store} --simulation simulated --overwrite{_imported(policy)}"
         blocks.append(Code(lines, "Trials of this size, with the noise that was found:"))
-    if history.name is not None:
-        blocks.append(Code(f"equipoise forecast {history.name}{store}", "The rest of this very experiment:"))
+    if name is not None:
+        own = _imported(policy)
+        blocks.append(Code(f"equipoise forecast {name}{store}{own}", "The rest of this very experiment:"))
     return blocks
 
 
@@ -86,8 +90,15 @@ def _command(noise: list[float], policy: Policy, problem: Problem) -> str:
     variances = ",".join(f"{value:.3g}" for value in noise)
     return (
         f"equipoise simulate --noise {variances} --dim {problem.dim} --budget {problem.budget:.10g} \\\n"
-        f"  --policy uniform --policy '{spec}' --trials 2000 --output simulated"
+        f"  --policy uniform --policy {shlex.quote(spec)} --trials 2000{_imported(policy)} "
+        "--output simulated"
     )
+
+
+def _imported(policy: Policy) -> str:
+    """The option that brings a rule of the experimenter's own."""
+    brought = type(policy).__module__.startswith("equipoise.") and not isinstance(policy, AbsentPolicy)
+    return "" if brought else " --import FILE.py"
 
 
 def _is_figure(block: Block) -> bool:

@@ -16,7 +16,7 @@ from equipoise.core.problem.features.number import Number
 from equipoise.core.problem.problem import Problem
 from equipoise.report.document import Block, Table, Text
 from equipoise.report.experiment_models import MOST_FEATURES, further
-from equipoise.report.live.history import WITHDRAWN, History, UnitPath
+from equipoise.report.live.history import REDACTED, WITHDRAWN, History, UnitPath
 from equipoise.report.numbers import shortened
 from equipoise.words import counted
 
@@ -39,22 +39,22 @@ def population_blocks(history: History, problem: Problem, balance: Balance) -> l
             "created. "
             "Errors are those to expect there, whoever came."
         )
-    units = [unit for unit in history.units if unit.status != WITHDRAWN]
+    units = [unit for unit in history.units if unit.status not in (WITHDRAWN, REDACTED)]
     if not units:
         return [Text(text)]
     arms = list(problem.arms) if len(problem.arms) <= _MOST_ARMS else []
     features = problem.features
-    recorded = [unit for unit in units if unit.given is not None and not unit.redacted]
+    recorded = [unit for unit in units if unit.given is not None]
     if isinstance(features, Features) and recorded:
         rows = [
             row for name in features.used for row in _field_rows(name, features.fields[name], recorded, arms)
         ]
         known, caption = len(recorded), "Mean (standard deviation) of numbers, units (share) of categories."
     else:
-        rows, known = _feature_rows(balance, arms), sum(arm.units for arm in balance)
-        caption = "Mean (standard deviation) of every feature, as models see it."
+        rows, known = _feature_rows(balance, arms), len(units)
+        caption = "Mean (standard deviation) of every feature, as models see it; of arms without units lost."
     left = len(rows) - MOST_FEATURES
-    text += f" {counted(known, 'unit is', 'units are')} described, withdrawn ones aside."
+    text += f" {counted(known, 'unit is', 'units are')} described, withdrawn and redacted ones aside."
     return [
         Text(text + further(left, "line")),
         Table(["", "all units", *(shortened(arm) for arm in arms)], rows[:MOST_FEATURES], caption=caption),
@@ -85,7 +85,8 @@ def _mean(values: Sequence[Any]) -> str:
     if not len(known):
         return "–"
     missing = len(values) - len(known)
-    text = f"{known.mean():.4g} ({known.std():.3g})"
+    # Of a single unit there is none.
+    text = f"{known.mean():.4g}" + (f" ({known.std(ddof=1):.3g})" if len(known) > 1 else "")
     return f"{text}; {missing} missing" if missing else text
 
 

@@ -6,7 +6,7 @@ import shlex
 
 from equipoise.report.document import Block, Code, Table, Text
 from equipoise.report.live.deviations import when
-from equipoise.report.live.history import History
+from equipoise.report.live.history import Entry, History
 
 
 def proof_blocks(history: History) -> list[Block]:
@@ -46,6 +46,17 @@ def proof_blocks(history: History) -> list[Block]:
         lines = [f"equipoise verify {shlex.quote(history.name)}"]
         lines += [] if history.store is None else [f"--store {shlex.quote(history.store)}"]
         lines += [] if history.head is None else [f"--receipt {shlex.quote(history.head)}"]
+        lines += ["--import FILE.py"] if _is_own(first) else []
         caption = "To check the chain and the receipt, and to decide every unit anew from the log alone:"
+        if erased:
+            caption = (
+                "To check the chain and the receipt, and to decide anew, from the log alone, every unit "
+                "whose decision does not rest on data that were erased; verify says how many:"
+            )
         blocks.append(Code(" \\\n  ".join(lines), caption))
     return blocks
+
+
+def _is_own(created: Entry) -> bool:
+    """Whether the rule is one of the experimenter's own, which must be brought along."""
+    return created.event is not None and created.event.get("source") is not None

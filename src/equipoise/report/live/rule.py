@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,19 +12,19 @@ import numpy as np
 
 from equipoise.core.arithmetic.numerics import NUMERICS
 from equipoise.core.experiment.history.events import ASKED
+from equipoise.core.policies.base.absent import AbsentPolicy
 from equipoise.core.policies.base.policy import Policy, policy_fields
 from equipoise.core.problem.problem import Problem
 from equipoise.report.document import Block, Code, Table, Text
 from equipoise.report.experiment_models import MOST_ARMS
-from equipoise.report.live.history import History, UnitPath
+from equipoise.report.live.history import CERTAIN, History, UnitPath
 from equipoise.version import __version__
 from equipoise.words import counted
 
-# Probabilities as close to 1 as this are certainty.
-_CERTAIN = 1.0 - 1e-9
 
-
-def rule_blocks(history: History, policy: Policy, problem: Problem, seed: int) -> list[Block]:
+def rule_blocks(
+    history: History, policy: Policy, problem: Problem, seed: int, closed: Sequence[str] = ()
+) -> list[Block]:
     """The rule with all its settings, what drove it, and its start."""
     versions = "; then ".join(history.versions) or f"{__version__}, numerics {NUMERICS}"
     rows = [
@@ -44,7 +45,7 @@ def rule_blocks(history: History, policy: Policy, problem: Problem, seed: int) -
         Table(["", "exactly"], rows, text_columns=2),
         *_own_source(policy),
         Text(_drivers(policy)),
-        Text(_start(history, policy, problem)),
+        Text(_start(history, policy, problem, closed)),
         Text(_batches(history)),
     ]
 
@@ -54,12 +55,12 @@ def chance_realised(history: History, arms: Sequence[str]) -> list[Block]:
     units = [unit for unit in history.units if math.isfinite(unit.propensity)]
     if not units:
         return []
-    certain = sum(unit.propensity >= _CERTAIN for unit in units)
+    certain = sum(unit.propensity >= CERTAIN for unit in units)
     if certain == len(units):
         return [
             Text(
-                "Propensities: 1 for every unit. Nothing was drawn by lot, so each arm was certain once the "
-                "context was known."
+                "Propensities: 1 for every unit that the rule assigned. Nothing was drawn by lot, so each "
+                "arm was certain once the context was known."
             )
         ]
     rows = []
@@ -69,7 +70,7 @@ def chance_realised(history: History, arms: Sequence[str]) -> list[Block]:
             rows.append([arm, "0", "–", "–", "–", "–"])
             continue
         low, middle, high = (float(np.quantile(own, level)) for level in (0.0, 0.5, 1.0))
-        share = float(np.mean(own >= _CERTAIN))
+        share = float(np.mean(own >= CERTAIN))
         rows.append(
             [arm, str(len(own)), f"{low:.3f}", f"{middle:.3f}", f"{high:.3f}", f"{100 * share:.0f} %"]
         )
@@ -85,10 +86,10 @@ def starts(history: History, problem: Problem) -> dict[str, list[UnitPath]]:
     counts = dict.fromkeys(problem.arms, 0)
     found: dict[str, list[UnitPath]] = {arm: [] for arm in problem.arms}
     for unit in history.units:
-        if unit.assigned is None or unit.rule is not None:
+        if unit.assigned is None:
             continue
         counts[unit.assigned] += 1
-        if unit.forced or counts[unit.assigned] <= problem.dim + 1:
+        if unit.rule is None and (unit.forced or counts[unit.assigned] <= problem.dim + 1):
             found[unit.assigned].append(unit)
     return found
 
@@ -137,7 +138,7 @@ def _own_source(policy: Policy) -> list[Block]:
 
 def _drivers(policy: Policy) -> str:
     kind = type(policy)
-    if kind.weighs:
+    if kind.weighs or (isinstance(policy, AbsentPolicy) and policy.traits.get("weighs")):
         text = (
             "What drove allocation: every unit was drawn by lot, with probabilities that this design "
             "computes "
@@ -149,17 +150,23 @@ def _drivers(policy: Policy) -> str:
             seen.append("how much these resemble each other")
         if kind.looks:
             seen.append("the context of the unit at hand")
-        text = f"What may drive allocation: {', '.join(seen)}."
-    text += " Never coefficients: no rule can see which arm does better, so results did not steer units."
+        text = f"What drove allocation, as far as the rule makes use of it: {', '.join(seen)}."
+    text += (
+        " Never coefficients: no rule can see which arm does better, so results did not steer it. What "
+        "persons did is under Deviations."
+    )
     chance = policy.lots()
     if chance:
-        text += f" A share of {chance:g} of the units was drawn by lot among all arms."
+        text += (
+            f" With a probability of {chance:g} a unit was drawn by lot among the arms that were possible "
+            "for it."
+        )
     if kind.staged:
         text += " But outcomes chose the features, and by them the contexts that the rule sees; see Models."
     return text
 
 
-def _start(history: History, policy: Policy, problem: Problem) -> str:
+def _start(history: History, policy: Policy, problem: Problem, closed: Sequence[str]) -> str:
     if type(policy).staged:
         return _choosing(history, problem)
     if not type(policy).forced_start:
@@ -172,16 +179,28 @@ def _start(history: History, policy: Policy, problem: Problem) -> str:
     begun = {arm: units for arm, units in starts(history, problem).items() if units}
     if not begun:
         return text + "No unit has been assigned yet."
-    joined = {entry.event["arm"] for entry in history.of("arm_added") if entry.event is not None}
+    joined = [entry.event["arm"] for entry in history.of("arm_added") if entry.event is not None]
     first = [unit for arm, units in begun.items() if arm not in joined for unit in units]
     forced = sum(map(len, begun.values()))
     text += f"{counted(forced, 'unit was', 'units were')} of this kind"
-    if first:
+    short = _short(history, problem, closed)
+    if any(arm not in joined for arm in short):
+        text += "; the start is not over"
+    elif first:
         last = max(first, key=lambda unit: unit.id)
         text += f"; the start ended with unit {_named(last)}"
-    for arm in joined & begun.keys():
-        text += f", that of {arm}, which joined later, with unit {_named(begun[arm][-1])}"
-    return text + ". All others followed what was known of contexts and noise when they came."
+    for arm in joined:
+        if arm in short:
+            text += f", that of {arm}, which joined later, is not over"
+        elif arm in begun:
+            text += f", that of {arm}, which joined later, ended with unit {_named(begun[arm][-1])}"
+    return text + ". All others that the rule assigned followed what was known of contexts and noise then."
+
+
+def _short(history: History, problem: Problem, closed: Sequence[str]) -> list[str]:
+    """Open arms that are still to get the units of their start."""
+    given = Counter(unit.assigned for unit in history.units)
+    return [arm for arm in problem.arms if arm not in closed and given[arm] <= problem.dim]
 
 
 def _choosing(history: History, problem: Problem) -> str:

@@ -7,7 +7,9 @@ from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
+from inner_state import fingerprint
 
 import equipoise as eq
 from equipoise.errors import InvalidEvent, ReplayMismatch
@@ -20,7 +22,7 @@ def lived(spec="trace-gain:chance=0.3"):
     """Events of an experiment with records, as JSON gives them back; a person gave unit 20 the rule's arm."""
     experiment = eq.Experiment(eq.Problem(["a", "b", "c"], budget=60, features=FEATURES), spec, seed=9)
     rng, first = np.random.default_rng(4), experiment.created_event()
-    people = [{"age": float(rng.uniform(18, 90)), "sex": "fm"[t % 2]} for t in range(44)]
+    people = [{"age": float(rng.uniform(18, 90)), "sex": "fm"[t % 2]} for t in range(46)]
     with experiment.recording() as events:
         for t, person in enumerate(people[:40]):
             arm = None
@@ -29,7 +31,9 @@ def lived(spec="trace-gain:chance=0.3"):
             experiment.ask(person, f"P-{t}", arm=arm)
             if t % 4:
                 experiment.tell(f"P-{t}", float(rng.normal()))
-        experiment.ask_many(people[40:], units=[f"B-{j}" for j in range(4)])
+        experiment.ask_many(people[40:44], units=[f"B-{j}" for j in range(4)])
+        experiment.ask(people[44], "R-1", arms=["a", "b"])
+        experiment.ask(people[45], "last")
     return json.loads(json.dumps([first, *events], allow_nan=False))
 
 
@@ -69,6 +73,23 @@ def test_what_follows_from_a_choice_is_compared(unit, field, value):
     message = refused(log)
     assert message.startswith(f"{field} of unit {event['id']} ({unit}) is recorded as {value}")
     assert message.endswith(f"and is {before}")
+
+
+@pytest.mark.parametrize("unit", ["P-25", "B-2", "R-1", "last"])
+@pytest.mark.parametrize("field", ["arm", "scores"])
+def test_arms_and_scores_are_compared_however_a_unit_was_asked_for(unit, field):
+    """By itself, together with others, with fewer arms, as the last of the log."""
+    log = lived()
+    event = event_of(log, unit)
+    if field == "arm":
+        event["arm"] = next(arm for arm in "ab" if arm != event["arm"])
+    else:
+        event["scores"][0] *= 1.0 + 2**-52
+    eq.Experiment.replay(log)
+    what = "and the rule gives" if field == "arm" else "but by other scores"
+    message = refused(log)
+    assert message.startswith(f"unit {event['id']} ({unit}) went to {event['arm']}")
+    assert what in message
 
 
 @pytest.mark.parametrize("spec", ["efron", "trace-ucb", "uniform", "trace-gain:chance=1.0"])
@@ -141,3 +162,35 @@ def test_a_choice_of_which_a_part_is_missing_is_no_event(field):
     del event_of(log, "P-3")[field]
     with pytest.raises(InvalidEvent, match=f"no '{field}'"):
         eq.Experiment.replay(log, verify=True)
+
+
+@pytest.mark.parametrize("spec", ["sparse-trace-ucb:screen=4", "sparse-trace-ucb:screen=4:refresh=1.5"])
+def test_a_person_may_give_an_arm_where_features_are_about_to_be_chosen(spec):
+    experiment = eq.Experiment(eq.Problem(["a", "b"], 6, budget=60), spec, seed=1)
+    rng, first = np.random.default_rng(2), experiment.created_event()
+    with experiment.recording() as events:
+        while not experiment._stage.is_due():
+            x = rng.normal(size=6)
+            experiment.tell(experiment.ask(x).id, float(2 * x[1] + rng.normal()))
+        experiment.ask(rng.normal(size=6), arm="b")
+        experiment.ask_many(rng.normal(size=(2, 6)), given_arms=["a", "b"])
+        experiment.ask(rng.normal(size=6))
+    log = json.loads(json.dumps([first, *events], allow_nan=False))
+    assert [event["kind"] for event in log[-5:]] == [*["asked"] * 3, "features_chosen", "asked"]
+    assert fingerprint(eq.Experiment.replay(log, verify=True)) == fingerprint(experiment)
+
+
+@pytest.mark.parametrize("nothing", [pd.NA, pd.NaT, Decimal("NaN"), float("nan"), np.float32("nan"), None])
+def test_what_is_missing_is_recorded_as_nothing(nothing):
+    features = eq.Features(
+        age=eq.Number(18, 90, missing="indicator"), sex=eq.Category("f", "m", missing="indicator")
+    )
+    experiment = eq.Experiment(eq.Problem(["a", "b"], budget=20, features=features))
+    first = experiment.created_event()
+    with experiment.recording() as events:
+        experiment.ask({"age": nothing, "sex": "m"})
+        experiment.ask_many(pd.DataFrame({"age": [20, nothing], "sex": ["f", None]}, dtype=object))
+    log = json.loads(json.dumps([first, *events], allow_nan=False))
+    assert [event["given"]["age"] for event in log[1:]] == [None, 20, None]
+    assert experiment[1].context == {"age": None, "sex": "m"}
+    eq.Experiment.replay(log, verify=True)

@@ -253,6 +253,8 @@ def test_arms_that_persons_gave_to_many_are_taken_all_or_none():
     for wrong in (["a", "b", "nobody"], ["a", "b"], "abb", ["b", "b", "b"]):
         with pytest.raises(eq.EquipoiseError):
             experiment.ask_many(people, keys, given_arms=wrong)
+    with pytest.raises(InvalidArgument, match="given_arms has no arm at place 1"):
+        experiment.ask_many(people, keys, given_arms=["a", None, "b"])
     with pytest.raises(InvalidArgument, match="arms and given_arms"):
         experiment.ask_many(people, keys, arms=["a"], given_arms=["a", "b", "b"])
     assert fingerprint(experiment) == before

@@ -78,6 +78,8 @@ def command(
     else:
         chosen = list(names) or _names_in(file)
         _refuse_known(store, chosen)
+    if len(chosen) > 1:  # one alone is checked where it is restored
+        _check_logs(store if file is None else _url_of(file), chosen)
     if dry_run:
         with made_store(store) as at:
             walks = [
@@ -85,8 +87,6 @@ def command(
             ]
         _say_rehearsed(at.url, walks, as_json=as_json)
         return
-    if len(chosen) > 1:  # one alone is checked where it is restored
-        _check_logs(store if file is None else _url_of(file), chosen)
     restored: dict[str, tuple[Head, str]] = {}
     with made_store(store) as at:
         for name in chosen:

@@ -96,12 +96,18 @@ def command(
 
 def _print(found: Forecast) -> None:
     """Main numbers in tables that fit the screen; 95 % bands and the way there are in --json."""
-    from equipoise.lab.forecast.tables import assumptions, band_cells, notes, objective_words, target_table
+    from equipoise.lab.forecast.tables import (
+        assumptions,
+        band_cells,
+        notes,
+        objective_words,
+        place_words,
+        target_table,
+    )
 
     origin, own = found.origin, found.courses[0]
     console = output()
-    awaited = f", {counted(origin.awaited, 'outcome')} awaited" if origin.awaited else ""
-    console.print(f"At {origin.asked} of {counted(own.units[-1], 'unit')}{awaited}.\n")
+    console.print(f"At {place_words(found)}.\n")
     table = new_table("policy", "budget", "to come", "mean", "80 % band", "better in")
     mean, _, band, _ = band_cells(found.band(own, 0))
     table.add_row("now", "", "", mean, band, "")
@@ -110,7 +116,7 @@ def _print(found: Forecast) -> None:
         better = "" if course is own else f"{100 * found.better(course):.0f} %"
         mean, _, band, _ = band_cells(found.band(course))
         table.add_row(course.policy, f"{course.budget:.10g}", units, mean, band, better)
-    print_table(table, title=f"At the end: {objective_words(origin.objective)}, squared units")
+    print_table(table, title=f"At the end: {objective_words(origin)}, squared units")
     table = new_table("arm", "median now", "mean", "median", "80 % band", "to come")
     for arm, coming in zip(found.arms, own.units_to_come(), strict=True):
         now = f"{found.band(own, 0, arm).median:.3g}"

@@ -27,7 +27,7 @@ from equipoise.core.experiment.history.events import (
     numbers,
     recorded_choice,
 )
-from equipoise.core.experiment.history.redacting import admit_blanks, fold_redacted, is_redacted
+from equipoise.core.experiment.history.redacting import admit_blanks, fold_redacted, is_redacted, lacks_data
 from equipoise.core.experiment.record import Record, first_record
 from equipoise.core.experiment.roster import with_another, with_budget, with_open
 from equipoise.core.experiment.units.book import NO_PERSON
@@ -97,6 +97,9 @@ def fold_asked(record: Record, event: Mapping[str, Any]) -> tuple[Record, Assign
     if event["id"] != record.step + 1:
         raise ValueError(f"unit {event['id']} comes after {record.step} units")
     problem = record.problem
+    as_it_was = assignment_of(event, problem.arms)  # refuses what is missing, before anything changes
+    if event.get("unit") is not None and record.book.row_of(event["unit"], record.step) is not None:
+        raise ValueError(f"a unit has the key {event['unit']!r} already")
     # Older logs have a probability where a person gave the arm that the rule chose, too.
     propensity = math.nan if is_by_person(event) else event["propensity"]
     recorded: Vector = np.array(
@@ -105,7 +108,6 @@ def fold_asked(record: Record, event: Mapping[str, Any]) -> tuple[Record, Assign
     record, unit = ask_one(record, arrival_of(record, event, problem.index(event["arm"]), recorded))
     details = record.book.details[unit.id - 1]
     if details is not None:
-        as_it_was = assignment_of(event, problem.arms)
         record.book.details[unit.id - 1] = details._replace(
             scores=as_it_was.score_values,
             chance=as_it_was.chance,
@@ -162,7 +164,7 @@ def _reopen(record: Record, event: Mapping[str, Any]) -> Record:
 
 def _add(record: Record, event: Mapping[str, Any]) -> Record:
     terms = {name: event[name] for name in ("weight", "cost", "floor", "cap")}
-    return with_another(record, event["arm"], **terms)
+    return with_another(record, event["arm"], checked=not lacks_data(record), **terms)
 
 
 def _choose(record: Record, event: Mapping[str, Any]) -> Record:
@@ -181,7 +183,8 @@ def _choose(record: Record, event: Mapping[str, Any]) -> Record:
 
 
 def _change_budget(record: Record, event: Mapping[str, Any]) -> Record:
-    return with_budget(record, event["budget"])
+    # What units have cost is not known where entries of some were erased: that they received other arms.
+    return with_budget(record, event["budget"], checked=not lacks_data(record))
 
 
 def _pause(record: Record, event: Mapping[str, Any]) -> Record:

@@ -94,7 +94,8 @@ def _decided(record: Record, event: Mapping[str, Any]) -> Record:
         return folded(record, event)
     if isinstance(record.policy, AbsentPolicy):
         raise record.policy.refuse()
-    if event["kind"] == "asked" and in_due_stage(record) is not record:
+    # An arm that a person gives waits for no choice of features.
+    if event["kind"] == "asked" and not is_by_person(event) and in_due_stage(record) is not record:
         raise ReplayMismatch(f"features were to be chosen before unit {event['id']}, and none were")
     try:
         record, again = fold_asked(record, event)

@@ -88,6 +88,7 @@ class _Run:
         self._contexts: list[Any] = []
         self._choices: list[Any] = []
         self._lines: list[tuple[str | None, Details | None]] = []
+        self._keys: set[str | None] = set()
 
     def add(self, event: Event) -> None:
         """Gather one more; or raise, and leave it."""
@@ -99,7 +100,7 @@ class _Run:
             return
         x, places = event["x"], self._places
         arm, top, key = places[event["arm"]], places[event["top"]], event.get("unit")
-        if row != self._step or len(x) != self._record.problem.dim:
+        if row != self._step or len(x) != self._record.problem.dim or self._is_known(key):
             raise ValueError
         propensity = math.nan if is_by_person(event) else float(event["propensity"])
         choice = propensity, event["likeliest"], event["possible"], top
@@ -117,7 +118,14 @@ class _Run:
         self._contexts.append(x)
         self._choices.append(choice)
         self._lines.append((key, details))
+        self._keys.add(key)
         self._step += 1
+
+    def _is_known(self, key: str | None) -> bool:
+        """Whether a unit has that key, here or in the record."""
+        if key is None:
+            return False
+        return key in self._keys or self._record.book.row_of(key, self._first) is not None
 
     def _note(self, arm: int, row: int, lot: int, outcome: float) -> None:
         self._arms.append(arm)

@@ -6,6 +6,7 @@
 ``arriving``  contexts, keys and arms of units that arrive, checked
 ``unit``    ``Unit``: all that is known of one
 ``table``   all of them as a tidy table
+``offered``  which arms units might have got
 ``allocation``  encoded contexts and arms, for whoever computes with them
 ==========  =======================================================================================
 """

@@ -108,6 +108,8 @@ class UnitBook:
         columns = (given, scores, plain["chances"].tolist(), plain["weighed"].tolist(), eligible, chosen)
         book.details = [
             Details(one, scored, chance, weighed, None if listed is None else tuple(listed), ruled)
+            if len(scored)
+            else None  # forgotten: every choice has scores
             for one, scored, chance, weighed, listed, ruled in zip(*columns, strict=True)
         ]
         if len(book.details) != step:

@@ -7,10 +7,12 @@ import math
 import re
 import unicodedata
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 
+from equipoise.core.problem.features.field import is_missing
 from equipoise.core.problem.features.records import as_record
 from equipoise.core.problem.inputs import HALVES
 from equipoise.errors import InvalidArgument, InvalidRecord
@@ -49,6 +51,8 @@ def plain_record(x: Any) -> dict[str, Any] | None:
 
 
 def _plain(value: Any, name: Any) -> Any:
+    if is_missing(value) or (isinstance(value, Decimal) and value.is_nan()):
+        return None
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, str):
@@ -58,7 +62,7 @@ def _plain(value: Any, name: Any) -> Any:
             f"field {str(name)!r} is a whole number of {value.bit_length():,} bits, more than {_MOST_BITS:,}",
             hint="give it as text, or leave it out",
         )
-    if value is None or isinstance(value, bool | int):
+    if isinstance(value, bool | int):
         return value
     if isinstance(value, float):
         return value if math.isfinite(value) else None

@@ -22,6 +22,8 @@ _FLAGS = ("forced_start", "looks", "pools")
 
 def policy_source(policy: Policy) -> str | None:
     """A hash of the source of a policy of one's own; None for those of this package."""
+    if isinstance(policy, AbsentPolicy):
+        return policy.source
     kind = type(policy)
     if f"{kind.__module__}.".startswith(_OWN):
         return None
@@ -35,6 +37,8 @@ def policy_source(policy: Policy) -> str | None:
 
 def policy_traits(policy: Policy) -> dict[str, Any]:
     """What folding a log needs to know of a policy, should it not be at hand."""
+    if isinstance(policy, AbsentPolicy):
+        return dict(policy.traits)
     kind = type(policy)
     flags = {name: getattr(kind, name) for name in _FLAGS}
     rest = {"spread": policy.keeps_spread(), "chance": policy.lots()}
@@ -46,11 +50,12 @@ class AbsentPolicy(Policy):
 
     plain: Mapping[str, Any]
     """The policy as the log has it."""
+    source: str | None
     traits: Mapping[str, Any]
     why: str
 
     def __reduce__(self) -> Any:
-        return _absent, (self.plain, self.traits, self.why)
+        return _absent, (self.plain, self.source, self.traits, self.why)
 
     @property
     def spec(self) -> str:
@@ -115,17 +120,19 @@ def recorded_policy(plain: Mapping[str, Any], source: str | None, traits: Mappin
     try:
         policy = Policy.from_dict(plain)
     except UnknownPolicy as error:
-        return _absent(plain, traits, error.message)
+        return _absent(plain, source, traits, error.message)
     except InvalidPolicy as error:
         if source is None:
             raise
-        return _absent(plain, traits, error.message)
+        return _absent(plain, source, traits, error.message)
     if policy_source(policy) != source:
-        return _absent(plain, traits, "its source is not the one that the experiment began with")
+        return _absent(plain, source, traits, "its source is not the one that the experiment began with")
     return policy
 
 
-def _absent(plain: Mapping[str, Any], traits: Mapping[str, Any], why: str) -> AbsentPolicy:
+def _absent(
+    plain: Mapping[str, Any], source: str | None, traits: Mapping[str, Any], why: str
+) -> AbsentPolicy:
     if traits.get("staged"):
         raise PolicyNotAtHand(
             f"the policy {plain.get('name')!r} chooses features, and cannot be done without: {why}",
@@ -144,6 +151,7 @@ def _absent(plain: Mapping[str, Any], traits: Mapping[str, Any], why: str) -> Ab
     )
     policy = kind()
     object.__setattr__(policy, "plain", dict(plain))
+    object.__setattr__(policy, "source", source)
     object.__setattr__(policy, "traits", dict(traits))
     object.__setattr__(policy, "why", why)
     found: AbsentPolicy = policy

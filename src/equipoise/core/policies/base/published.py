@@ -67,5 +67,6 @@ class PublishedWidthPolicy(Policy):
     def chosen_delta(self, problem: Problem) -> float:
         """δ as given, or n to the recommended power."""
         if self.delta is None:
-            return power(float(problem.units), self.recommended_power)
+            # A budget that was cut down may leave one unit, or none: δ must stay below 1.
+            return power(float(max(problem.units, 2)), self.recommended_power)
         return float(self.delta)

@@ -117,6 +117,17 @@ def is_network(kind: str) -> bool:
     return name in NETWORK or (name.startswith("fuse.") and name.removeprefix("fuse.") in _NETWORK_FUSE)
 
 
+def refuse_undecodable(path: Path) -> None:
+    """Refuse a file whose name, or the name of a folder that it is in, is no UTF-8: SQLite takes no other."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        raise InvalidStore(
+            f"{str(path)!a} is no name in UTF-8, and SQLite takes no other",
+            hint="choose another name or folder",
+        ) from None
+
+
 def refuse_unsafe(path: Path) -> None:
     """Refuse a file whose folder is on a network file system, or that is mounted without its folder."""
     try:

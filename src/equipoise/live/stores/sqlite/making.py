@@ -18,6 +18,7 @@ from equipoise.files import not_writable
 from equipoise.live.stores.migrations import check_writable, migrations
 from equipoise.live.stores.sqlite.connecting import APPLICATION, SCHEMA, Connection
 from equipoise.live.stores.sqlite.failures import damaged, may_write, read_only, refused_by_system, translated
+from equipoise.live.stores.sqlite.file_systems import refuse_undecodable, refuse_unsafe
 from equipoise.version import __version__
 
 PACKAGE = "equipoise.live.stores.sqlite"
@@ -97,6 +98,9 @@ def _fill(draft: Path, path: Path) -> None:
 
 def migrate_file(path: Path, url: str, wait: float, *, dry_run: bool) -> tuple[int, int]:
     """Bring a file to the newest schema; gives the versions before and after. A dry run takes all back."""
+    refuse_undecodable(path)
+    refuse_unsafe(path)
+    check_only_name(path)
     raw = None
     try:
         raw = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
@@ -121,6 +125,7 @@ def migrate_file(path: Path, url: str, wait: float, *, dry_run: bool) -> tuple[i
 
 def copy_file(source: Connection, target: Path) -> None:
     """A consistent copy by SQLite's online backup, while others go on writing."""
+    refuse_undecodable(target.absolute())
     if target.exists():
         raise OutputExists(f"{target} is there already", hint="choose another place")
     try:
@@ -155,6 +160,7 @@ def _copy(source: Connection, draft: Path) -> None:
 
 def _put_in_place(draft: Path, path: Path) -> None:
     """Give a finished file its name, unless the name is taken: FileExistsError."""
+    _refuse_left_over(path)
     try:
         os.link(draft, path)
     except FileExistsError:
@@ -169,6 +175,19 @@ def _put_in_place(draft: Path, path: Path) -> None:
             os.fsync(folder)
         finally:
             os.close(folder)
+
+
+def _refuse_left_over(path: Path) -> None:
+    """Refuse a name whose former file is gone and has left its log: SQLite would write it into a new one."""
+    for ending in ("-wal", "-journal"):
+        log = Path(f"{path}{ending}")
+        # In this order: who makes the file at this moment has it there before its log.
+        if log.exists() and log.stat().st_size and not path.exists():
+            raise InvalidStore(
+                f"there is no file {path}, but {log.name} of one that was there: it may hold events that "
+                "were stored last, and would damage a new file",
+                hint=f"bring the file back; or move {log.name} elsewhere, then try again",
+            )
 
 
 @contextmanager

@@ -28,7 +28,7 @@ from equipoise.live.stores.pool import Held, Pool
 from equipoise.live.stores.sql import VERSION, SqlStore, SqlWriter, Step
 from equipoise.live.stores.sqlite.connecting import SCHEMA, Connection, check_library
 from equipoise.live.stores.sqlite.failures import read_only, translated
-from equipoise.live.stores.sqlite.file_systems import refuse_unsafe
+from equipoise.live.stores.sqlite.file_systems import refuse_undecodable, refuse_unsafe
 from equipoise.live.stores.sqlite.making import check_folder, check_only_name, copy_file, make_file
 from equipoise.live.stores.sqlite.placement import Place, place_of
 from equipoise.live.stores.store import FIRST_EPOCH, Head, Row, Waiting, Writer
@@ -187,6 +187,7 @@ class SqliteStore(SqlStore):
         self.url = url
         # Kept whole: the program may change its folder, and SQLite follows links for the files beside it.
         self.path = Path(path).resolve()
+        refuse_undecodable(self.path)
         refuse_unsafe(self.path)
         self._wait = wait
         self._place: Place | None = None
@@ -195,8 +196,12 @@ class SqliteStore(SqlStore):
         self._board_lock = new_lock()
         self._may_have_board = True
         # Threads of this process queue for the one connection that writes; processes queue for SQLite's lock.
-        self._writers = Pool(self._connect, _close, most=1, wait=wait)
-        self._readers = Pool(self._connect, _close, most=_MOST_READERS, wait=wait)
+        self._writers = self._pool(1)
+        self._readers = self._pool(_MOST_READERS)
+
+    def _pool(self, most: int) -> Pool[Connection]:
+        # SQLite keeps in memory which locks on a file this process has, and a fork copies that.
+        return Pool(self._connect, _close, most=most, wait=self._wait, closes_before_forks=True)
 
     def writing(self, name: str, waiting: Waiting | None = None) -> AbstractContextManager[Writer]:
         """Hold an experiment's head: BEGIN IMMEDIATE, and COMMIT at the end."""

@@ -85,6 +85,7 @@ def test_a_process_that_is_killed_in_the_seat_has_it_no_longer(seat, store):
     reading, writing = os.pipe()
 
     def sit():
+        store.head("trial")  # a fork has closed the file, and with it went the -wal
         assert seat.take()
         os.write(writing, b"x")
         time.sleep(60)

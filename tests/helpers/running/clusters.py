@@ -24,7 +24,9 @@ class Cluster:
 def start(module: str, *arguments: str) -> subprocess.Popen:
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     # Workers may use what tests share.
-    paths = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]).strip(os.pathsep)
+    paths = os.pathsep.join([str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")]).strip(
+        os.pathsep
+    )
     command = [sys.executable, "-m", f"distributed.cli.{module}", *arguments]
     return subprocess.Popen(command, env={**os.environ, "PYTHONPATH": paths}, **quiet)
 

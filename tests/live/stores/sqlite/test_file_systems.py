@@ -1,11 +1,13 @@
-"""Network file systems and shared folders are recognised and refused."""
+"""Network file systems, shared folders and names that SQLite cannot open are recognised and refused."""
 
+import os
 from pathlib import Path
 
 import pytest
+from storing.rows import begin
 
 from equipoise.errors import InvalidStore
-from equipoise.live.stores.opening import open_store
+from equipoise.live.stores.opening import migrate, open_store
 from equipoise.live.stores.sqlite import file_systems
 from equipoise.live.stores.sqlite.file_systems import file_system_of, is_network
 
@@ -55,10 +57,12 @@ def test_a_file_on_one_is_refused(tmp_path, monkeypatch):
     )
     monkeypatch.setattr(file_systems, "MOUNTS", table)
     (tmp_path / "share").mkdir()
+    (tmp_path / "share" / "trial.db").touch()
     (tmp_path / "link").symlink_to(tmp_path / "share")
     for place in ("share", "link"):
-        with pytest.raises(InvalidStore, match=r"network file system .*\(nfs\).*postgresql"):
-            open_store(f"sqlite:///{tmp_path}/{place}/trial.db")
+        for act in (open_store, migrate):
+            with pytest.raises(InvalidStore, match=r"network file system .*\(nfs\).*postgresql"):
+                act(f"sqlite:///{tmp_path}/{place}/trial.db")
     open_store(f"sqlite:///{tmp_path}/trial.db").close()
 
 
@@ -76,3 +80,20 @@ def test_a_file_that_is_mounted_by_itself_is_refused(tmp_path, monkeypatch):
 def test_where_nothing_is_listed_nothing_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(file_systems, "MOUNTS", tmp_path / "missing")
     open_store(f"sqlite:///{tmp_path}/trial.db").close()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="names are bytes on POSIX alone")
+def test_names_that_are_no_text_are_refused(tmp_path):
+    odd, name = tmp_path / os.fsdecode(b"caf\xe9"), os.fsdecode(b"tr\xfcal.db")
+    odd.mkdir()
+    (odd / "there.db").touch()
+    with open_store(f"sqlite:///{tmp_path}/trial.db") as store:
+        begin(store)
+        for act in (
+            lambda: open_store(f"sqlite:///{odd}/trial.db"),
+            lambda: open_store(f"sqlite:///{tmp_path}/{name}"),
+            lambda: store.backup(odd / "copy.db"),
+            lambda: migrate(f"sqlite:///{odd}/there.db"),
+        ):
+            with pytest.raises(InvalidStore, match=r"\\udc.* is no name in UTF-8"):
+                act()

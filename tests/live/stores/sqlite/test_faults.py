@@ -123,6 +123,25 @@ def test_files_that_vanish_while_they_are_open(store, path, files):
         add(again, b"it goes on")
 
 
+def test_a_file_that_is_gone_and_has_left_its_log(store, path, tmp_path):
+    """SQLite would write into a new file of that name what was in the old one, or damage it so."""
+    add(store, b"x")
+    log = Path(f"{path}-wal").read_bytes()
+    for name in ("new.db", "copy.db"):
+        (tmp_path / f"{name}-wal").write_bytes(log)
+    with open_store(f"sqlite:///{tmp_path}/new.db") as new:
+        assert new.names() == []
+        with pytest.raises(InvalidStore, match=r"no file .*new\.db, but new\.db-wal of one"):
+            begin(new)
+        with pytest.raises(InvalidStore, match=r"copy\.db-wal"):
+            store.backup(tmp_path / "copy.db")
+        assert not (tmp_path / "new.db").exists()
+        assert not (tmp_path / "copy.db").exists()
+        (tmp_path / "new.db-wal").rename(tmp_path / "moved")
+        begin(new)
+        assert payloads(new) == [b"created"]
+
+
 def test_a_file_that_vanishes_inside_of_writing(store, path):
     with pytest.raises(StoreUnavailable, match="removed or replaced"), store.writing("trial"):
         path.unlink()
@@ -137,6 +156,8 @@ def test_a_file_of_two_names(path):
             for act in (lambda: add(store, b"lost"), lambda: store.head("trial")):
                 with pytest.raises(InvalidStore, match=r"has another name, too .*find -samefile"):
                     act()
+        with pytest.raises(InvalidStore, match="has another name, too"):
+            migrate(f"sqlite:///{name}")
     other.unlink()
     with open_store(f"sqlite:///{path}") as store:
         add(store, b"stored")

@@ -1,4 +1,4 @@
-"""The SQLite store beyond the contract: settings, processes, forks, Ctrl-C, backups, what is erased."""
+"""The SQLite store beyond the contract: settings, processes, Ctrl-C, backups, what is erased."""
 
 import os
 import signal
@@ -9,10 +9,9 @@ import apsw
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from storing.processes import forked
 from storing.rows import add, begin, payloads
 
-from equipoise.errors import NotOffered, OutputExists, OutputNotWritable, StoreBusy, StoreUnavailable
+from equipoise.errors import NotOffered, OutputExists, OutputNotWritable, StoreBusy
 from equipoise.live.stores.contract import rows_after
 from equipoise.live.stores.opening import open_store
 from equipoise.live.stores.sqlite.connecting import Connection
@@ -123,45 +122,6 @@ def test_closing_leaves_one_file(url, tmp_path):
         begin(store)
         add(store, b"x")
     assert [path.name for path in tmp_path.iterdir()] == ["trial.db"]
-
-
-def test_a_forked_process_has_connections_of_its_own(store):
-    add(store, b"before")
-    store.head("trial")
-    assert store._writers._idle
-    assert store._readers._idle
-
-    def act():
-        assert not store._writers._idle
-        assert not store._readers._idle
-        for _ in range(20):
-            add(store, b"child")
-        store.close()
-
-    children = [forked(act)[1] for _ in range(3)]
-    for _ in range(20):
-        add(store, b"parent")
-    assert [wait() for wait in children] == [0, 0, 0]
-    stored = payloads(store)
-    assert len(stored) == 2 + 20 + 60
-    assert stored.count(b"child") == 60
-
-
-def test_a_fork_inside_of_writing_does_not_end_the_parents_transaction(store):
-    def act():
-        sent = []
-        writer._send = sent.append
-        with pytest.raises(StoreUnavailable, match="fork"):
-            writing.__exit__(None, None, None)
-        assert not sent  # the connection is the parent's
-
-    writing = store.writing("trial")
-    writer = writing.__enter__()
-    writer.append(rows_after(writer.head, [b"parent"], writer.now))
-    _, wait = forked(act)
-    assert wait() == 0
-    writing.__exit__(None, None, None)
-    assert payloads(store) == [b"created", b"parent"]
 
 
 def test_another_process_that_writes_is_waited_for_and_not_for_ever(url, store):
