@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 from storing.databases import Postgres
 
+import equipoise as eq
 from equipoise.cli import main
 
 WHY = ("--reason", "the audit of March")
@@ -270,3 +271,7 @@ def test_a_log_that_no_one_can_open_is_refused_before_it_is_imported(live, refus
     for line in (("import", "later.jsonl"), ("restore", "later.jsonl", *WHY)):
         assert "'danced'" in refused(2, *line, *OTHER, "--dry-run")[0]
     assert bytes_of(folder) == before
+    for line in (("import", "later.jsonl"), ("restore", "later.jsonl", *WHY)):
+        assert "'danced'" in refused(2, *line, *OTHER)[0]
+        with eq.open_store(OTHER[1]) as other:
+            assert other.names() == []

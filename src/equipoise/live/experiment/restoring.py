@@ -159,9 +159,14 @@ def _walked(name: str, rows: Iterable[Row], end: tuple[int, bytes]) -> Walk:
 
 
 def _copy(rows: Iterable[Row], writer: Writer, walk: Walk) -> None:
-    """Append the rows of a walk, a few at a time: they are read once more, so that few are in memory."""
+    """Append the rows of a walk, a few at a time: they are read once more, so that few are in memory.
+
+    They are folded, too: what cannot be opened here is not stored.
+    """
+    fold = Fold(walk.name)
     every = iter(rows)  # to its end, where it is known whether units were redacted meanwhile
     while some := list(islice(every, PAGE_ROWS)):
+        fold.catch_up(some)
         writer.append(some)
     if writer.head.hash != walk.hash:
         raise InvalidData(
