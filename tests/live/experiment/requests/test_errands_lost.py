@@ -202,6 +202,19 @@ def test_a_row_that_was_redacted_before_it_was_found(leader, follower, monkeypat
     assert follower.ask([1.0, 2.0]).id == 3
 
 
+def test_what_was_redacted_of_others_is_not_taken_for_it(leader, follower, slow):
+    """Who took the call has died; rows that were erased since have other actors."""
+    asked = Called(lambda: follower.ask([1.0, 2.0]))
+    posted(leader)
+    with leader.store.writing("trial"):
+        assert len(leader.store.board().posted("trial")) == 1
+    leader.ask([1.0, 5.0])
+    leader.withdraw(2, reason="a wish")
+    leader.redact(2, reason="a wish")
+    assert asked.get().id == 3
+    assert kinds(leader)["asked"] == 3
+
+
 def test_salts_say_nothing_of_each_other(leader, follower, patient):
     """Of a row that was redacted nobody can find the payload by trying, also if it came with others."""
     served_together(leader, follower, [lambda k=k: follower.ask([1.0, float(k)]) for k in range(6)])

@@ -18,9 +18,9 @@ from __future__ import annotations
 import os
 import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -237,7 +237,7 @@ class Errands:
     def _find(self, sent: _Sent, rows: Sequence[Row]) -> None:
         """Answer requests that rows tell of."""
         first = {row.salt: place for place, row in enumerate(rows)}
-        is_redacted = any(row.payload is None for row in rows)
+        erased = [decode(row.header) for row in rows if row.payload is None]
         for request, salt in zip(sent.requests, sent.salts, strict=True):
             if request.answer is not None:
                 continue
@@ -249,7 +249,7 @@ class Errands:
                 last = rows[end - 1]
                 receipt = self._state().receipt(last, epoch_of(last))
                 is_found = self._answer(request, rows[place:end], receipt)
-            if not is_found and is_redacted:
+            if not is_found and any(_may_tell(header, request) for header in erased):
                 request.answer = None, unknown(self._name, "a row that may tell of it was redacted")
 
     def take(self) -> list[Errand]:
@@ -306,6 +306,12 @@ class Errands:
         if slot is not None:
             with suppress(OSError, ValueError):
                 slot.close()
+
+
+def _may_tell(header: Mapping[str, Any], request: Request) -> bool:
+    """Whether a row of which only the header is left may be the one that tells of a request."""
+    kind = "asked" if isinstance(request.act, Ask) else "told"
+    return bool(header["kind"] == kind and header["actor"] == request.actor)
 
 
 def unknown(name: str, why: str) -> CommitUnknown:
