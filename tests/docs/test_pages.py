@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from built_in import BUILT_IN
 
 import equipoise as eq
 from equipoise.cli.options import ESTIMATOR_HELP
@@ -20,11 +21,7 @@ PAGES = [page for page in sorted(DOCS.rglob("*.md")) if DOCS / "tables" not in p
 PACKAGE = ROOT / "src" / "equipoise"
 
 ERRORS = [name for name, kind in vars(eq.errors).items() if inspect.isclass(kind)]
-POLICIES = [
-    name
-    for name, kind in eq.registered_policies().items()
-    if kind.__module__.startswith("equipoise.") and not name.startswith("doctest-")
-]
+POLICIES = list(BUILT_IN)
 
 
 def read(page: str) -> str:

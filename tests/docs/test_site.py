@@ -48,6 +48,13 @@ def test_formulas_are_mathml(site):
     assert [name for name, text in pages.items() if "arithmatex" in text] == []
 
 
+@pytest.mark.parametrize("kind", ["Experiment", "LiveExperiment"])
+def test_the_reference_has_what_an_experiment_inherits(site, kind):
+    page = (site / "reference.html").read_text()
+    for method in ("ask", "estimates", "units", "lose_many", "received_many", "redact_many"):
+        assert f'id="equipoise.{kind}.{method}"' in page
+
+
 def test_sources_are_not_published(site):
     assert not (site / "hooks").exists()
     assert not (site / "tables").exists()

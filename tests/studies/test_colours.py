@@ -2,8 +2,8 @@ import itertools
 
 import numpy as np
 import pytest
+from built_in import BUILT_IN
 
-import equipoise as eq
 from equipoise.studies.colours import DARK, policy_looks
 
 # Machado, Oliveira and Fernandes 2009, at full severity: what linear red, green and blue become.
@@ -39,15 +39,9 @@ def contrast(one, other):
     return (high + 0.05) / (low + 0.05)
 
 
-def own_policies():
-    """Those of this package: other tests register further ones."""
-    found = eq.registered_policies().items()
-    return sorted(name for name, policy in found if str(policy.__module__).startswith("equipoise."))
-
-
 @pytest.mark.parametrize("theme", ["color", "dark"])
 def test_colours_stay_apart_for_everybody(theme):
-    registered = own_policies()
+    registered = list(BUILT_IN)
     looks = dict(zip(registered, policy_looks(registered), strict=True))
     for one, other in itertools.combinations(registered, 2):
         apart = distance(getattr(looks[one], theme), getattr(looks[other], theme))
@@ -59,7 +53,7 @@ def test_colours_stay_apart_for_everybody(theme):
 
 
 def test_every_policy_has_a_look_of_its_own():
-    registered = own_policies()
+    registered = list(BUILT_IN)
     assert len(registered) >= 22
     alone = [policy_looks([name])[0] for name in registered]
     assert alone == policy_looks(registered)  # none gave way
@@ -98,6 +92,6 @@ def test_own_policies_differ_from_the_usual_ones_and_from_each_other():
 
 
 def test_every_colour_has_a_twin_for_dark_pages():
-    specs = [f"{name}{settings}" for name in own_policies() for settings in ("", ":a=1", ":a=2", ":a=3")]
+    specs = [f"{name}{settings}" for name in list(BUILT_IN) for settings in ("", ":a=1", ":a=2", ":a=3")]
     for look in policy_looks([*specs, *(f"mine-{number}" for number in range(20))]):
         assert DARK[look.color] == look.dark

@@ -48,9 +48,12 @@ main = CommandGroup(
             "correct": ("live.units.tell:correct", "Replace the outcome of a unit, or many from a file."),
             "lose": ("live.units.leaving:lose", "Say that an outcome will never come, or many from a file."),
             "withdraw": ("live.units.leaving:withdraw", "Take a unit out for good, or many from a file."),
-            "received": ("live.units.leaving:received", "Say that a unit got another arm than assigned."),
+            "received": (
+                "live.units.leaving:received",
+                "Say that a unit got another arm, or many from a file.",
+            ),
             "expire": ("live.units.expire", "Declare outcomes lost that are long overdue."),
-            "redact": ("live.units.redact", "Erase a person's data for good."),
+            "redact": ("live.units.redact", "Erase a person's data for good, or many from a file."),
         },
         "Change its course": {
             "close-arm": ("live.setup.arms:close_arm", "Give an arm no further units."),

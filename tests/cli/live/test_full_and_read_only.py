@@ -81,8 +81,19 @@ def test_who_may_not_write_is_told_so_with_8(live, running):
         with as_nobody():
             told = status("tell", running, "P-10", "1", *store)
             shown = status("status", running, *store)
+            dry = [
+                status(*line, "--dry-run")
+                for line in (
+                    ("tell", running, "P-10", "1", *store),
+                    ("pause", running, *store),
+                    ("new", "two", "--arms", "a,b", "--dim", "1", "--budget", "9", *store),
+                    ("new", "two", "--arms", "a,b", "--dim", "1", "--budget", "9", "--store",
+                     f"sqlite:///{closed}/new.db"),
+                )
+            ]  # fmt: skip
             written = [status(*place(line, closed), *store) for line in WRITERS.values()]
         assert (told, shown) == (8, 0)
+        assert dry == [8, 8, 8, 8]
         assert written == [8] * len(WRITERS)
         assert list(closed.iterdir()) == []
 

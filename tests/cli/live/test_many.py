@@ -1,4 +1,4 @@
-"""correct, lose, withdraw and arms from a file: all or none, once however often it is run, and dry."""
+"""Entries from a file: all or none, once however often it is run, and dry; arms that persons gave, too."""
 
 from __future__ import annotations
 
@@ -68,6 +68,69 @@ def test_a_file_of_units_that_leave(live, refused, running, command, status, wor
     assert [row["reason"] for row in live("log", running, "--json")["rows"][-2:]] == [WHY[1]] * 2
 
 
+def test_a_file_of_arms_that_units_received(live, refused, running):
+    arms = {unit["unit"]: unit["arm"] for unit in live("units", running, "--json")["units"]}
+    other = {"placebo": "drug", "drug": "placebo"}
+    lines = ("received", running, *WHY, "--file", "-")
+    text = f"who;got\nP-01;{other[arms['P-01']]}\nP-10;{other[arms['P-10']]}\nP-02;{arms['P-02']}\n"
+    columns = ("--unit-column", "who", "--arm-column", "got")
+    before = head(live, running)
+    assert live(*lines, *columns, "--dry-run", stdin=text) == (
+        "2 other arms would be noted; nothing was. 1 other arm was known already.\n"
+    )
+    assert "P-99" in refused(2, *lines, *columns, stdin=text + "P-99;drug\n")[0]
+    assert refused(2, *lines, *columns, stdin=text + "P-03;durg\n")[0].startswith("line 5: no arm 'durg'")
+    assert refused(2, *lines, *columns, stdin=text + "P-03;\n")[0] == "line 5: no arm"
+    assert "has no 'arm'" in refused(2, *lines, "--unit-column", "who", stdin=text)[0]
+    assert (
+        "needs a reason"
+        in refused(2, "received", running, "--reason", " ", *lines[4:], *columns, stdin=text)[0]
+    )
+    assert head(live, running) == before
+    found = live(*lines, *columns, "--json", stdin=text)
+    assert (found["new"], found["known"], found["reason"]) == (2, 1, WHY[1])
+    assert found["units"][0] == {"unit": "P-01", "arm": other[arms["P-01"]]}
+    now = {unit["unit"]: unit for unit in live("units", running, "--json")["units"]}
+    assert {unit for unit in arms if now[unit]["arm"] != arms[unit]} == {"P-01", "P-10"}
+    rows = live("log", running, "--json")["rows"][-2:]
+    assert [(row["kind"], row["reason"]) for row in rows] == [("received", WHY[1])] * 2
+    assert rows[0]["time"] == rows[1]["time"]
+    before = head(live, running)
+    again = "\n".join(json.dumps({"unit": unit, "arm": other[arms[unit]]}) for unit in ("P-01", "P-10"))
+    assert live(*lines, stdin=again) == "0 other arms noted. 2 other arms were known already.\n"
+    assert head(live, running) == before
+    live("verify", running)
+
+
+def test_a_file_of_units_that_are_erased(live, refused, running):
+    lines = ("redact", running, *WHY, "--file", "-")
+    numbers = {unit["unit"]: unit["id"] for unit in live("units", running, "--json")["units"]}
+    text = "unit\nP-01\nP-02\n"
+    before = head(live, running)
+    assert live(*lines, "--dry-run", stdin=text) == "2 units would be erased for good; nothing was.\n"
+    assert refused(2, *lines, stdin=text)[1] == "type --yes to erase all the same"
+    assert "P-10" in refused(2, *lines, "--yes", stdin=text + "P-10\n")[0]  # its outcome is awaited
+    assert head(live, running) == before
+    found = live(*lines, "--yes", "--json", stdin=text)
+    assert (found["new"], found["known"], found["reason"]) == (2, 0, WHY[1])
+    assert "P-01" not in json.dumps(found)
+    rows = live("log", running, "--json")["rows"]
+    assert [row["reason"] for row in rows if row["kind"] == "redacted"] == [WHY[1]]
+    assert "2 units redacted" in live("verify", running)
+    message, hint = refused(2, *lines, "--yes", stdin=text)
+    assert "'P-01'" in message
+    assert "a unit that was erased has none any more" in hint
+    by_number = f"unit\n{numbers['P-01']}\n{numbers['P-03']}\n"
+    again = live(*lines, "--yes", "--id", stdin=by_number)
+    assert again == "1 unit erased. Backups and exports from before still have the data.\n"
+    assert live(*lines, "--yes", "--id", "--json", stdin=by_number)["known"] == 2
+    assert sum(now == "redacted" for now in statuses_by_number(live, running).values()) == 3
+
+
+def statuses_by_number(live, trial):
+    return {unit["id"]: unit["status"] for unit in live("units", trial, "--json")["units"]}
+
+
 def test_single_entries_have_a_dry_run_as_well(live, refused, running):
     before = head(live, running)
     dry = ("--dry-run", *WHY)
@@ -88,7 +151,7 @@ def test_units_in_files_by_number(live, refused, running):
 
 
 def test_either_a_unit_or_a_file(refused, running):
-    for command in ("lose", "withdraw", "correct"):
+    for command in ("lose", "withdraw", "correct", "received", "redact"):
         assert "do not go together" in refused(2, command, running, "P-10", "--file", "u.csv", *WHY)[0]
         assert "missing" in refused(2, command, running, *WHY)[0]
 

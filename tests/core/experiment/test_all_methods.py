@@ -216,6 +216,21 @@ class AllMethods(RuleBasedStateMachine):
         for id in listed:
             self.units[id - 1][0] = status
 
+    @rule(arms=st.dictionaries(ids, names, max_size=5))
+    def receive_together(self, arms):
+        """As if noted of one after the other, or of none."""
+        if not all(self.status(id) in (PENDING, TOLD, LOST) for id in arms) or {*arms.values()} - {
+            *self.costs
+        }:
+            return self.refuses("received_many", arms)
+        twin = copy.deepcopy(self.experiment)
+        new = [(id, arm) for id, arm in arms.items() if self.units[id - 1][1] != arm]
+        assert self.does("received_many", arms) == len(new)
+        for id, arm in new:
+            twin.received(id, arm)
+            self.units[id - 1][1] = arm
+        assert fingerprint(self.experiment) == fingerprint(twin)
+
     @rule(batch=st.lists(st.tuples(st.tuples(numbers, numbers), names), max_size=4))
     def give_together(self, batch):
         """A person decides about many: as if about one after the other, or about none."""

@@ -86,6 +86,11 @@ CALLS = {
     "correct together": (lambda: started("trace-gain"), lambda e: e.correct_many({1: 0.5, 2: 0.5, 5: 1.0})),
     "lose together": (lambda: started("trace-gain"), lambda e: e.lose_many([1, 6, 11])),
     "withdraw together": (lambda: started("trace-gain"), lambda e: e.withdraw_many([1, 2, 5])),
+    "receive together": (
+        lambda: started("trace-gain"),
+        lambda e: e.received_many({1: "a", 2: "b", 3: "a", 4: "b"}),
+    ),
+    "redact together": (lambda: started("trace-gain"), lambda e: e.redact_many([2, 3])),
     "close": (lambda: started("trace-gain"), lambda e: e.close_arm("a")),
     "add": (lambda: started("trace-gain"), lambda e: e.add_arm("c", cost=0.7, floor=5)),
     "add, choosing features": (before_a_stage, lambda e: e.add_arm("c")),

@@ -94,6 +94,14 @@ class Histories(RuleBasedStateMachine):
     def redact(self, unit):
         self.both(lambda one: one.redact(unit, "because"))
 
+    @rule(units=st.lists(KEYS | st.integers(0, 20), max_size=4))
+    def redact_together(self, units):
+        self.both(lambda one: one.redact_many(units, "because"))
+
+    @rule(arms=st.dictionaries(KEYS, ARMS, max_size=4))
+    def receive_together(self, arms):
+        self.both(lambda one: one.received_many(arms, "because"))
+
     @rule(unit=KEYS, arm=ARMS)
     def received(self, unit, arm):
         self.both(lambda one: one.received(unit, arm, "because"))

@@ -121,6 +121,8 @@ def test_reasons_are_demanded_before_anything_happens(memory, name, problem, rea
         lambda: live.correct_many({"P-1": 1.0}, reason),
         lambda: live.lose_many(["P-1"], reason),
         lambda: live.withdraw_many(["P-1"], reason),
+        lambda: live.received_many({"P-1": "a"}, reason),
+        lambda: live.redact_many(["P-1"], reason),
         lambda: live.ask_many([[0.0, 0.0]], ["P-2"], given_arms=["a"], reason=reason),
         lambda: live.received("P-1", "a", reason),
         lambda: live.close_arm("a", reason),
@@ -147,6 +149,11 @@ def test_many_entries_are_one_commit_and_all_or_nothing(store, name, problem):
         lambda: live.correct_many({"P-1": 1.0, "P-9": 2.0}, "r"),
         lambda: live.lose_many(["P-1", "P-0"], "r"),
         lambda: live.withdraw_many(["P-1", "P-9"], "r"),
+        lambda: live.received_many({"P-1": "a", "P-9": "a"}, "r"),
+        lambda: live.received_many({"P-1": "a", "P-2": "z"}, "r"),
+        lambda: live.redact_many(["P-0", "P-1"], "r"),
+        lambda: live.redact_many(["P-0", "P-9"], "r"),
+        lambda: live.redact_many("P-0", "r"),
         lambda: live.ask_many([[1.0, 1.0], [2.0, 2.0]], ["Q-1", "Q-2"], given_arms=["a", "z"], reason="r"),
     ):
         with pytest.raises(eq.EquipoiseError):
@@ -155,6 +162,7 @@ def test_many_entries_are_one_commit_and_all_or_nothing(store, name, problem):
     times = []
     for act, new in (
         (lambda: live.correct_many({"P-0": 1.0, "P-1": 2.0, "P-2": 3.0}, "typing errors"), 2),
+        (lambda: live.received_many({"P-0": "c", "P-1": "c", "P-2": "c"}, "mixed up"), 2),
         (lambda: live.lose_many(["P-3", "P-4"], "moved"), 2),
         (lambda: live.withdraw_many(["P-4", "P-5"], "asked to"), 2),
     ):
@@ -164,7 +172,7 @@ def test_many_entries_are_one_commit_and_all_or_nothing(store, name, problem):
         assert len(rows) == new
         assert live.receipt.hash == rows[-1].hash
         times.append({row.time for row in rows})
-    assert [len(each) for each in times] == [1, 1, 1]
+    assert [len(each) for each in times] == [1, 1, 1, 1]
     assert eq.load_experiment(store=store, name=name).counts == live.counts
     assert live.verify().units == 6
 

@@ -110,6 +110,43 @@ def test_twice_is_once(memory, problem):
     assert live.verify().redacted == 6
 
 
+def test_many_at_once(store, name, problem):
+    live = begun(store, name, problem)
+    live.lose("later", reason="moved away")
+    other = eq.load_experiment(store=store, name=name)
+    before, times = live.estimates(), [(unit["asked_at"], unit["closed_at"]) for unit in live.units()]
+    head = store.head(name)
+    for wrong in ([KEY, "v1"], [KEY, "nobody"], [KEY, 99]):  # v1 is awaited
+        with pytest.raises(eq.EquipoiseError):
+            live.redact_many(wrong, "they asked us to")
+    assert store.head(name) == head
+    ids = {key: live[key].id for key in (KEY, "u1", "later")}
+    assert live.redact_many([KEY, "u1", ids["u1"], "later"], "they asked us to") == 3
+    assert store.head(name).sequence == head.sequence + 1
+    # One event, so that what stays are sums over all of them: differences of two would be those of one unit.
+    assert next(live.log(head.sequence)).event["ids"] == sorted(ids.values())
+    rows = list(store.read(name))
+    told = b"".join((row.payload or b"") + row.header for row in rows)
+    for secret in (KEY.encode(), b"0.123456789", b"0.87654321", b"called twice", b'"u1"', b"later"):
+        assert secret not in told
+    assert len([row for row in rows if row.payload is None]) == 4 + 2 + 2
+    found = live.verify()
+    assert (found.redacted, found.redacted_units) == (8, 3)
+    again = eq.load_experiment(store=store, name=name)
+    for one in (live, other, again):
+        assert bits(one) == bits(live)
+        assert [(unit["asked_at"], unit["closed_at"]) for unit in one.units()] == times
+        assert {one[number].status for number in ids.values()} == {"redacted"}
+        for arm, earlier in zip(one.estimates(), before, strict=True):
+            assert np.array_equal(arm.coef, earlier.coef)
+    assert live.redact_many(list(ids.values()), "again") == 0
+    assert again.redact_many([ids["u1"], "u2"], "one more") == 1
+    with pytest.raises(AssignmentNotFound):
+        live.redact_many([KEY], "the key is gone")
+    assert live.verify().redacted == 10
+    assert bits(eq.load_experiment(store=store, name=name)) == bits(again)
+
+
 def test_it_goes_from_the_file(file_url, problem):
     live = begun(file_url, "trial", problem)
     path = Path(file_url.removeprefix("sqlite:///"))
@@ -152,6 +189,10 @@ def test_a_long_reader_is_told_of(tmp_path, problem):
         live.redact(number, reason="again")
         assert holders(path) == set()
         assert live.verify().redacted == 4
+        with reader_of(path), pytest.raises(ErasureUnfinished, match="2 units are redacted") as caught:
+            live.redact_many(["u3", "u2"], reason="they asked us to")
+        assert caught.value.unit == 3
+        live.redact(caught.value.unit, reason="again")
 
 
 def test_a_short_reader_is_waited_for(tmp_path, problem):

@@ -98,6 +98,19 @@ def test_an_older_program_reads_and_refuses_to_write(frozen):
             migrate(frozen.url)
 
 
+def test_a_dry_run_of_a_migration_is_taken_back(frozen, kind, monkeypatch):
+    module = {"sqlite": making, "postgresql": postgres_making}[kind]
+    numbers = {**numbered.migrations(PACKAGES[kind]), 2: "CREATE TABLE equipoise_more (a BIGINT);"}
+    monkeypatch.setattr(module, "migrations", lambda package: numbers)
+    monkeypatch.setattr(module, "SCHEMA", 2)
+    before = frozen.layout()
+    assert migrate(frozen.url, dry_run=True) == (1, 2)
+    assert frozen.layout() == before
+    assert frozen.run("SELECT max(version) FROM equipoise_schema") == [(1,)]
+    assert (migrate(frozen.url), migrate(frozen.url, dry_run=True)) == ((1, 2), (2, 2))
+    assert frozen.layout() != before
+
+
 def test_a_later_layout_that_cannot_be_read_is_named(frozen):
     with open_store(frozen.url) as store:
         frozen.run("INSERT INTO equipoise_schema VALUES (2, '9.9', 0)")

@@ -258,8 +258,8 @@ def test_a_tail_that_was_cut_off_cleanly(file_url, tmp_path):
         raw.execute(f"DROP TRIGGER {trigger}")
     raw.execute("DELETE FROM equipoise_events WHERE sequence > 13")
     raw.execute(
-        "UPDATE equipoise_experiments SET sequence = 13,"
-        " hash = (SELECT hash FROM equipoise_events WHERE sequence = 13)"
+        "UPDATE equipoise_experiments SET (sequence, hash, updated) ="
+        " (SELECT sequence, hash, time FROM equipoise_events WHERE sequence = 13)"
     )
     raw.close()
     with pytest.raises(ReceiptUnknown, match="restored from a backup, or exchanged"):

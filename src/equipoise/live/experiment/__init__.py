@@ -2,6 +2,7 @@
 
 ================  ================================================================================
 ``experiment``    ``LiveExperiment``: the methods of an experiment, each stored
+``together``      the methods about many units at once
 ``opening``       ``create_experiment``, ``load_experiment``
 ``restoring``     experiments from archives and backups
 ``verification``  the chain of a log, and every decision made anew
@@ -10,7 +11,7 @@
 ``state``         what the log comes to, and snapshots of it
 ``describing``    units with contexts as given, scores and times
 ``late``          what is overdue, and what is given up
-``redacting``     a unit's data erased from the log
+``redacting``     units' data erased from the log
 ``actors``        who acts, and why
 ================  ================================================================================
 """

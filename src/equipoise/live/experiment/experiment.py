@@ -14,7 +14,6 @@ import numpy.typing as npt
 from equipoise.core.diagnosis.guessing import Predictability
 from equipoise.core.experiment.assignment import Assignment
 from equipoise.core.experiment.experiment import Experiment
-from equipoise.core.experiment.reading import ExperimentReader
 from equipoise.core.experiment.record import Record, snapshot
 from equipoise.core.experiment.units.table import unit_table
 from equipoise.core.experiment.units.unit import Unit
@@ -25,13 +24,13 @@ from equipoise.live.experiment import late
 from equipoise.live.experiment.actors import Actor, demanded, optional
 from equipoise.live.experiment.describing import described, with_details
 from equipoise.live.experiment.ledger import Ledger
-from equipoise.live.experiment.redacting import Redaction
 from equipoise.live.experiment.requests import asking
 from equipoise.live.experiment.requests.answer import Answer
 from equipoise.live.experiment.requests.calls import Ask, Tell
 from equipoise.live.experiment.requests.turn import Turn
 from equipoise.live.experiment.state.fold import Fold
 from equipoise.live.experiment.state.snapshots import Snapshots, copied, drop_outdated, load_fold
+from equipoise.live.experiment.together import TogetherRequests
 from equipoise.live.experiment.verification import Verification, verify_experiment
 from equipoise.live.log.archive import ArchiveHead, write_archive
 from equipoise.live.log.entries import LogEntry, entry_of
@@ -41,7 +40,7 @@ from equipoise.live.stores.names import full_name
 from equipoise.live.stores.store import Head, Store
 
 
-class LiveExperiment(ExperimentReader):
+class LiveExperiment(TogetherRequests):
     """An experiment in a store: :func:`create_experiment` and :func:`load_experiment` make them.
 
     It has the methods of :class:`~equipoise.Experiment`. A call that returns has been stored; one that raises
@@ -163,35 +162,6 @@ class LiveExperiment(ExperimentReader):
         why = demanded(reason, "withdraw a unit")
         self._do(lambda turn: turn.experiment.withdraw(unit), why)
 
-    def correct_many(
-        self, outcomes: Mapping[Any, float] | Iterable[tuple[str | int, float]], reason: str | None = None
-    ) -> int:
-        """Set many outcomes in one commit: all, or none if one cannot be; needs a reason.
-
-        Gives how many were new: units that have that outcome already keep it.
-        """
-        why = demanded(reason, "correct outcomes")
-        pairs = list(outcomes.items() if isinstance(outcomes, Mapping) else outcomes)
-        return int(self._do(lambda turn: turn.experiment.correct_many(pairs), why).value)
-
-    def lose_many(self, units: Iterable[str | int], reason: str | None = None) -> int:
-        """Declare many units lost in one commit: all, or none if one cannot be; needs a reason.
-
-        Gives how many were new: units that are lost already stay so.
-        """
-        why = demanded(reason, "declare units lost")
-        listed = units if isinstance(units, str) else list(units)
-        return int(self._do(lambda turn: turn.experiment.lose_many(listed), why).value)
-
-    def withdraw_many(self, units: Iterable[str | int], reason: str | None = None) -> int:
-        """Remove many units in one commit: all, or none if one cannot be; needs a reason.
-
-        Gives how many were new: units that are withdrawn already stay so.
-        """
-        why = demanded(reason, "withdraw units")
-        listed = units if isinstance(units, str) else list(units)
-        return int(self._do(lambda turn: turn.experiment.withdraw_many(listed), why).value)
-
     def received(self, unit: str | int, arm: str, reason: str | None = None) -> None:
         """Note that a unit received another arm than it was assigned to; needs a reason."""
         why = demanded(reason, "note that a unit received another arm")
@@ -206,13 +176,7 @@ class LiveExperiment(ExperimentReader):
         If ErasureUnfinished is raised, the unit is redacted in the log, but files still hold bytes of it:
         somebody was reading them all the time. A repeat, by the unit's id, clears them.
         """
-        why = demanded(reason, "redact a unit")
-        with self._lock:
-            redaction = Redaction.of(self._current_fold(), self._row(unit))
-        redaction.scan(self.store)
-        self.store.drop_snapshots(self.name)
-        self._do(redaction.act, why)
-        redaction.clear(self.store)
+        self._redact([unit], demanded(reason, "redact a unit"))
 
     # The arms and the budget
 

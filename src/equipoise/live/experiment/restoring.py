@@ -15,6 +15,7 @@ from equipoise.errors import ExperimentExists, InvalidArgument, InvalidData, Wro
 from equipoise.live.experiment.actors import Actor, demanded
 from equipoise.live.experiment.experiment import LiveExperiment
 from equipoise.live.experiment.opening import begin, opened
+from equipoise.live.experiment.state.fold import Fold
 from equipoise.live.log.archive import reading_archive
 from equipoise.live.log.checking import Walk
 from equipoise.live.log.rows import make_rows
@@ -43,13 +44,7 @@ def import_archive(
     actor
         Who acts from now on.
     """
-    with reading_archive(path) as (head, rows):
-        walk = _walked(head.name, rows, (head.sequence, head.hash))
-    if mode not in (None, walk.mode) or walk.mode != head.mode:
-        raise WrongMode(
-            f"{path} holds {walk.mode} data, not {mode or head.mode}",
-            hint="practice data never become live data; begin a new experiment",
-        )
+    walk = _archived(path, mode)
 
     def fill(writer: Writer) -> None:
         with reading_archive(path) as (_, rows):
@@ -63,6 +58,16 @@ def import_archive(
         if owns:
             target.close()
         raise
+
+
+def try_import(path: str | Path, *, store: Store, mode: str | None = None, actor: str | None = None) -> Walk:
+    """Refuse what :func:`import_archive` would refuse, and store nothing; what would be imported."""
+    walk = _archived(path, mode)
+    Actor(actor)
+    store.try_creating(walk.name, walk.mode)
+    with reading_archive(path) as (_, rows):
+        Fold(walk.name).catch_up(rows)  # as whoever opens it will
+    return walk
 
 
 def restore_experiment(
@@ -108,6 +113,42 @@ def restore_experiment(
         raise
 
 
+def try_restore(
+    *,
+    store: Store,
+    name: str,
+    backup: str | Path | Store | None = None,
+    actor: str | None = None,
+    reason: str | None = None,
+) -> Walk:
+    """Refuse what :func:`restore_experiment` would refuse, and store nothing; what it would go on from."""
+    demanded(reason, "restore an experiment")
+    Actor(actor)
+    name = full_name(name)
+    source = store if backup is None else backup
+    with _source(source, name) as (rows, end):
+        walk = _walked(name, rows, end)
+    if backup is None:
+        store.try_writing(name)
+    else:
+        store.try_creating(name, walk.mode)
+    with _source(source, name, walk.sequence) as (rows, _):
+        Fold(name).catch_up(rows)  # as whoever opens it will
+    return walk
+
+
+def _archived(path: str | Path, mode: str | None) -> Walk:
+    """A walk along the rows of an archive, of the mode that it must be of."""
+    with reading_archive(path) as (head, rows):
+        walk = _walked(head.name, rows, (head.sequence, head.hash))
+    if mode not in (None, walk.mode) or walk.mode != head.mode:
+        raise WrongMode(
+            f"{path} holds {walk.mode} data, not {mode or head.mode}",
+            hint="practice data never become live data; begin a new experiment",
+        )
+    return walk
+
+
 def _walked(name: str, rows: Iterable[Row], end: tuple[int, bytes]) -> Walk:
     """A walk along rows whose chain is sound; or ChainBroken."""
     walk = Walk(name)
@@ -118,9 +159,14 @@ def _walked(name: str, rows: Iterable[Row], end: tuple[int, bytes]) -> Walk:
 
 
 def _copy(rows: Iterable[Row], writer: Writer, walk: Walk) -> None:
-    """Append the rows of a walk, a few at a time: they are read once more, so that few are in memory."""
+    """Append the rows of a walk, a few at a time: they are read once more, so that few are in memory.
+
+    They are folded, too: what cannot be opened here is not stored.
+    """
+    fold = Fold(walk.name)
     every = iter(rows)  # to its end, where it is known whether units were redacted meanwhile
     while some := list(islice(every, PAGE_ROWS)):
+        fold.catch_up(some)
         writer.append(some)
     if writer.head.hash != walk.hash:
         raise InvalidData(

@@ -91,6 +91,19 @@ def failed_creation_leaves_nothing(store: Store) -> None:
     store.create(name, _one_row(name), "live")
 
 
+def tries_leave_nothing(store: Store) -> None:
+    """What would be refused is refused by a try, too, and nothing is made or stored by one."""
+    name, missing = _begin(store), _new_name()
+    before = store.head(name)
+    store.try_writing(name)
+    _hold(store.head(name) == before, "try_writing() has moved the head")
+    store.try_creating(missing, "live")
+    _raises(ExperimentNotFound, lambda: store.head(missing))
+    _raises(ExperimentNotFound, lambda: store.try_writing(missing))
+    _raises(ExperimentExists, lambda: store.try_creating(f"default/{name}", "live"))
+    _raises(InvalidArgument, lambda: store.try_creating(missing, "rehearsal"))
+
+
 def created_in_parts(store: Store) -> None:
     """Rows of a new experiment may come a few at a time, many in all; others see it when it is whole."""
     name, parts = _new_name(), 5
@@ -312,6 +325,7 @@ CHECKS: tuple[Callable[[Store], None], ...] = (
     created_is_there,
     names_are_unique,
     failed_creation_leaves_nothing,
+    tries_leave_nothing,
     created_in_parts,
     appended_is_there,
     many_rows_come_in_order,

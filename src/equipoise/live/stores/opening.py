@@ -52,10 +52,10 @@ def open_store(url: str, *, wait: float = WAIT) -> Store:
     return PostgresStore(url, wait=wait)
 
 
-def migrate(url: str, *, wait: float = WAIT) -> tuple[int, int]:
+def migrate(url: str, *, wait: float = WAIT, dry_run: bool = False) -> tuple[int, int]:
     """Bring a database to the schema of this version, or make its tables.
 
-    Gives the schema's version before and after.
+    Gives the schema's version before and after. A dry run does all of it, and takes it back.
 
     Waits until nobody writes. Other programs of the old version go on reading, and refuse to write.
     """
@@ -68,11 +68,11 @@ def migrate(url: str, *, wait: float = WAIT) -> tuple[int, int]:
 
         if not Path(place).is_file():
             raise InvalidStore(f"there is no file {place}", hint="the first experiment makes it")
-        return migrate_file(Path(place).absolute(), url, wait)
+        return migrate_file(Path(place).absolute(), url, wait, dry_run=dry_run)
     need("psycopg")
     from equipoise.live.stores.postgresql.making import migrate_database
 
-    return migrate_database(url, wait)
+    return migrate_database(url, wait, dry_run=dry_run)
 
 
 def parse_url(url: str) -> tuple[str, str]:

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, Protocol, Self
 
+from equipoise.errors import ExperimentExists
 from equipoise.live.stores.board import Board
-from equipoise.live.stores.names import parse_name
+from equipoise.live.stores.names import full_name, parse_name
 
 MODES = ("live", "practice")
 FIRST_EPOCH = 1
@@ -116,6 +117,10 @@ class Writer(ABC):
         """Remove the payloads and salts of rows; headers and hashes stay. Then :meth:`Store.scrub`."""
 
 
+class _Tried(Exception):
+    """Takes back what a try has begun."""
+
+
 class Store(ABC):
     """Logs of experiments. Safe to use from many threads, and in the child after a fork."""
 
@@ -149,6 +154,22 @@ class Store(ABC):
         with self.creating(name, mode, epoch=epoch) as writer:
             writer.append(rows_of(writer.now))
         return writer.head
+
+    def try_writing(self, name: str) -> None:
+        """Refuse what :meth:`writing` would refuse, after the same wait; nothing is stored."""
+        with suppress(_Tried), self.writing(name):
+            raise _Tried
+
+    def try_creating(self, name: str, mode: str) -> None:
+        """Refuse what :meth:`creating` would refuse, a name that is taken too; nothing is made."""
+        with suppress(_Tried), self.creating(name, mode):
+            raise _Tried
+        wanted = full_name(name)  # which some stores look for when a row is appended
+        if any(head.name == wanted for head in self.names(parse_name(name).project)):
+            raise ExperimentExists(
+                f"there is an experiment {wanted!r} in {self.url} already",
+                hint="load it, or choose another name",
+            )
 
     def board(self) -> Board | None:
         """Where processes leave requests for whichever of them writes; None where each waits for its turn."""

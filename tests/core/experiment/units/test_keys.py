@@ -193,6 +193,57 @@ def test_many_entries_are_made_all_or_none():
     assert experiment.pending == []
 
 
+def test_arms_that_many_received_are_noted_all_or_none():
+    experiment, twin = fresh(), fresh()
+    for j in range(6):
+        for one in (experiment, twin):
+            one.ask({"age": 30 + j}, f"P-{j}", arm="a" if j % 2 else "b")
+            one.tell(f"P-{j}", float(j))
+    for one in (experiment, twin):
+        one.withdraw("P-5")
+    before = fingerprint(experiment)
+    for wrong in ({"P-1": "b", "P-5": "b"}, {"P-1": "b", "P-9": "b"}, {"P-1": "b", "P-2": "z"}):
+        with pytest.raises(eq.EquipoiseError):
+            experiment.received_many(wrong)
+    with pytest.raises(eq.errors.UnitConflict, match="two arms here, 'b' and 'a'"):
+        experiment.received_many([("P-1", "b"), (2, "a")])
+    assert fingerprint(experiment) == before
+    with experiment.recording() as events:
+        assert experiment.received_many({"P-0": "b", "P-1": "b", "P-3": "b", "P-2": "a"}) == 3
+    assert [(event["unit"], event["arm"]) for event in events] == [("P-1", "b"), ("P-3", "b"), ("P-2", "a")]
+    for unit, arm in (("P-1", "b"), ("P-3", "b"), ("P-2", "a")):
+        twin.received(unit, arm)
+    assert fingerprint(experiment) == fingerprint(twin)
+    assert experiment.received_many([(2, "b"), ("P-1", "b")]) == 0
+
+
+def test_many_are_redacted_all_or_none():
+    experiment = fresh()
+    for j in range(6):
+        experiment.ask({"age": 30 + j}, f"P-{j}")
+        if j:
+            experiment.tell(j + 1, float(j))
+    estimates, before = experiment.estimates(), fingerprint(experiment)
+    for wrong in (["P-1", "P-0"], ["P-1", "P-9"], ["P-1", 99]):
+        with pytest.raises(eq.EquipoiseError):
+            experiment.redact_many(wrong)
+    with pytest.raises(InvalidArgument, match="is one key"):
+        experiment.redact_many("P-1")
+    assert fingerprint(experiment) == before
+    with experiment.recording() as events:
+        assert experiment.redact_many(["P-3", 2, "P-1"]) == 2
+        assert experiment.redact_many([2, 4]) == 0
+    assert [event["ids"] for event in events] == [[2, 4]]
+    assert experiment.redact_many([2, "P-5"]) == 1
+    with pytest.raises(AssignmentNotFound):
+        experiment.redact_many(["P-3"])
+    assert [unit["status"] for unit in experiment.units()] == [
+        *("pending", "redacted", "told", "redacted", "told", "redacted")
+    ]
+    for one, other in zip(estimates, experiment.estimates(), strict=True):
+        assert np.array_equal(one.coef, other.coef)
+
+
 def test_arms_that_persons_gave_to_many_are_taken_all_or_none():
     experiment = fresh()
     first = experiment.ask({"age": 30}, "P-0", arm="a")

@@ -223,6 +223,9 @@ def test_a_server_that_may_not_be_written(store, url):
     with open_store(url) as standby:
         with pytest.raises(StoreReadOnly, match="read-only transaction"):
             add(standby, b"x")
+        for tried in (lambda: standby.try_creating("new", "live"), lambda: standby.try_writing("trial")):
+            with pytest.raises(StoreReadOnly, match="read-only transaction"):
+                tried()
         assert payloads(standby) == [b"created"]
 
 
@@ -235,6 +238,9 @@ def test_a_user_without_rights(store, url):
             assert payloads(reader) == [b"created"]
             with pytest.raises(StoreReadOnly, match="permission denied"):
                 add(reader, b"x")
+            for tried in (lambda: reader.try_creating("new", "live"), lambda: reader.try_writing("trial")):
+                with pytest.raises(StoreReadOnly, match="permission denied"):
+                    tried()
     finally:
         run_sql(url, f"DROP OWNED BY {role}; DROP ROLE {role}")
 

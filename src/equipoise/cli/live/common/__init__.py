@@ -9,6 +9,7 @@
 ``toml_files``  TOML files that are typed
 ``answers``     what is printed after a change
 ``changing``    commands that make one change
+``rehearsing``  dry runs
 ``hints``       what to do about an error, in the words of a shell
 ==============  ==========================================================
 """

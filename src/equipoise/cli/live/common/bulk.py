@@ -13,13 +13,16 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from equipoise.cli import completion
 from equipoise.cli.live.common.contexts import example, has_names, record_of
 from equipoise.errors import EquipoiseError, InvalidArgument, InvalidTable
+
+if TYPE_CHECKING:
+    from equipoise.core.problem.problem import Problem
 
 _SEPARATORS = (",", ";", "\t")
 _HINT = "a CSV file with a heading, or one JSON object a line; - is standard input"
@@ -49,6 +52,14 @@ class Line:
         if not isinstance(value, str):
             raise InvalidTable(f"line {self.number}: the unit {value!r} is no text", hint="keys go in quotes")
         return value.strip()
+
+    def arm(self, column: str, problem: Problem, hint: str) -> str:
+        """The arm that a person names, which must be one of the problem's."""
+        arm = self.values.get(column)
+        if not isinstance(arm, str) or not arm.strip():
+            raise InvalidTable("no arm", hint=hint)
+        problem.index(arm.strip())
+        return arm.strip()
 
     def context(self, features: Any, leave_out: Sequence[str]) -> Any:
         """The context: fields by name, or numbers one after the other."""

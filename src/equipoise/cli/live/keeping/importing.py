@@ -11,6 +11,7 @@ from equipoise.cli.live.common.answers import answer, receipt_option
 from equipoise.cli.live.common.arguments import argument, writing_options
 from equipoise.cli.live.common.hints import taken_names
 from equipoise.cli.live.common.opening import made_store
+from equipoise.cli.live.common.rehearsing import check_option, say_rehearsed
 from equipoise.words import counted
 
 
@@ -27,19 +28,30 @@ from equipoise.words import counted
     type=click.Choice(["live", "practice"]),
     help="Refuse an archive of the other mode.  [default: take either]",
 )
+@check_option
 @receipt_option
 @writing_options
 def command(
-    archive: Path, mode: str | None, with_receipt: bool, store: str, actor: str | None, as_json: bool
-) -> None:
+    archive: Path, mode: str | None, dry_run: bool, with_receipt: bool, store: str, actor: str | None,
+    as_json: bool,
+) -> None:  # fmt: skip
     """Make the experiment that ARCHIVE holds: the same rows, the same chain, the same name.
 
     The store must have none of that name, and is made if it is not there. The chain is checked first.
     """
-    from equipoise.live.experiment.restoring import import_archive
+    from equipoise.live.experiment.restoring import import_archive, try_import
 
+    taken = taken_names("archives keep their name; import it into another store: --store sqlite:///other.db")
+    if dry_run:
+        with taken, made_store(store) as at:
+            walk = try_import(archive, store=at, mode=mode, actor=actor)
+        facts = {"store": at.url, "mode": walk.mode, "rows": walk.sequence, "hash": walk.hash.hex()}
+        rows = f"{counted(walk.sequence, 'row')}, chain sound"
+        sentence = f"{walk.name} would be in {at.url}: {rows}; nothing was imported."
+        say_rehearsed(walk.name, sentence, facts, as_json=as_json)
+        return
     with (
-        taken_names("archives keep their name; import it into another store: --store sqlite:///other.db"),
+        taken,
         made_store(store) as at,
         import_archive(archive, store=at, mode=mode, actor=actor) as experiment,
     ):

@@ -11,11 +11,13 @@ from equipoise.cli import completion
 from equipoise.cli.live.common.answers import receipt_option
 from equipoise.cli.live.common.arguments import argument, reason_option, writing_options
 from equipoise.cli.live.common.opening import existing_store, made_store, opened_store, shown_url
+from equipoise.cli.live.common.rehearsing import check_option
 from equipoise.cli.terminal import print_json, say
 from equipoise.errors import DataNotFound, ExperimentExists, InvalidArgument
 from equipoise.words import counted
 
 if TYPE_CHECKING:
+    from equipoise.live.log.checking import Walk
     from equipoise.live.stores.store import Head
 
 _DATABASE = b"SQLite format 3\0"
@@ -37,6 +39,7 @@ _DATABASE = b"SQLite format 3\0"
     help="Without FILE: the store itself is a backup, put back by tools of its own.",
 )
 @reason_option(needed=True)
+@check_option
 @receipt_option
 @writing_options
 def command(
@@ -44,6 +47,7 @@ def command(
     names: tuple[str, ...],
     in_place: bool,
     reason: str,
+    dry_run: bool,
     with_receipt: bool,
     store: str,
     actor: str | None,
@@ -59,7 +63,7 @@ def command(
       equipoise restore copy.db --reason "the disk broke"
       equipoise restore copy.db --reason "the disk broke" --store sqlite:///restored.db
     """
-    from equipoise.live.experiment.restoring import restore_experiment
+    from equipoise.live.experiment.restoring import restore_experiment, try_restore
 
     if (file is None) != in_place:
         raise InvalidArgument(
@@ -76,6 +80,13 @@ def command(
         _refuse_known(store, chosen)
     if len(chosen) > 1:  # one alone is checked where it is restored
         _check_logs(store if file is None else _url_of(file), chosen)
+    if dry_run:
+        with made_store(store) as at:
+            walks = [
+                try_restore(store=at, name=name, backup=file, actor=actor, reason=reason) for name in chosen
+            ]
+        _say_rehearsed(at.url, walks, as_json=as_json)
+        return
     restored: dict[str, tuple[Head, str]] = {}
     with made_store(store) as at:
         for name in chosen:
@@ -100,6 +111,17 @@ def command(
         say(f"  {name}: {counted(head.sequence, 'row')}, epoch {head.epoch}")
         if with_receipt:
             say(f"  Receipt: {receipt}")
+
+
+def _say_rehearsed(url: str, walks: list[Walk], *, as_json: bool) -> None:
+    """Each with the row that would begin its epoch."""
+    if as_json:
+        facts = {walk.name: {"rows": walk.sequence + 1, "epoch": walk.epoch + 1} for walk in walks}
+        print_json({"store": url, "dry_run": True, "experiments": facts})
+        return
+    say(f"{counted(len(walks), 'experiment')} would be restored in {url}; nothing was:")
+    for walk in walks:
+        say(f"  {walk.name}: {counted(walk.sequence + 1, 'row')}, epoch {walk.epoch + 1}")
 
 
 def _names(url: str) -> list[str]:

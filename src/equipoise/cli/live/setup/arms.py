@@ -14,27 +14,27 @@ from equipoise.cli.options import value_option
 from equipoise.cli.values import positive_number, whole_number
 
 if TYPE_CHECKING:
-    from equipoise.live.experiment.experiment import LiveExperiment
+    from equipoise.cli.live.common.changing import Changed
 
 
-@changing("close-arm", "Give an arm no further units.")
+@changing("close-arm", "Give an arm no further units.", demands="close an arm")
 @arm_argument
 @reason_option(needed=True)
-def close_arm(experiment: LiveExperiment, arm: str, reason: str) -> Said:
+def close_arm(experiment: Changed, name: str, arm: str, reason: str) -> Said:
     """Give ARM of the experiment NAME no further units. It stays in the estimates."""
     experiment.close_arm(arm, reason=reason)
     facts = {"arm": arm, "closed_arms": list(experiment.closed_arms)}
-    return f"{arm} is closed.", facts
+    return Said(f"{arm} is closed.", f"{arm} would be closed; nothing was.", facts)
 
 
 @changing("reopen-arm", "Let a closed arm get units again.")
 @arm_argument
 @reason_option(needed=False)
-def reopen_arm(experiment: LiveExperiment, arm: str, reason: str | None) -> Said:
+def reopen_arm(experiment: Changed, name: str, arm: str, reason: str | None) -> Said:
     """Let the closed ARM of the experiment NAME get units again."""
     experiment.reopen_arm(arm, reason=reason)
     facts = {"arm": arm, "closed_arms": list(experiment.closed_arms)}
-    return f"{arm} is open.", facts
+    return Said(f"{arm} is open.", f"{arm} would be open; nothing was changed.", facts)
 
 
 @changing("add-arm", "Let a new arm join.")
@@ -45,12 +45,12 @@ def reopen_arm(experiment: LiveExperiment, arm: str, reason: str | None) -> Said
 @value_option("--cap", whole_number("--cap", "30", least=0), "K", "Units that it may get.")
 @reason_option(needed=False)
 def add_arm(
-    experiment: LiveExperiment, arm: str, weight: float | None, cost: float | None, floor: int | None,
-    cap: int | None, reason: str | None,
+    experiment: Changed, name: str, arm: str, weight: float | None, cost: float | None,
+    floor: int | None, cap: int | None, reason: str | None,
 ) -> Said:  # fmt: skip
     """Let the new ARM join the experiment NAME; what is left of the budget must pay for its start."""
     terms = {"weight": 1.0 if weight is None else weight, "cost": 1.0 if cost is None else cost}
     experiment.add_arm(arm, **terms, floor=floor or 0, cap=cap, reason=reason)
     facts = {"arm": arm, "arms": list(experiment.problem.arms)}
-    sentence = f"{arm} has joined: {', '.join(experiment.problem.arms)}."
-    return sentence, facts
+    arms = ", ".join(experiment.problem.arms)
+    return Said(f"{arm} has joined: {arms}.", f"{arm} would join: {arms}; nothing was changed.", facts)

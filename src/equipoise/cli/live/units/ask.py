@@ -22,15 +22,15 @@ from equipoise.cli.live.units.asked import say_assigned, say_assigned_together, 
 from equipoise.cli.live.units.entering import unit_column_option
 from equipoise.cli.options import value_option
 from equipoise.cli.values import parse_names
-from equipoise.errors import EquipoiseError, InvalidArgument, InvalidContext, InvalidTable
+from equipoise.errors import EquipoiseError, InvalidArgument, InvalidContext
 
 if TYPE_CHECKING:
     from equipoise.core.problem.features.contexts import Contexts
-    from equipoise.core.problem.problem import Problem
     from equipoise.live.experiment.experiment import LiveExperiment
 
 _ARM = "arm"
 """The column of a file with arms that persons gave."""
+_NO_ARM = "units that the rule is to assign go into a file of their own"
 
 
 @click.command("ask", short_help="Assign a unit to an arm, or many from a file.")
@@ -141,7 +141,7 @@ def _units(
     for line in lines.values():
         try:
             if arm_column is not None:
-                given.append(_given_arm(problem, line, arm_column))
+                given.append(line.arm(arm_column, problem, _NO_ARM))
             x = line.context(problem.features, leave_out=(column, arm_column or column))
             problem.features.encode(x)
         except EquipoiseError as error:
@@ -155,11 +155,3 @@ def _has_arms(features: Contexts, lines: Iterable[Line]) -> bool:
     """Whether a file has a column of arms, which is not one of the unit's own fields."""
     is_field = has_names(features) and _ARM in names_of(features)
     return not is_field and any(_ARM in line.values for line in lines)
-
-
-def _given_arm(problem: Problem, line: Line, column: str) -> str:
-    arm = line.values.get(column)
-    if not isinstance(arm, str) or not arm.strip():
-        raise InvalidTable("no arm", hint="units that the rule is to assign go into a file of their own")
-    problem.index(arm.strip())
-    return arm.strip()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from equipoise.cli.live.common.answers import answer
-from equipoise.cli.live.units.entering import rehearsal
+from equipoise.cli.live.common.rehearsing import rehearsal
 from equipoise.cli.terminal import new_table, output, print_json, print_table, say
 from equipoise.words import counted
 

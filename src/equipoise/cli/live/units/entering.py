@@ -1,4 +1,4 @@
-"""Entries about one unit that is typed, or about many in a file; rehearsed on a copy in a dry run."""
+"""Entries about one unit that is typed, or about many in a file."""
 
 from __future__ import annotations
 
@@ -11,18 +11,16 @@ import click
 from equipoise.cli.live.common.answers import answer
 from equipoise.cli.live.common.arguments import named_unit
 from equipoise.cli.live.common.bulk import Line, at_line, keyed, read_lines
-from equipoise.cli.terminal import print_json, say
+from equipoise.cli.live.common.rehearsing import say_rehearsed
 from equipoise.errors import EquipoiseError, InvalidArgument, InvalidTable
 from equipoise.words import counted
 
 if TYPE_CHECKING:
-    from equipoise.core.experiment.experiment import Experiment
     from equipoise.live.experiment.experiment import LiveExperiment
 
 unit_column_option = click.option(
     "--unit-column", default="unit", show_default=True, metavar="COLUMN", help="Column of --file with units."
 )
-rehearsal_option = click.option("--dry-run", is_flag=True, help="Only check, and say what would be entered.")
 
 
 def options(*listed: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -58,15 +56,6 @@ def lines_by_unit(
             raise at_line(line, error) from None
         found[unit] = line
     return found
-
-
-def rehearsal(experiment: LiveExperiment, reason: str | None = None, to: str | None = None) -> Experiment:
-    """A copy, which finds whatever is wrong; ``to`` is what a reason is demanded for."""
-    from equipoise.live.experiment.actors import demanded
-
-    if to is not None:
-        demanded(reason, to)
-    return experiment.in_memory()
 
 
 @dataclass(frozen=True)
@@ -110,9 +99,7 @@ def say_entered(
     """Say what was entered, or would be."""
     facts = {**facts, "new": entered.new, "known": entered.known}
     sentence = entered.sentence(dry_run=dry_run)
-    if not dry_run:
-        answer(experiment, sentence, facts, as_json=as_json, with_receipt=with_receipt)
-    elif as_json:
-        print_json({"experiment": experiment.name, "dry_run": True, **facts})
+    if dry_run:
+        say_rehearsed(experiment.name, sentence, facts, as_json=as_json)
     else:
-        say(sentence)
+        answer(experiment, sentence, facts, as_json=as_json, with_receipt=with_receipt)

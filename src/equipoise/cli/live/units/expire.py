@@ -9,6 +9,7 @@ import click
 from equipoise.cli.live.common.answers import answer, receipt_option
 from equipoise.cli.live.common.arguments import experiment_argument, reason_option, writing_options
 from equipoise.cli.live.common.opening import opened
+from equipoise.cli.live.common.rehearsing import check_change
 from equipoise.cli.live.common.times import duration_of
 from equipoise.cli.options import value_option
 from equipoise.cli.terminal import print_json, say
@@ -35,6 +36,7 @@ def command(
     """
     with opened(name, store, actor) as experiment:
         if dry_run:
+            check_change(experiment, reason, "declare units lost")
             late = experiment.overdue(older_than).records()
             _list(experiment.name, [unit["unit"] or unit["id"] for unit in late], as_json=as_json)
             return

@@ -22,13 +22,12 @@ from equipoise.cli.live.common.arguments import (
 )
 from equipoise.cli.live.common.bulk import Line, at_line, file_option
 from equipoise.cli.live.common.opening import opened
+from equipoise.cli.live.common.rehearsing import rehearsal, rehearsal_option
 from equipoise.cli.live.units.entering import (
     Entered,
     check_one_way,
     lines_by_unit,
     options,
-    rehearsal,
-    rehearsal_option,
     say_entered,
     unit_column_option,
 )

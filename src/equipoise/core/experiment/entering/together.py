@@ -9,17 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from equipoise.core.arms.state import GONE, KNOWN, LOST, PENDING, REDACTED, WITHDRAWN, State
+from equipoise.core.arms.state import GONE, KNOWN, LOST, PENDING, REDACTED, WITHDRAWN
 from equipoise.core.experiment.entering import entries
 from equipoise.core.experiment.entering.refusals import STAYS_OUT, not_pending, refused
+from equipoise.core.experiment.entering.treated import treat
+from equipoise.core.experiment.history.redacting import redact
 from equipoise.core.experiment.holding import RecordHolder
-from equipoise.core.experiment.record import draft
+from equipoise.core.experiment.record import Record, draft
 from equipoise.core.problem.inputs import checked_outcome
-from equipoise.errors import InvalidArgument, OutcomeConflict
+from equipoise.errors import InvalidArgument, OutcomeConflict, UnitConflict
 
 
 class TogetherEntries(RecordHolder):
-    """Corrections, losses and withdrawals of many units at once."""
+    """Corrections, losses, withdrawals, other arms and redactions of many units at once."""
 
     def correct_many(
         self, outcomes: Mapping[Any, float] | Iterable[tuple[str | int, float]], reason: str | None = None
@@ -44,7 +46,7 @@ class TogetherEntries(RecordHolder):
                 for row, value in values.items()
                 if self._status(row) not in KNOWN or state.outcomes[row] != value
             ]
-            self._enter_all(new, lambda changed, row: entries.correct(changed, row, values[row]))
+            self._enter_all(new, lambda changed, row: entries.correct(changed.state, row, values[row]))
             for row in new:
                 self._entered("corrected", row, outcome=values[row])
         return len(new)
@@ -58,7 +60,7 @@ class TogetherEntries(RecordHolder):
                 if self._status(row) not in (PENDING, LOST):
                     raise not_pending(unit, self._status(row))
             new = [row for row in rows if self._status(row) == PENDING]
-            self._enter_all(new, entries.lose)
+            self._enter_all(new, lambda changed, row: entries.lose(changed.state, row))
             for row in new:
                 self._entered("lost", row)
         return len(new)
@@ -72,20 +74,61 @@ class TogetherEntries(RecordHolder):
                 if self._status(row) == REDACTED:
                     raise refused(unit, REDACTED)
             new = [row for row in rows if self._status(row) != WITHDRAWN]
-            self._enter_all(new, entries.withdraw)
+            self._enter_all(new, lambda changed, row: entries.withdraw(changed.state, row))
             for row in new:
                 self._entered("withdrawn", row)
+        return len(new)
+
+    def received_many(
+        self, arms: Mapping[Any, str] | Iterable[tuple[str | int, str]], reason: str | None = None
+    ) -> int:
+        """Note the arms that many units received: of all of them, or of none if one cannot be.
+
+        Gives how many were new: units that count in that arm already stay there.
+        """
+        pairs = list(arms.items() if isinstance(arms, Mapping) else arms)
+        with self._lock, self._change():
+            places: dict[int, int] = {}
+            problem = self._record.problem
+            for unit, arm in pairs:
+                row, place = self._row(unit), problem.index(arm)
+                if self._status(row) in GONE:
+                    raise refused(unit, self._status(row), "withdrawn units stay out")
+                if places.setdefault(row, place) != place:
+                    raise UnitConflict(
+                        f"unit {unit!r} has two arms here, {problem.arms[places[row]]!r} and {arm!r}",
+                        hint="name the one that it received",
+                    )
+            new = [row for row, place in places.items() if int(self._state.rows["arm"][row]) != place]
+            self._enter_all(new, lambda changed, row: treat(changed, row, places[row]))
+            for row in new:
+                self._entered("received", row, arm=problem.arms[places[row]])
+        return len(new)
+
+    def redact_many(self, units: Iterable[str | int], reason: str | None = None) -> int:
+        """Remove the data of many units for good: of all of them, or of none if one cannot be.
+
+        What they gave to sums over units stays as sums over all of them. Gives how many were new: units that
+        are redacted already, which have a number and no key, stay so.
+        """
+        listed = _listed(units)
+        with self._lock, self._change():
+            rows = sorted({self._row(unit) for unit in listed})
+            new = [row for row in rows if self._status(row) != REDACTED]
+            if new:
+                self._record, told = redact(self._record, new)
+                self._note("redacted", **told)
         return len(new)
 
     def _status(self, row: int) -> int:
         return int(self._state.rows["status"][row])
 
-    def _enter_all(self, rows: Sequence[int], enter: Callable[[State, int], int]) -> None:
+    def _enter_all(self, rows: Sequence[int], enter: Callable[[Record, int], object]) -> None:
         if not rows:
             return  # nothing is copied, as nothing happens
         changed = draft(self._record)
         for row in rows:
-            enter(changed.state, row)
+            enter(changed, row)
         self._record = changed
 
 

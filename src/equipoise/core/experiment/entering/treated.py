@@ -13,12 +13,18 @@ from equipoise.core.experiment.record import Record, draft
 
 
 def as_treated(record: Record, row: int, arm: int) -> Record:
-    """The same record with a row in another arm; what it was meant for stays noted.
+    """The same record with a row in another arm; what it was meant for stays noted."""
+    changed = draft(record)
+    treat(changed, row, arm)
+    return changed
+
+
+def treat(changed: Record, row: int, arm: int) -> None:
+    """Put a row of a draft into another arm.
 
     Nobody knows with what probability it got there. The unit is paid for at the price of the arm that it
     received, and both arms are computed anew.
     """
-    changed = draft(record)
     state = changed.state
     before = int(state.rows["arm"][row])
     state.rows["arm"][row] = arm
@@ -30,7 +36,6 @@ def as_treated(record: Record, row: int, arm: int) -> Record:
     for i in (before, arm):
         _link(state.rows[: changed.step], state.arms, i)
         rebuild(state, i)
-    return changed
 
 
 def _link(rows: npt.NDArray[Any], arms: npt.NDArray[Any], i: int) -> None:

@@ -2,13 +2,15 @@
 
 The scores that were kept of a choice tell. An arm that joined later has none, and one that could not be
 chosen has minus infinity. So have, under a policy that looks at contexts, arms that wait while others are
-short of d + 1 units; these are on offer as before, except where the others are short by losses.
+short of d + 1 units, also by losses; these are on offer as before. When units were lost is not known here, so
+those that were at any time, or were redacted since, may have been.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from equipoise.core.arms.state import LOST, REDACTED, WITHDRAWN
 from equipoise.core.diagnosis.evidence import Flags
 from equipoise.core.experiment.record import Record
 
@@ -17,6 +19,7 @@ def offered_arms(record: Record) -> Flags:
     """[units, arms] of all units; of one whose scores were not kept as of the unit before, or all arms."""
     problem, policy, book = record.problem, type(record.policy), record.book
     names, meant = problem.arms, record.state.rows["meant"]
+    stays = ~np.isin(record.state.rows["status"], (LOST, WITHDRAWN, REDACTED))
     found: Flags = np.ones((record.step, len(names)), np.bool_)
     counts = np.zeros(len(names), np.int64)
     before = None
@@ -34,6 +37,6 @@ def offered_arms(record: Record) -> Flags:
             found[row] = mine
         elif before is not None:
             found[row] = before
-        if meant[row] >= 0:
+        if meant[row] >= 0 and stays[row]:
             counts[meant[row]] += 1
     return found

@@ -49,9 +49,12 @@ class Moments:
             self._table[:2, self._count] = sequence, time
             self._count += 1
         elif kind == "redacted":
-            for row in event.get("live", {}).get("rows", ()):
+            live = event.get("live", {})
+            rows = live.get("rows", ())
+            units = live.get("units") or [event["ids"][0] for _ in rows]  # older logs redact one at a time
+            for row, unit in zip(rows, units, strict=True):
                 if row in self._erased:
-                    self._end(event["ids"][0], *self._erased.pop(row))
+                    self._end(unit, *self._erased.pop(row))
         elif number:
             self._end(number, kind, time)
         elif len(event) == 1 and kind in _ENDS:

@@ -33,6 +33,14 @@ def first_failure(error: psycopg.Error) -> psycopg.Error:
     return error
 
 
+def read_only(url: str, why: str) -> StoreReadOnly:
+    """The server, or its tables, may only be read."""
+    return StoreReadOnly(
+        f"{url} may not be written: {why}",
+        hint="connect to the primary server, as a user who may write; nothing was stored",
+    )
+
+
 def translated(error: psycopg.Error, url: str, wait: float) -> EquipoiseError:
     """The error to raise in the place of the server's."""
     state, said = error.sqlstate or "", _first_line(error)
@@ -43,10 +51,7 @@ def translated(error: psycopg.Error, url: str, wait: float) -> EquipoiseError:
             f"the disk of {url} is full: nothing was stored", hint="free some space, then try again"
         )
     if state in ("25006", "42501"):
-        return StoreReadOnly(
-            f"{url} may not be written: {said}",
-            hint="connect to the primary server, as a user who may write; nothing was stored",
-        )
+        return read_only(url, said)
     if state in ("42P01", "42703", "42883"):
         return SchemaMismatch(
             f"{url} lacks tables of experiments: {said}", hint=f"type: equipoise migrate --store {url}"

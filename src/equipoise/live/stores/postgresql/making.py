@@ -16,12 +16,15 @@ _ONE_AT_A_TIME = 0x45515053
 CLOCK = "(extract(epoch FROM clock_timestamp()) * 1000000)::bigint"
 
 
-def migrate_database(url: str, wait: float) -> tuple[int, int]:
-    """Bring a database to the newest schema; gives the versions before and after, 0 for none."""
+def migrate_database(url: str, wait: float, *, dry_run: bool) -> tuple[int, int]:
+    """Bring a database to the newest schema; gives the versions before and after, 0 for none.
+
+    A dry run takes all back.
+    """
     shown = without_password(url)
     connection = connect(url, shown, wait)
     try:
-        with connection.transaction():
+        with connection.transaction(force_rollback=dry_run):
             connection.execute("SELECT pg_advisory_xact_lock($1)", (_ONE_AT_A_TIME,))
             before = _version(connection)
             if before > SCHEMA:

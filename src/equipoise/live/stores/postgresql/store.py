@@ -28,7 +28,7 @@ from equipoise.live.stores.postgresql.connecting import (
     connect_to_ours,
     without_password,
 )
-from equipoise.live.stores.postgresql.failures import first_failure, is_lost, translated
+from equipoise.live.stores.postgresql.failures import first_failure, is_lost, read_only, translated
 from equipoise.live.stores.postgresql.making import CLOCK
 from equipoise.live.stores.sql import VERSION, SqlStore, SqlWriter, Step
 from equipoise.live.stores.store import FIRST_EPOCH, Head, Row, Waiting, Writer
@@ -54,6 +54,12 @@ SELECT $1, * FROM unnest(
 _BEGIN_EXPERIMENT = """
 INSERT INTO equipoise_experiments (name, mode, sequence, hash, epoch, created, updated)
 VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING number
+"""
+_RIGHTS = """
+SELECT current_setting('transaction_read_only') = 'off',
+    has_table_privilege('equipoise_experiments', 'INSERT')
+    AND has_table_privilege('equipoise_experiments', 'UPDATE')
+    AND has_table_privilege('equipoise_events', 'INSERT')
 """
 _IS_THERE = "SELECT 1 FROM equipoise_events WHERE experiment = $1 AND sequence = $2 AND hash = $3"
 
@@ -127,6 +133,23 @@ class PostgresStore(SqlStore):
             if not is_lost(error, held.connection):
                 raise
             self._find_out(held, writer.number, before, writer.head, error)
+
+    def try_writing(self, name: str) -> None:
+        """Refuse what writing would refuse."""
+        super().try_writing(name)
+        self._check_rights()
+
+    def try_creating(self, name: str, mode: str) -> None:
+        """Refuse what creating would refuse."""
+        super().try_creating(name, mode)
+        self._check_rights()
+
+    def _check_rights(self) -> None:
+        is_writable, may_write = self._select(_RIGHTS, ())[0]
+        if not is_writable:
+            raise read_only(self.url, "it only takes read-only transactions")
+        if not may_write:
+            raise read_only(self.url, "permission denied for tables of experiments")
 
     def scrub(self, *, wait: float | None = None) -> None:
         """Left to the server: its files are overwritten when it, or somebody who may, does VACUUM."""

@@ -37,7 +37,7 @@ def translated(
     if isinstance(error, apsw.BusyError | apsw.LockedError | apsw.ProtocolError):
         return StoreBusy(f"another program has held {path} for {wait:g} s", hint="try again")
     if isinstance(error, apsw.ReadOnlyError) or (
-        isinstance(error, apsw.CantOpenError) and path.exists() and not _may_write(path.parent)
+        isinstance(error, apsw.CantOpenError) and path.exists() and not may_write(path.parent)
     ):
         return read_only(path)
     if isinstance(error, apsw.CorruptError | apsw.NotADBError | apsw.FormatError) or code in _SHORT:
@@ -59,7 +59,8 @@ def translated(
     return StoreUnavailable(f"{path}: {said}", hint="nothing was stored")
 
 
-def _may_write(folder: Path) -> bool:
+def may_write(folder: Path) -> bool:
+    """Whether files can be made in a folder."""
     return os.access(folder, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
 
 

@@ -17,7 +17,7 @@ from equipoise.errors import EquipoiseError, InvalidStore, OutputExists
 from equipoise.files import not_writable
 from equipoise.live.stores.migrations import check_writable, migrations
 from equipoise.live.stores.sqlite.connecting import APPLICATION, SCHEMA, Connection
-from equipoise.live.stores.sqlite.failures import damaged, refused_by_system, translated
+from equipoise.live.stores.sqlite.failures import damaged, may_write, read_only, refused_by_system, translated
 from equipoise.live.stores.sqlite.file_systems import refuse_undecodable, refuse_unsafe
 from equipoise.version import __version__
 
@@ -32,8 +32,7 @@ def make_file(path: Path) -> None:
 
     It is made under another name and then linked to its own, so that nobody ever meets half of it.
     """
-    if not path.parent.is_dir():
-        raise InvalidStore(f"there is no folder {path.parent}", hint="make it, or choose another one")
+    check_folder(path)
     try:
         with _beside(path) as draft:
             _fill(draft, path)
@@ -43,6 +42,14 @@ def make_file(path: Path) -> None:
         if isinstance(error, EquipoiseError):
             raise
         raise refused_by_system(path, error) from None
+
+
+def check_folder(path: Path) -> None:
+    """Refuse a place where no file can be made; whether the disk has room is only seen when one is."""
+    if not path.parent.is_dir():
+        raise InvalidStore(f"there is no folder {path.parent}", hint="make it, or choose another one")
+    if not may_write(path.parent):
+        raise read_only(path)
 
 
 def check_only_name(path: Path) -> None:
@@ -89,8 +96,8 @@ def _fill(draft: Path, path: Path) -> None:
         raise translated(error, path, 0.0, system=system) from error
 
 
-def migrate_file(path: Path, url: str, wait: float) -> tuple[int, int]:
-    """Bring a file to the newest schema; gives the versions before and after."""
+def migrate_file(path: Path, url: str, wait: float, *, dry_run: bool) -> tuple[int, int]:
+    """Bring a file to the newest schema; gives the versions before and after. A dry run takes all back."""
     refuse_undecodable(path)
     refuse_unsafe(path)
     check_only_name(path)
@@ -107,7 +114,7 @@ def migrate_file(path: Path, url: str, wait: float) -> tuple[int, int]:
         if before > SCHEMA:
             check_writable(url, before, SCHEMA)
         _apply(raw, before)
-        raw.execute("COMMIT")
+        raw.execute("ROLLBACK" if dry_run else "COMMIT")
         return before, SCHEMA
     except apsw.Error as error:
         raise translated(error, path, wait) from error

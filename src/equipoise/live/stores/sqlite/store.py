@@ -27,9 +27,9 @@ from equipoise.live.stores.names import full_name
 from equipoise.live.stores.pool import Held, Pool
 from equipoise.live.stores.sql import VERSION, SqlStore, SqlWriter, Step
 from equipoise.live.stores.sqlite.connecting import SCHEMA, Connection, check_library
-from equipoise.live.stores.sqlite.failures import translated
+from equipoise.live.stores.sqlite.failures import read_only, translated
 from equipoise.live.stores.sqlite.file_systems import refuse_undecodable, refuse_unsafe
-from equipoise.live.stores.sqlite.making import check_only_name, copy_file, make_file
+from equipoise.live.stores.sqlite.making import check_folder, check_only_name, copy_file, make_file
 from equipoise.live.stores.sqlite.placement import Place, place_of
 from equipoise.live.stores.store import FIRST_EPOCH, Head, Row, Waiting, Writer
 from equipoise.version import __version__
@@ -224,6 +224,26 @@ class SqliteStore(SqlStore):
             yield writer
             check_begun(writer.head)
             writer.flush()
+
+    def try_creating(self, name: str, mode: str) -> None:
+        """Refuse what creating would refuse; where there is no file yet, a place that can have none."""
+        if self._place is None and not self.path.exists():
+            empty_head(name, mode)
+            check_folder(self.path)
+        else:
+            super().try_creating(name, mode)
+            self._check_writable()
+
+    def try_writing(self, name: str) -> None:
+        """Refuse what writing would refuse."""
+        super().try_writing(name)
+        self._check_writable()
+
+    def _check_writable(self) -> None:
+        """Of a file that may only be read SQLite takes the lock all the same, and refuses the first row."""
+        with self._using(self._writers) as held:
+            if held.connection.raw.readonly("main"):
+                raise read_only(self.path)
 
     def board(self) -> Board | None:
         """A board of all processes that use this file, as long as any of them has it open."""
