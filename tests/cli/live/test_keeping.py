@@ -153,6 +153,14 @@ def test_archives_are_text_that_anyone_can_read(live, running, tmp_path):
     assert json.loads(lines[0])["name"] == running
 
 
+def test_an_archive_has_one_experiment(live, refused, running):
+    live("export", running, "trial.jsonl")
+    names = ("--experiment", running, "--experiment", "other")
+    message, _ = refused(2, "restore", "trial.jsonl", "--reason", "disk died", *names, *OTHER)
+    assert "an archive has one experiment" in message
+    assert "damaged" not in message
+
+
 def test_an_archive_can_be_restored_as_well(live, running):
     live("export", running, "trial.jsonl")
     live("restore", "trial.jsonl", "--reason", "disk died", *OTHER)

@@ -87,6 +87,18 @@ def test_a_closed_arm_that_is_little_known_ends_the_search_soon(monkeypatch):
     assert "at 30 of 60 units:" in str(found)
 
 
+def test_budgets_that_are_near_each_other_do_not_end_the_search():
+    rng = np.random.default_rng(0)
+    experiment = eq.Experiment(eq.Problem(["a", "b"], dim=2, budget=1000), seed=1)
+    for _ in range(30):
+        experiment.tell(experiment.ask(rng.normal(size=2)).id, rng.normal())
+    for seed in (7, 9):  # here chance makes the larger of two budgets worse
+        found = eq.forecast(experiment, trials=30, seed=seed)
+        wanted = found.band(found.courses[0]).mean / 2
+        found = eq.forecast(experiment, trials=30, seed=seed, budgets=[1001], target=wanted)
+        assert all(1000 < answer.budget < 20_000 for answer in found.targets)
+
+
 def test_where_arms_have_costs_nobody_knows_how_many_units_will_come():
     rng = np.random.default_rng(1)
     problem = eq.Problem(["a", "b"], dim=1, budget=40.0, costs={"b": 2.5})

@@ -111,3 +111,29 @@ def test_a_fork_waits_for_threads_that_are_in_the_library(store):
     thread.join()
     assert wait() == 0
     assert payloads(store) == [b"created", b"child"]
+
+
+def test_a_fork_does_not_keep_who_writes_to_one_store_from_reading_another(store, tmp_path):
+    """Who forks would take the one that was opened first, and wait for the other."""
+    is_writing, results = threading.Event(), []
+
+    def copy(target):
+        with target.writing("trial") as writer:
+            is_writing.set()
+            time.sleep(0.5)  # the fork has begun meanwhile
+            rows = [row.payload for row in store.read("trial")]
+            writer.append(rows_after(writer.head, rows, writer.now))
+        results.append("copied")
+
+    with open_store(f"sqlite:///{tmp_path}/other.db", wait=20) as target:
+        begin(target)
+        thread = threading.Thread(target=copy, args=(target,))
+        thread.start()
+        assert is_writing.wait(20)
+        began = time.monotonic()
+        _, wait = forked(lambda: add(target, b"child"))
+        assert time.monotonic() - began < 10
+        thread.join()
+        assert wait() == 0
+        assert results == ["copied"]
+        assert payloads(target) == [b"created", b"created", b"child"]

@@ -84,6 +84,34 @@ def test_nobody_writes_inside_of_writing():
         assert payloads(store) == [b"created", b"outer", b"after"]
 
 
+class Slow:
+    """A lock that is free for a while before who gives it back goes on."""
+
+    def __init__(self):
+        self.inner, self.is_free, self.may_go_on = threading.RLock(), threading.Event(), threading.Event()
+        self.acquire = self.inner.acquire
+
+    def release(self):
+        self.inner.release()
+        self.is_free.set()
+        self.may_go_on.wait(20)
+
+
+def test_who_is_giving_a_turn_back_keeps_nobody_out():
+    with open_store("memory:", wait=20) as store:
+        begin(store)
+        lock = Slow()
+        store._log("trial").turns = (lock,)
+        first = threading.Thread(target=add, args=(store, b"first"))
+        first.start()
+        assert lock.is_free.wait(20)
+        lock.release = lock.inner.release
+        assert add(store, b"second").sequence == 3
+        lock.may_go_on.set()
+        first.join()
+        assert payloads(store) == [b"created", b"first", b"second"]
+
+
 def test_a_read_that_is_interrupted_keeps_nobody_out(store):
     def read():
         interrupted_often(lambda: store.head("trial"), 2000)

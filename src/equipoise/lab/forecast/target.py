@@ -32,6 +32,8 @@ _MOST_UNITS = 200_000
 _STANDARD_ERRORS = 2.0
 # Only budgets so many times as large as what is spent say how the curve goes on.
 _FAR = 8.0
+# And of two budgets those of which the one is so many times as large.
+_APART = 2.0
 
 
 @dataclass(frozen=True)
@@ -115,7 +117,9 @@ class _Curve:
 
         So it is where an arm that is closed, or has its cap, is too little known.
         """
-        *_, before, largest = [0.0, *sorted(self._ends)]
+        largest = max(self._ends)
+        # Between budgets that are near each other chance alone may be what is seen of the fall.
+        before = max((end for end in self._ends if end <= largest / _APART), default=0.0)
         if largest < _FAR * self._least or before < self._least:
             return False
         height = self._height(largest, criterion)

@@ -7,7 +7,7 @@ from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from inspect import GEN_CLOSED, getgeneratorstate
 from pathlib import Path
-from threading import Lock, RLock
+from threading import Lock, RLock, get_ident
 from weakref import ref
 
 from equipoise.errors import (
@@ -31,8 +31,8 @@ class _Log:
         self.rows: list[Row] = []
         self.snapshot: Snapshot | None = None
         self.turns = (RLock(),)
-        self.stay: ref[Generator[bool, None, None]] | None = None
-        """Of whoever has the turn."""
+        self.stay: tuple[int, ref[Generator[bool, None, None]]] | None = None
+        """Of whoever has the turn, or had it last: the thread, and what ends with its turn."""
 
 
 class _MemoryWriter(Writer):
@@ -77,9 +77,9 @@ class MemoryStore(Store):
         stay = staying(log.turns, self._wait)
         try:
             # One thread may take its own turn again, and must not write inside of writing.
-            if not next(stay) or _goes_on(log.stay):
+            if not next(stay) or _is_inside(log.stay):
                 raise StoreBusy(f"another writer has held {name!r} for {self._wait:g} s", hint="try again")
-            log.stay = ref(stay)
+            log.stay = get_ident(), ref(stay)
             writer = _MemoryWriter(log)
             yield writer
             self._open()
@@ -163,8 +163,10 @@ class MemoryStore(Store):
             raise StoreUnavailable("the store is closed", hint="open it anew")
 
 
-def _goes_on(stay: ref[Generator[bool, None, None]] | None) -> bool:
-    found = None if stay is None else stay()
+def _is_inside(stay: tuple[int, ref[Generator[bool, None, None]]] | None) -> bool:
+    """Whether this thread had the turn before it took it again."""
+    # Another thread has given its turn back, though it may be in the middle of ending its stay.
+    found = stay[1]() if stay is not None and stay[0] == get_ident() else None
     return found is not None and getgeneratorstate(found) != GEN_CLOSED
 
 

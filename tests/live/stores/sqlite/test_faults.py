@@ -22,6 +22,7 @@ from equipoise.errors import (
     StoreUnavailable,
 )
 from equipoise.live.stores.opening import migrate, open_store
+from equipoise.live.stores.sqlite import making
 
 LARGE = os.urandom(200_000)
 
@@ -140,6 +141,24 @@ def test_a_file_that_is_gone_and_has_left_its_log(store, path, tmp_path):
         (tmp_path / "new.db-wal").rename(tmp_path / "moved")
         begin(new)
         assert payloads(new) == [b"created"]
+
+
+def test_a_log_that_is_tidied_away_while_another_process_makes_the_same_file(path, tmp_path, monkeypatch):
+    """Who made the file first has closed it at this moment."""
+    log = tmp_path / "new.db-wal"
+    look = Path.stat
+
+    def stat(self, **options):
+        found = look(self, **options)
+        if self == log:
+            log.unlink()
+        return found
+
+    log.write_bytes(b"x")
+    (tmp_path / "new.db").touch()
+    monkeypatch.setattr(Path, "stat", stat)
+    making._refuse_left_over(tmp_path / "new.db")
+    assert not log.exists()
 
 
 def test_a_file_that_vanishes_inside_of_writing(store, path):

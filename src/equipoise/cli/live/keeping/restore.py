@@ -133,14 +133,24 @@ def _names_in(file: Path) -> list[str]:
     """The experiments in a backup, which is a database; an archive holds one."""
     from equipoise.live.log.archive import reading_archive
 
-    with file.open("rb") as opened:
-        if opened.read(len(_DATABASE)) == _DATABASE:
-            return _names(_url_of(file))
+    if _is_database(file):
+        return _names(_url_of(file))
     with reading_archive(file) as (head, _):
         return [head.name]
 
 
+def _is_database(file: Path) -> bool:
+    with file.open("rb") as opened:
+        return opened.read(len(_DATABASE)) == _DATABASE
+
+
 def _url_of(file: Path) -> str:
+    """Of a backup, which may have several experiments."""
+    if not _is_database(file):
+        raise InvalidArgument(
+            f"{file} is no copy of a store; an archive has one experiment",
+            hint="type --experiment once, or not at all",
+        )
     return f"sqlite:///{file.absolute()}"
 
 

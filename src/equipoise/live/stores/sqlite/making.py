@@ -182,12 +182,20 @@ def _refuse_left_over(path: Path) -> None:
     for ending in ("-wal", "-journal"):
         log = Path(f"{path}{ending}")
         # In this order: who makes the file at this moment has it there before its log.
-        if log.exists() and log.stat().st_size and not path.exists():
+        if _size(log) and not path.exists():
             raise InvalidStore(
                 f"there is no file {path}, but {log.name} of one that was there: it may hold events that "
                 "were stored last, and would damage a new file",
                 hint=f"bring the file back; or move {log.name} elsewhere, then try again",
             )
+
+
+def _size(path: Path) -> int:
+    """Bytes of a file; none where there is no file, also if it is removed at this moment."""
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
 
 
 @contextmanager
