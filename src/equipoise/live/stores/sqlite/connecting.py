@@ -63,7 +63,7 @@ class Connection:
         self.path, self.url = path, url
         if path.is_dir():
             raise InvalidStore(f"{path} is a folder", hint="name a file in it")
-        self._check_size()
+        self._checksize_of()
         self._place = place_of(path)
         self._wal = f"{path}-wal"
         self._seat = Seat(self._wal)
@@ -152,22 +152,23 @@ class Connection:
         self.raw.set_busy_handler(self._patience)
         self.raw.execute(_SETTINGS).fetchall()  # a statement runs when what the one before gives was read
         wal = Path(self._wal)
-        empty_before = _size(wal) == 0
+        empty_before = size_of(wal) == 0
         version = self.check_name()
         if self.raw.pragma("journal_mode") != "wal":  # a file that other tools have written
             self.raw.pragma("journal_mode", "wal")
         pages = self.raw.pragma("page_count") * self.raw.pragma("page_size")
         # Pages may be in the write-ahead log alone; where it is empty, all of them must be in the file.
-        if empty_before and _size(self.path) < pages and _size(wal) == 0:
-            raise damaged(self.path, f"it has {_size(self.path)} bytes, and should have {pages}")
+        if empty_before and size_of(self.path) < pages and size_of(wal) == 0:
+            raise damaged(self.path, f"it has {size_of(self.path)} bytes, and should have {pages}")
         check_readable(self.url, version, SCHEMA)
 
-    def _check_size(self) -> None:
-        if self.path.exists() and _size(self.path) == 0:
+    def _checksize_of(self) -> None:
+        if self.path.exists() and size_of(self.path) == 0:
             raise damaged(self.path, "it is empty (if it was meant to be a new one, remove it)")
 
 
-def _size(path: Path) -> int:
+def size_of(path: Path) -> int:
+    """Bytes of a file; none where there is no file, also if it is removed at this moment."""
     try:
         return path.stat().st_size
     except OSError:

@@ -16,7 +16,7 @@ import apsw
 from equipoise.errors import EquipoiseError, InvalidStore, OutputExists
 from equipoise.files import not_writable
 from equipoise.live.stores.migrations import check_writable, migrations
-from equipoise.live.stores.sqlite.connecting import APPLICATION, SCHEMA, Connection
+from equipoise.live.stores.sqlite.connecting import APPLICATION, SCHEMA, Connection, size_of
 from equipoise.live.stores.sqlite.failures import damaged, may_write, read_only, refused_by_system, translated
 from equipoise.live.stores.sqlite.file_systems import refuse_undecodable, refuse_unsafe
 from equipoise.version import __version__
@@ -182,20 +182,12 @@ def _refuse_left_over(path: Path) -> None:
     for ending in ("-wal", "-journal"):
         log = Path(f"{path}{ending}")
         # In this order: who makes the file at this moment has it there before its log.
-        if _size(log) and not path.exists():
+        if size_of(log) and not path.exists():
             raise InvalidStore(
                 f"there is no file {path}, but {log.name} of one that was there: it may hold events that "
                 "were stored last, and would damage a new file",
                 hint=f"bring the file back; or move {log.name} elsewhere, then try again",
             )
-
-
-def _size(path: Path) -> int:
-    """Bytes of a file; none where there is no file, also if it is removed at this moment."""
-    try:
-        return path.stat().st_size
-    except FileNotFoundError:
-        return 0
 
 
 @contextmanager
