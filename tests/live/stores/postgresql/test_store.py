@@ -360,3 +360,21 @@ def test_a_full_disk(postgres_server, small_disk):
     finally:
         postgres_server.run_sql(f"DROP DATABASE {name} WITH (FORCE)")
         postgres_server.run_sql(f"DROP TABLESPACE {name}")
+
+
+def test_who_waits_for_a_migration_has_no_lock_that_it_needs(store, url):
+    """The schema's table first, then the others, in the order of a migration: or they wait for each other."""
+    with psycopg.connect(url) as migrating:
+        migrating.execute("LOCK TABLE equipoise_schema IN ACCESS EXCLUSIVE MODE")
+        writing = threading.Thread(target=add, args=(store, b"waits"))
+        writing.start()
+        until = time.monotonic() + 20
+        while not run_sql(url, "SELECT 1 FROM pg_locks WHERE NOT granted"):
+            assert time.monotonic() < until
+            time.sleep(0.01)
+        migrating.execute("SET LOCAL lock_timeout = '5s'")
+        for table in ("equipoise_experiments", "equipoise_events", "equipoise_snapshots"):
+            migrating.execute(f"ALTER TABLE {table} ADD COLUMN colour text")
+        migrating.rollback()
+        writing.join(20)
+    assert payloads(store)[-1] == b"waits"

@@ -17,7 +17,7 @@ from equipoise.errors import (
 from equipoise.live.stores.sql import RESTORE
 
 # By SQLSTATE, the whole code or its class: https://www.postgresql.org/docs/current/errcodes-appendix.html
-_BUSY = ("55P03", "40", "57014")
+_BUSY = ("55P03", "57014")
 _DAMAGED = ("XX001", "XX002", "58030", "58P01", "23")
 _REFUSALS = ("does not exist", "authentication failed", "no password", "pg_hba.conf", "permission denied")
 
@@ -46,6 +46,8 @@ def translated(error: psycopg.Error, url: str, wait: float) -> EquipoiseError:
     state, said = error.sqlstate or "", _first_line(error)
     if state.startswith(_BUSY):
         return StoreBusy(f"another writer has held the experiment for {wait:g} s", hint="try again")
+    if state.startswith("40"):
+        return StoreBusy(f"{url} took the call back, as others work on it: {said}", hint="try again")
     if state == "53100":
         return StoreFull(
             f"the disk of {url} is full: nothing was stored", hint="free some space, then try again"

@@ -35,9 +35,10 @@ from equipoise.live.stores.store import FIRST_EPOCH, Head, Row, Waiting, Writer
 
 _MOST_CONNECTIONS = 16
 _BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED"
-# The time is that after the wait for the row: the inner query is done first.
+# The time is that after the wait for the row: inner queries are done first. The server locks tables in the
+# order in which they are named here, and a migration locks the schema's first: so neither waits for the other.
 _HOLD = f"""
-SELECT (SELECT max(version) FROM equipoise_schema), {CLOCK}, held.* FROM (
+SELECT latest.version, {CLOCK}, held.* FROM (SELECT max(version) AS version FROM equipoise_schema) latest, (
     SELECT number, name, mode, sequence, hash, epoch, created, updated
     FROM equipoise_experiments WHERE name = %s FOR UPDATE
 ) held
