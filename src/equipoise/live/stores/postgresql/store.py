@@ -36,7 +36,7 @@ from equipoise.live.stores.store import FIRST_EPOCH, Head, Row, Waiting, Writer
 _MOST_CONNECTIONS = 16
 _BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED"
 # The time is that after the wait for the row: inner queries are done first. The server locks tables in the
-# order in which they are named here, and a migration locks the schema's first: so neither waits for the other.
+# order in which they are named here, and a migration locks the schema's first: no deadlock.
 _HOLD = f"""
 SELECT latest.version, {CLOCK}, held.* FROM (SELECT max(version) AS version FROM equipoise_schema) latest, (
     SELECT number, name, mode, sequence, hash, epoch, created, updated
