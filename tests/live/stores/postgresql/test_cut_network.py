@@ -8,20 +8,7 @@ from equipoise.errors import CommitUnknown, ExperimentNotFound, StoreUnavailable
 from equipoise.live.experiment import opening
 from equipoise.live.stores.chain import empty_head
 from equipoise.live.stores.contract import rows_after
-from equipoise.live.stores.opening import migrate, open_store
-
-
-@pytest.fixture
-def url(empty_postgres):
-    migrate(empty_postgres)
-    return empty_postgres
-
-
-@pytest.fixture
-def store(url):
-    with open_store(url, wait=20) as store:
-        begin(store)
-        yield store
+from equipoise.live.stores.opening import open_store
 
 
 @pytest.fixture

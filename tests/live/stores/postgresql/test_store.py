@@ -8,11 +8,11 @@ import subprocess
 import tempfile
 import threading
 import time
-import warnings
 
 import psycopg
 import pytest
 from postgres import Server, server_user, skip_without_server
+from storing.processes import forked
 from storing.rows import add, begin, payloads
 
 from equipoise.errors import (
@@ -29,19 +29,6 @@ from equipoise.errors import (
 from equipoise.live.stores.contract import rows_after
 from equipoise.live.stores.opening import migrate, open_store
 from equipoise.live.stores.postgresql.connecting import without_password
-
-
-@pytest.fixture
-def url(empty_postgres):
-    migrate(empty_postgres)
-    return empty_postgres
-
-
-@pytest.fixture
-def store(url):
-    with open_store(url, wait=20) as store:
-        begin(store)
-        yield store
 
 
 def run_sql(url, sql):
@@ -113,21 +100,10 @@ def test_a_forked_process_has_connections_of_its_own(store):
             add(store, b"child")
         store.close()
 
-    children = []
-    for _ in range(3):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            child = os.fork()
-        if child == 0:
-            try:
-                act()
-                os._exit(0)
-            except BaseException:
-                os._exit(1)
-        children.append(child)
+    children = [forked(act) for _ in range(3)]
     for _ in range(10):
         add(store, b"parent")
-    assert [os.waitpid(child, 0)[1] for child in children] == [0, 0, 0]
+    assert [wait() for _, wait in children] == [0, 0, 0]
     assert payloads(store).count(b"child") == 30
     assert len(payloads(store)) == 41
 

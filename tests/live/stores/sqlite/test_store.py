@@ -19,18 +19,6 @@ from equipoise.live.stores.sqlite.making import PAGE_BYTES
 from equipoise.live.stores.sqlite.store import _Writing
 
 
-@pytest.fixture
-def url(tmp_path):
-    return f"sqlite:///{tmp_path}/trial.db"
-
-
-@pytest.fixture
-def store(url):
-    with open_store(url, wait=20) as store:
-        begin(store)
-        yield store
-
-
 def test_every_commit_is_on_the_disk(store):
     with store._writers.using() as held:
         raw = held.connection.raw

@@ -17,18 +17,6 @@ from equipoise.live.stores.sqlite.waiting import Patience, Seat
 
 
 @pytest.fixture
-def url(tmp_path):
-    return f"sqlite:///{tmp_path}/trial.db"
-
-
-@pytest.fixture
-def store(url):
-    with open_store(url, wait=20) as store:
-        begin(store)
-        yield store
-
-
-@pytest.fixture
 def other(url, store):
     with open_store(url, wait=20) as other:
         other.head("trial")

@@ -13,18 +13,6 @@ from equipoise.live.stores.contract import rows_after
 from equipoise.live.stores.opening import open_store
 
 
-@pytest.fixture
-def url(tmp_path):
-    return f"sqlite:///{tmp_path}/trial.db"
-
-
-@pytest.fixture
-def store(url):
-    with open_store(url, wait=20) as store:
-        begin(store)
-        yield store
-
-
 def test_a_forked_process_has_connections_of_its_own(store):
     add(store, b"before")
     store.head("trial")
