@@ -1,6 +1,9 @@
-"""A GPU that is none: its programs, compiled for this processor, with threads that take turns by lot.
+"""A GPU that is none: its programs, translated from PTX for this processor, with threads that take turns by lot.
 
-``device``     what the lab takes for a GPU
-``programs``   its programs, from what Numba makes of them for a GPU
-``threads.c``  its threads
+``device``       what the lab takes for a GPU
+``programs``     its programs, built and run
+``translation``  from PTX to C
+``assembly``     PTX, taken apart
+``warps.h``      what the threads of a warp do
+``warps.c``      in which order they do it
 """

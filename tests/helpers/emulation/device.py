@@ -3,33 +3,24 @@
 from __future__ import annotations
 
 import ctypes
-import json
 from contextlib import ExitStack, contextmanager
-from functools import cache
 from unittest import mock
 
 import numpy as np
 
 from emulation.programs import EmulatedProgram
-from equipoise.core.jit.nvptx import lowered
 from equipoise.lab.gpu import ahead, bench, offers
 
 
 @contextmanager
-def emulated_gpu(*, lot=1, shared_bytes=232_448):
+def emulated_gpu(*, lot=1, own_ways=False, shared_bytes=232_448):
     """Let ``device="cuda"`` be an emulated GPU, whose threads take turns as a lot decides."""
-    device = EmulatedDevice(lot, shared_bytes)
+    device = EmulatedDevice(lot, own_ways, shared_bytes)
     with ExitStack() as stack:
-        stack.enter_context(mock.patch.object(bench, "to_ptx", _text_of))
         stack.enter_context(mock.patch.dict(bench._PROGRAMS, clear=True))
         for module in (ahead, bench, offers):
             stack.enter_context(mock.patch.object(module, "open_device", return_value=device))
         yield device
-
-
-def _text_of(function, words, target, **options):
-    """What stands for a program's assembly language: that of LLVM."""
-    return json.dumps(lowered(function, words))
 
 
 class EmulatedDevice:
@@ -38,8 +29,8 @@ class EmulatedDevice:
     name, target, description = "emulated", "sm_90", "emulated"
     capability, processors = (9, 0), 1
 
-    def __init__(self, lot, shared_bytes):
-        self._lot = lot
+    def __init__(self, lot, own_ways, shared_bytes):
+        self._how = {"lot": lot, "own_ways": own_ways}
         self.shared_bytes = shared_bytes
 
     def use(self):
@@ -59,26 +50,21 @@ class EmulatedDevice:
         buffer.write(array)
         return buffer
 
-    def assemble(self, text):
+    def assemble(self, ptx):
         """What is kept of a program."""
-        return text.encode()
+        return ptx.encode()
 
     def load(self, code):
         """A program whose threads take turns as this device's do."""
-        return _Launcher(_compiled(code), self._lot)
-
-
-@cache
-def _compiled(code):
-    return EmulatedProgram(*json.loads(code))
+        return _Launcher(EmulatedProgram(code.decode()), self._how)
 
 
 class _Launcher:
-    def __init__(self, program, lot):
-        self._program, self._lot = program, lot
+    def __init__(self, program, how):
+        self._program, self._how = program, how
 
     def launch(self, *arguments):
-        return self._program.launch(*arguments, lot=self._lot)
+        return self._program.launch(*arguments, **self._how)
 
 
 class EmulatedBuffer:

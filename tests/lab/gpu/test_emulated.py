@@ -16,7 +16,7 @@ from emulation.programs import EmulatedProgram, why_not
 from llvmlite import ir
 
 import equipoise as eq
-from equipoise.core.jit.nvptx import lowered
+from equipoise.core.jit.nvptx import to_ptx
 from equipoise.lab.gpu.lanes import WARP, Team, number_of
 from equipoise.lab.running import simulate
 
@@ -81,7 +81,7 @@ def test_threads_that_wait_for_others_that_have_ended_are_named():
         if thread() > 0:
             wait()
 
-    program = EmulatedProgram(*lowered(some_wait, 3))
+    program = EmulatedProgram(to_ptx(some_wait, 3, "sm_90"))
     with pytest.raises(AssertionError, match="never come"):
         program.launch(np.zeros(8, np.int64), 1, 32, 0, (0, 0, 0))
 
