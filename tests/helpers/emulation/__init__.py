@@ -1,4 +1,4 @@
-"""A GPU that is none: its programs, translated from PTX for this processor, with threads that take turns by lot.
+"""A GPU that is none: its programs, translated from PTX for this processor, its threads taking turns by lot.
 
 ``device``       what the lab takes for a GPU
 ``programs``     its programs, built and run

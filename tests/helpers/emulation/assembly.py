@@ -92,8 +92,8 @@ class Assembly:
 
 _BYTES = {"b8": 1, "u8": 1, "b16": 2, "u16": 2, "b32": 4, "u32": 4, "b64": 8, "u64": 8, "f64": 8}
 _VARIABLE = re.compile(
-    r"^\.(?:visible |extern |common |weak )*\.?(global|const|shared) \.align \d+ \.(\w+) ([\w$.]+)(?:\[(\d*)\])?"
-    r"(?: = \{(.*)\})?;$"
+    r"^\.(?:visible |extern |common |weak )*\.?(global|const|shared) "
+    r"\.align \d+ \.(\w+) ([\w$.]+)(?:\[(\d*)\])?(?: = \{(.*)\})?;$"
 )
 _FUNCTION = re.compile(r"^(?:\.visible )?\.(func|entry)\s*(\([^)]*\))?\s*([\w$]+)\($")
 _REGISTER = re.compile(r"^\.reg \.(\w+)\s+%(\w+?)(?:<(\d+)>)?;$")

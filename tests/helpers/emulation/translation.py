@@ -258,7 +258,8 @@ class _Translator:
         flips = int(kinds[1] == "bfly")
         return (
             f"{{ uint32_t given[WARP], taken[WARP]; EACH_ALONE given[l] = {value}; "
-            f"EACH_ALONE taken[l] = given[giver(l, {flips}, {place}, {bounds})]; EACH_ALONE {goal} = taken[l]; }}"
+            f"EACH_ALONE taken[l] = given[giver(l, {flips}, {place}, {bounds})]; "
+            f"EACH_ALONE {goal} = taken[l]; }}"
         )
 
 
