@@ -363,8 +363,13 @@ def _comparison(how: str, kind: str, sources: list[str]) -> str:
     return f"{left} {_COMPARED[how]} {right}"
 
 
+_TO_WHOLE = {"rmi": "floor", "rpi": "ceil", "rzi": "trunc", "rni": "nearbyint"}
+
+
 def _conversion(kinds: list[str], source: str) -> str:
     goal, given = kinds[-2], kinds[-1]
+    if goal == given == "f64":
+        return f"bits({_TO_WHOLE[kinds[0]]}(number({source})))"
     if goal == "f64":
         sign = "" if given.startswith("s") else "u"
         return f"bits((double)({sign}int{given[1:]}_t)({source}))"
