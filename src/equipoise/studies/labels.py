@@ -29,9 +29,19 @@ def label_lines(axes: Any, ends: Sequence[LineEnd], *, width: int = 24) -> None:
     Names that would lie upon each other make room, and thin lines lead to them. Call it last: scales, limits
     and the place of the axes must be known. Names longer than ``width`` go on below, after a colon.
     """
-    if not ends:
-        return
-    axes.figure.draw_without_rendering()
+    label_panels([(axes, ends)], width=width)
+
+
+def label_panels(panels: Sequence[tuple[Any, Sequence[LineEnd]]], *, width: int = 24) -> None:
+    """The same for several axes of a figure, which is laid out once for all of them."""
+    panels = [(axes, ends) for axes, ends in panels if ends]
+    if panels:
+        panels[0][0].figure.draw_without_rendering()
+    for axes, ends in panels:
+        _write_names(axes, ends, width)
+
+
+def _write_names(axes: Any, ends: Sequence[LineEnd], width: int) -> None:
     box = axes.get_window_extent()
     point = axes.figure.dpi / 72.0
     texts = [wrapped(end.label, width) for end in ends]

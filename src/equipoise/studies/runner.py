@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from equipoise.core.arithmetic.numerics import NUMERICS
@@ -16,7 +16,7 @@ from equipoise.core.policies.base.policy import Policy
 from equipoise.lab.arena import Arena, Setting
 from equipoise.lab.gpu.offers import CPU
 from equipoise.lab.results.simulation import SimulationResult
-from equipoise.lab.running.checkpoint import policy_fingerprint
+from equipoise.lab.running.checkpoint import Codes
 from equipoise.lab.running.simulate import pack_trials, run_policies
 from equipoise.studies.losses import Point, summarise
 from equipoise.studies.store import Store
@@ -54,6 +54,7 @@ class Runner:
     meter: Meter
     executor: Executor | None = None
     device: str = "cpu"
+    codes: Codes = field(default_factory=Codes)
 
     def compile_ahead(self, points: Iterable[tuple[Arena, Sequence[Policy | str]]]) -> None:
         """Have programs for a GPU compiled together that points will need one after the other."""
@@ -85,8 +86,9 @@ class Runner:
             device=self.device,
             checkpoint=folder,
             progress=lambda done, total: self.meter.show(label, work * done / total),
+            codes=self.codes,
         )
-        pack_trials(folder, scenario, policies, self.seed, found)
+        pack_trials(folder, scenario, policies, self.seed, found, self.codes)
         self.meter.finish(label, work)
         return SimulationResult(scenario, self.seed, __version__, found)
 
@@ -129,7 +131,7 @@ class Runner:
             "seed": self.seed,
             "trials": trials,
             "scenario": scenario.to_dict(),
-            "policies": [[policy, policy_fingerprint(policy)] for policy in policies],
+            "policies": [[policy, self.codes.fingerprint(policy)] for policy in policies],
         }
 
 

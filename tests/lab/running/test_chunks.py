@@ -127,7 +127,7 @@ def test_a_chunk_says_what_it_is(tmp_path):
     simulate(tmp_path)
     with np.load(chunk(tmp_path, "trace-ucb", 20)) as archive:
         belongs = json.loads(str(archive["belongs"]))
-    fingerprint = files.policy_fingerprint("trace-ucb")
+    fingerprint = files.Codes().fingerprint("trace-ucb")
     assert belongs.pop("scenario")
     assert belongs == {
         "version": eq.__version__,

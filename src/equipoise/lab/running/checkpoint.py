@@ -122,15 +122,20 @@ class Checkpoint:
 
 
 def open_checkpoint(
-    folder: str | Path | None, scenario: Setting, policies: Mapping[str, Policy], seed: int
+    folder: str | Path | None,
+    scenario: Setting,
+    policies: Mapping[str, Policy],
+    seed: int,
+    codes: Codes | None = None,
 ) -> Checkpoint | None:
     """The checkpoint in ``folder``, made if it is new; None without a folder."""
     if folder is None:
         return None
     described = scenario.to_dict()
     shared = {"version": __version__, "numerics": NUMERICS, "seed": int(seed)}
+    codes = Codes() if codes is None else codes
     identities = [
-        {**shared, "scenario": _digest(described), "policy": policy.spec, "code": policy_fingerprint(policy)}
+        {**shared, "scenario": _digest(described), "policy": policy.spec, "code": codes.fingerprint(policy)}
         for policy in policies.values()
     ]
     manifest: dict[str, Any] = {**shared, "scenario": described}
@@ -173,9 +178,18 @@ def _shown(value: Any) -> str:
         return "something nested deeply"
 
 
-def policy_fingerprint(policy: Policy | str) -> str:
-    """Changes with the code of a policy, which may be the user's own and half done."""
-    return code_fingerprint(type(parse_policy(policy)))
+class Codes:
+    """The code of policies, which may be the user's own and half done, looked at once in a run."""
+
+    def __init__(self) -> None:
+        self._found: dict[type, str] = {}
+
+    def fingerprint(self, policy: Policy | str) -> str:
+        """Changes with the code of the policy."""
+        kind = type(parse_policy(policy))
+        if kind not in self._found:
+            self._found[kind] = code_fingerprint(kind)
+        return self._found[kind]
 
 
 def _digest(values: Mapping[str, Any]) -> str:

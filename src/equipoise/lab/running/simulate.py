@@ -19,7 +19,7 @@ from equipoise.lab.arena import Arena, Bench
 from equipoise.lab.gpu.offers import CPU, split
 from equipoise.lab.results.policy import PolicyResult, result_weights
 from equipoise.lab.results.simulation import SimulationResult
-from equipoise.lab.running.checkpoint import Checkpoint, Part, open_checkpoint
+from equipoise.lab.running.checkpoint import Checkpoint, Codes, Part, open_checkpoint
 from equipoise.lab.scenario import Scenario
 from equipoise.lab.trial.ledger import Ledger, new_ledger
 from equipoise.version import __version__
@@ -136,8 +136,12 @@ def run_policies(
     progress: Progress | None = None,
     checkpoint: str | Path | None = None,
     device: str = CPU,
+    codes: Codes | None = None,
 ) -> dict[str, PolicyResult]:
-    """Run every policy in ``arena``; arguments are those of :func:`simulate`."""
+    """Run every policy in ``arena``; arguments are those of :func:`simulate`.
+
+    ``codes`` where several runs look at the code of policies once.
+    """
     named = named_policies(policies)
     check_policies(arena, named, trials, seed, workers)
     trials, seed = int(trials), int(seed)
@@ -148,7 +152,7 @@ def run_policies(
 
         compile_ahead([(arena, [named[name] for name in on_gpu])], device)
     chunks = list(_cut_by_device(there, trials, arena.problem().units))
-    store = open_checkpoint(checkpoint, arena, named, seed)
+    store = open_checkpoint(checkpoint, arena, named, seed, codes)
     ledgers = [new_ledger(trials, len(arena.noise)) for _ in named]
     seconds = np.zeros(len(named))
     done = 0
@@ -174,9 +178,10 @@ def pack_trials(
     policies: Sequence[Policy | str],
     seed: int,
     found: Mapping[str, PolicyResult],
+    codes: Codes | None = None,
 ) -> None:
     """One file a policy in a checkpoint whose run is finished: sweeps have many points."""
-    store = open_checkpoint(checkpoint, arena, named_policies(policies), seed)
+    store = open_checkpoint(checkpoint, arena, named_policies(policies), seed, codes)
     if store is not None:
         for place, result in enumerate(found.values()):
             store.pack(place, Part(0, result.ledger, result.seconds))

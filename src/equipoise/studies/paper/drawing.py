@@ -10,7 +10,7 @@ from typing import Any
 from equipoise.lab.results.words import loss_words
 from equipoise.studies.colours import policy_looks
 from equipoise.studies.drawing import add_caption, house_style, plain_log_ticks, save
-from equipoise.studies.labels import LineEnd, label_lines
+from equipoise.studies.labels import LineEnd, label_panels
 from equipoise.studies.noise import EQUAL
 from equipoise.studies.paper.figure1 import Panel
 from equipoise.studies.paper.figure2 import TablePanel
@@ -48,8 +48,7 @@ def _draw(
         for ax in axes[len(results) :]:
             ax.set_visible(False)
         drawn = [_draw_panel(ax, result) for ax, result in zip(axes, results.values(), strict=False)]
-        for ax, ends in zip(axes, drawn, strict=False):
-            label_lines(ax, ends)
+        label_panels(list(zip(axes, drawn, strict=False)))
         return save(figure, folder, name, title=title, settings=settings)
 
 

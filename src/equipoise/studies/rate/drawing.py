@@ -10,7 +10,7 @@ import numpy as np
 from equipoise.lab.results.words import loss_words
 from equipoise.studies.colours import INK, QUIET, policy_looks
 from equipoise.studies.drawing import add_caption, house_style, plain_log_ticks, save
-from equipoise.studies.labels import LineEnd, label_lines
+from equipoise.studies.labels import LineEnd, label_panels
 from equipoise.studies.rate.measure import POLICY, RateResult
 from equipoise.studies.rate.width_bias import balanced_pulls, balanced_regret
 from equipoise.studies.verdicts import number
@@ -33,8 +33,8 @@ def draw_rate(rate: RateResult, folder: Path, *, origin: str) -> list[Path]:
         figure = Figure(figsize=(11.0, 4.2), layout="constrained")
         add_caption(figure, f"{settings} · bars: ± 2 standard errors")
         regret, pulls = figure.subplots(1, 2)
-        for ax, ends in ((regret, _draw_regret(regret, rate)), (pulls, _draw_pulls(pulls, rate))):
-            label_lines(ax, ends, width=20)
+        ends = _draw_regret(regret, rate), _draw_pulls(pulls, rate)
+        label_panels(list(zip((regret, pulls), ends, strict=True)), width=20)
         return save(figure, folder, "rate", title=_TITLE, settings=settings)
 
 
