@@ -16,8 +16,9 @@ from emulation.programs import EmulatedProgram, why_not
 from llvmlite import ir
 
 import equipoise as eq
-from equipoise.core.jit.nvptx import to_ptx
-from equipoise.lab.gpu.lanes import WARP, Team, number_of
+from equipoise.core.jit.nvptx import new_draft, to_ptx
+from equipoise.lab.gpu.lanes import WARP, Team, number_of, wait
+from equipoise.lab.gpu.layout import Layout
 from equipoise.lab.running import simulate
 
 pytestmark = pytest.mark.skipif(why_not() is not None, reason=str(why_not()))
@@ -75,13 +76,13 @@ def test_another_order_of_sums_is_noticed(monkeypatch):
 
 
 def test_threads_that_wait_for_others_that_have_ended_are_named():
-    thread, wait = number_of("tid"), Team(4).wait
+    thread = number_of("tid")
 
     def some_wait(first, count, free):
         if thread() > 0:
             wait()
 
-    program = EmulatedProgram(to_ptx(some_wait, 3, "sm_90"))
+    program = EmulatedProgram(to_ptx(new_draft(some_wait, 3), Layout({}, {}, Team(4)), "sm_90"))
     with pytest.raises(AssertionError, match="never come"):
         program.launch(np.zeros(8, np.int64), 1, 32, 0, (0, 0, 0))
 

@@ -17,14 +17,14 @@ from equipoise.core.draws import normal
 from equipoise.core.jit import ways
 from equipoise.core.jit.decorators import compiled
 from equipoise.core.jit.kernel import Kernel
-from equipoise.core.jit.nvptx import ENTRY, to_ptx
+from equipoise.core.jit.nvptx import ENTRY, new_draft
 from equipoise.core.jit.plain import Plain
 from equipoise.core.jit.relinking import Relinker
 from equipoise.errors import DeviceUnavailable
 from equipoise.lab.gpu import ahead, bench, program
 from equipoise.lab.gpu.driver import devices
 from equipoise.lab.gpu.lanes import Team
-from equipoise.lab.gpu.memory import share_of, trial_bytes
+from equipoise.lab.gpu.layout import share_of, trial_bytes
 from equipoise.lab.gpu.places import PLACES
 from equipoise.lab.gpu.tiles import best_team
 from equipoise.lab.trial.bench import ScenarioBench
@@ -45,6 +45,10 @@ class Processor:
 
 def seat(policy, scenario=SCENARIO):
     return bench.Seat(scenario, eq.parse_policy(policy), 0, Draws(scenario, 0, block=1), Processor())
+
+
+def layout_of(policy, scenario):
+    return seat(policy, scenario).plans["trials"].layout
 
 
 @pytest.mark.parametrize("what", ["trials", "judged"])
@@ -119,7 +123,7 @@ def test_shares_of_near_memory_do_not_overlap():
 
 def test_the_more_arms_the_less_lies_near():
     near = [
-        sum(len(places.near) for places in seat("trace-ucb", many_arms(arms)).plans["trials"].places.values())
+        sum(len(places.near) for places in layout_of("trace-ucb", many_arms(arms)).places.values())
         for arms in (3, 30, 900)
     ]
     assert near[0] > near[1] > near[2] == 0
@@ -139,6 +143,51 @@ def test_trials_with_many_threads_compile():
     assert "shfl.sync.idx" in ptx
 
 
+@pytest.mark.parametrize("what", ["trials", "judged"])
+def test_a_draft_serves_programs_of_other_sizes_as_if_it_were_their_own(what, monkeypatch):
+    drafts = []
+
+    def counted(*arguments):
+        drafts.append(arguments)
+        return new_draft(*arguments)
+
+    monkeypatch.setattr(bench, "new_draft", counted)
+    monkeypatch.setattr(bench, "_DRAFTS", {})
+    # Other numbers of threads, arms and features, and other arrays near.
+    others = [
+        SCENARIO.replace(dim=15, budget=90),
+        SCENARIO.replace(noise=[0.5] * 30, budget=200),
+        SCENARIO.replace(dim=40, noise=[0.1, 0.2], budget=150),
+    ]
+    together = [seat("trace-ucb", scenario).ptx(what) for scenario in (SCENARIO, *others)]
+    assert len(drafts) == 1
+    assert len(set(together)) == len(together)
+    for scenario, ptx in zip(others, together[1:], strict=True):
+        bench._DRAFTS.clear()
+        alone = seat("trace-ucb", scenario).ptx(what)
+        # Numba numbers functions as they come.
+        assert re.sub(r"v\d+B", "", alone) == re.sub(r"v\d+B", "", ptx)
+
+
+@pytest.mark.parametrize(
+    ("changes", "drafts"),
+    [
+        ({"delay": eq.Delay(mean=5)}, 4),
+        ({"estimator": "pooled"}, 4),
+        ({"dim": 41, "budget": 200}, 3),  # judging is the same: it has no tiles
+        ({"budget": 40_000}, 4),  # counts of whole words
+    ],
+)
+def test_programs_of_other_functions_or_types_have_drafts_of_their_own(changes, drafts, monkeypatch):
+    monkeypatch.setattr(bench, "_DRAFTS", {})
+    monkeypatch.setattr(bench, "new_draft", lambda make, words: "")
+    monkeypatch.setattr(bench, "to_ptx", lambda *arguments, **options: "")
+    for scenario in (SCENARIO, SCENARIO.replace(**changes)):
+        for what in ("trials", "judged"):
+            seat("trace-ucb", scenario).ptx(what)
+    assert len(bench._DRAFTS) == drafts
+
+
 def test_programs_of_a_study_are_compiled_once_each(monkeypatch):
     monkeypatch.setattr(ahead, "split", lambda arena, policies, device, *, elsewhere: set(policies))
     points = [
@@ -153,7 +202,7 @@ def test_programs_of_a_study_are_compiled_once_each(monkeypatch):
 def test_the_plain_way_of_compiling_is_refused(monkeypatch):
     monkeypatch.setattr(ways, "chosen", Plain)
     with pytest.raises(DeviceUnavailable, match="plain"):
-        to_ptx(lambda word: None, 1, "sm_80")
+        new_draft(lambda word: None, 1)
 
 
 @pytest.mark.skipif(devices() == 0, reason="there is no NVIDIA GPU here")

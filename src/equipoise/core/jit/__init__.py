@@ -10,6 +10,7 @@
 ``bounded``       numbers that compiled code cannot read beyond the end of
 ``relinking``     copies of compiled functions that call others in some places
 ``nvptx``         what a GPU runs, from the same functions
+``deferred``      functions whose code is generated when a program for a GPU is finished
 ``addresses``     arrays that lie at an address
 ``handles``       named tuples of arrays that go by their address
 ``fingerprint``   whether code is still the same: functions with everything that they use

@@ -1,7 +1,8 @@
 """From a Python function to PTX, the assembly language of NVIDIA's GPUs, without a GPU.
 
-Numba's front end gives what it gives for processors, unoptimised; LLVM, which comes with Numba, optimises it
-for a GPU. Nothing is reordered: additions and multiplications are rounded one by one, and fused only where
+Numba's front end gives what it gives for processors, unoptimised: a *draft*, which serves all programs that
+differ only in what deferred.py generates. LLVM, which comes with Numba, optimises it for a GPU. Nothing is
+reordered: additions and multiplications are rounded one by one, and fused only where
 :func:`~equipoise.core.arithmetic.fma.fma` says so. Divisions and roots are correctly rounded there, too.
 """
 
@@ -14,6 +15,7 @@ from typing import Any
 import numba
 from llvmlite import binding
 
+from equipoise.core.jit.deferred import fill
 from equipoise.core.jit.ways import OPTIONS, PART
 from equipoise.errors import DeviceUnavailable
 
@@ -39,17 +41,23 @@ _FEATURES = "+ptx80"  # drivers of CUDA 12 and later read it
 _njit: Any = numba.njit
 
 
-def to_ptx(function: Callable[..., Any], words: int, target: str, *, registers: int = _MOST_REGISTERS) -> str:
-    """PTX of a function of so many whole numbers, for GPUs from ``target`` on, such as ``"sm_80"``.
+def new_draft(function: Callable[..., Any], words: int) -> str:
+    """LLVM's language for a kernel that calls a function of so many whole numbers."""
+    return _retargeted(*lowered(function, words), words)
+
+
+def to_ptx(draft: str, layout: Any, target: str, *, registers: int = _MOST_REGISTERS) -> str:
+    """PTX of a draft for some layout, for GPUs from ``target`` on, such as ``"sm_80"``.
 
     ``registers`` is how many a thread may have at most.
     """
-    text = _retargeted(*lowered(function, words), words)
+    text = draft
     if registers < _MOST_REGISTERS:
         text += (
             f'!nvvm.annotations = !{{!{_NODE}}}\n!{_NODE} = !{{ptr @{ENTRY}, !"maxnreg", i32 {registers}}}\n'
         )
     module = binding.parse_assembly(text)
+    module.link_in(binding.parse_assembly(_for_gpu(fill(draft, layout))))
     module.verify()
     machine = _machine(target)
     for part in module.functions:
@@ -57,6 +65,10 @@ def to_ptx(function: Callable[..., Any], words: int, target: str, *, registers: 
             part.linkage = "internal"
             # Descriptors of arrays, which everybody hands on, vanish only where callers take functions in.
             part.add_function_attribute("noinline" if APART in part.name else "alwaysinline")
+    for variable in module.global_variables:
+        if variable.linkage.name == "common":
+            # Numba's places for what functions know of Python, which nobody reads here, go.
+            variable.linkage = "internal"
     options = binding.create_pipeline_tuning_options(speed_level=3)
     options.slp_vectorization = options.loop_vectorization = False
     options.loop_unrolling = options.loop_interleaving = False
@@ -84,25 +96,11 @@ def lowered(function: Callable[..., Any], words: int) -> tuple[str, str]:
 
 
 def _retargeted(text: str, name: str, words: int) -> str:
-    """The same for a GPU, with a kernel that calls the function."""
-    text = re.sub(r'target triple = ".*"', f'target triple = "{_TRIPLE}"', text)
-    text = re.sub(r'target datalayout = ".*"', f'target datalayout = "{_LAYOUT}"', text)
-    # The mathematical library's square root is an instruction here.
-    text = re.sub(
-        r"^declare double @sqrt\(double\).*$", "declare double @llvm.sqrt.f64(double)", text, flags=re.M
-    )
-    text = text.replace("@sqrt(", "@llvm.sqrt.f64(")
-    # Parts only say that there is a table.
-    text = re.sub(
-        rf"^@{TABLE} = .*$",
-        f"@{TABLE} = addrspace({CONSTANT}) externally_initialized global [{_TABLE_WORDS} x i64] "
-        "zeroinitializer, align 8",
-        text,
-        flags=re.M,
-    )
+    """The same for a GPU, with a table, and a kernel that calls the function."""
     arguments = ", ".join(f"i64 %word.{place}" for place in range(words))
     # Numba's functions take places for their result and for an exception, and return a status.
-    return f"""{text}
+    return f"""{_for_gpu(text)}
+@{TABLE} = addrspace({CONSTANT}) externally_initialized global [{_TABLE_WORDS} x i64] zeroinitializer, align 8
 define ptx_kernel void @{ENTRY}({arguments}) {{
   %result = alloca i64
   %exception = alloca ptr
@@ -110,6 +108,17 @@ define ptx_kernel void @{ENTRY}({arguments}) {{
   ret void
 }}
 """
+
+
+def _for_gpu(text: str) -> str:
+    """The same for a GPU."""
+    text = re.sub(r'target triple = ".*"', f'target triple = "{_TRIPLE}"', text)
+    text = re.sub(r'target datalayout = ".*"', f'target datalayout = "{_LAYOUT}"', text)
+    # The mathematical library's square root is an instruction here.
+    text = re.sub(
+        r'^declare double @"?sqrt"?\(double.*\).*$', "declare double @llvm.sqrt.f64(double)", text, flags=re.M
+    )
+    return re.sub(r'@"?sqrt"?\(', "@llvm.sqrt.f64(", text)
 
 
 def _machine(target: str) -> Any:

@@ -11,8 +11,9 @@
 ``tiles``      an arm's factor in the registers of these threads
 ``triangles``  factors of arms that have few units, shared out among them
 ``ridges``     judging by ridge, shared out among them
+``layout``     what programs of the same functions differ in
 ``places``     which array lies where
-``memory``     how functions find arrays beside the processors, or in the GPU's memory
+``memory``     how functions find arrays, wherever they lie
 ``driver``     the GPU itself: its memory, its programs, its errors
 =============  ===============================================================================================
 """

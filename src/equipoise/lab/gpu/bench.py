@@ -16,15 +16,24 @@ from equipoise.core.arrays import Counts, Vector
 from equipoise.core.estimates.estimators import RIDGE, new_workspace
 from equipoise.core.jit import storage
 from equipoise.core.jit.fingerprint import lasting_fingerprint
-from equipoise.core.jit.nvptx import to_ptx
+from equipoise.core.jit.nvptx import new_draft, to_ptx
 from equipoise.core.jit.sources import is_stamped
 from equipoise.core.policies.base.design import Design
 from equipoise.core.policies.base.policy import Policy
-from equipoise.lab.gpu.drawing import draw_program
+from equipoise.lab.gpu.drawing import draw_program, drawing_layout
 from equipoise.lab.gpu.driver import Buffer, Device, Program, open_device
 from equipoise.lab.gpu.judging import judge_program
 from equipoise.lab.gpu.lanes import LANES, WARP, Team
-from equipoise.lab.gpu.memory import Groups, Places, Share, all_arrays, share_of, table_row, trial_bytes
+from equipoise.lab.gpu.layout import (
+    Groups,
+    Layout,
+    Places,
+    Share,
+    all_arrays,
+    share_of,
+    table_row,
+    trial_bytes,
+)
 from equipoise.lab.gpu.places import PLACES, judging_placements, known_of, narrowed, placements
 from equipoise.lab.gpu.program import WORDS, Order, Plan, trial_program
 from equipoise.lab.gpu.ridges import judging_team
@@ -159,17 +168,9 @@ class Seat:
         )
         self._arrangements = {"trials": running, "judged": judged}
         self.trials_at_once = running.teams * running.blocks * device.processors
-        plan = Plan(
-            groups=self.groups,
-            places=running.places,
-            share=running.share,
-            known=known_of(self.groups),
-            team=team,
-            policy=seat.policy,
-            at_once=bool(at_once),
-            one_factor=one_factor,
-        )
-        judging = replace(plan, places=judged.places, share=judged.share, team=judges)
+        layout = Layout(self.groups, running.places, team, running.share, known_of(self.groups))
+        plan = Plan(layout, seat.policy, at_once=bool(at_once), one_factor=one_factor)
+        judging = replace(plan, layout=Layout(self.groups, judged.places, judges, judged.share))
         self.plans = {"trials": plan, "judged": judging}
         self._buffers: dict[tuple[str, str, int], Buffer] = {}
 
@@ -184,7 +185,7 @@ class Seat:
 
     def _lasting(self, group: str) -> frozenset[str]:
         """Arrays that every trial has in the GPU's memory."""
-        running, judging = (self.plans[what].places[group] for what in ("trials", "judged"))
+        running, judging = (self.plans[what].layout.places[group] for what in ("trials", "judged"))
         return running.lasting - judging.near
 
     def run(self, world: _DeviceWorld, first: int, count: int, ledger: Ledger, row: int) -> float:
@@ -216,9 +217,9 @@ class Seat:
         return spent / 1e3
 
     def _launch(self, what: str, table: Counts, words: tuple[int, ...]) -> float:
-        plan, (_, share, teams, blocks) = self.plans[what], self._arrangements[what]
+        team, (_, share, teams, blocks) = self.plans[what].layout.team, self._arrangements[what]
         blocks *= self._device.processors
-        return self.program(what).launch(table, blocks, teams * plan.team.size, teams * share.size, words)
+        return self.program(what).launch(table, blocks, teams * team.size, teams * share.size, words)
 
     def _buffer(self, group: str, name: str, array: Any, times: int) -> Buffer:
         """The memory of an array that serves all trials, or one each."""
@@ -231,35 +232,38 @@ class Seat:
 
     def ptx(self, what: str = "trials") -> str:
         """Its program for trials, or for how they are ``"judged"``."""
-        if what == "trials":
-            made = trial_program(self.plans[what])
-        else:
-            made = judge_program(self.plans[what], self._estimator)
-        return to_ptx(made, WORDS, self._device.target, registers=self._registers(what))
+        plan = self.plans[what]
+
+        def make() -> Callable[..., None]:
+            return trial_program(plan) if what == "trials" else judge_program(plan, self._estimator)
+
+        draft = _draft((*self._drafted(what), _types(self.groups)), make)
+        return to_ptx(draft, plan.layout, self._device.target, registers=self._registers(what))
 
     def _registers(self, what: str) -> int:
         """How many a thread may have, for as many to be there as were planned."""
-        plan, arranged = self.plans[what], self._arrangements[what]
-        return _REGISTERS // (arranged.teams * plan.team.size * arranged.blocks) // 8 * 8
+        team, arranged = self.plans[what].layout.team, self._arrangements[what]
+        return _REGISTERS // (arranged.teams * team.size * arranged.blocks) // 8 * 8
 
     def program(self, what: str) -> Program:
         """Its program for trials, or for how they are ``"judged"``, ready to run."""
+        layout = self.plans[what].layout
+        settings = layout.team.size, layout.share, self._registers(what), layout.known
+        key = *self._drafted(what), *map(str, settings), *_kinds(self.groups, layout.places)
+        stored = all(map(is_stamped, self._functions()))
+        return _program(self._device, key, lambda: self.ptx(what), stored=stored)
+
+    def _functions(self) -> list[Any]:
+        """Those of the policy that become part of programs."""
+        kind = type(self.plans["trials"].policy)
+        return [kind.score, kind.weigh, kind.remember] if issubclass(kind, Design) else [kind.score]
+
+    def _drafted(self, what: str) -> tuple[str, ...]:
+        """What a program is made of, whatever its layout."""
         plan = self.plans[what]
-        kind = type(plan.policy)
-        functions: list[Any] = [kind.score]
-        if issubclass(kind, Design):
-            functions += [kind.weigh, kind.remember]
-        settings: list[Any] = [
-            what,
-            self._estimator,
-            plan.at_once,
-            plan.one_factor,
-            plan.team.size,
-            plan.share,
-        ]
-        settings += [self._registers(what), plan.known if what == "trials" else ()]
-        key = *map(lasting_fingerprint, functions), *map(str, settings), *_kinds(self.groups, plan.places)
-        return _program(self._device, key, lambda: self.ptx(what), stored=all(map(is_stamped, functions)))
+        tiles = what == "trials" and plan.has_tiles
+        settings = what, self._estimator, plan.at_once, plan.one_factor, tiles
+        return *map(lasting_fingerprint, self._functions()), *map(str, settings)
 
 
 class _Arrangement(NamedTuple):
@@ -327,11 +331,16 @@ def with_one_factor(state: State) -> State:
 
 def _kinds(groups: Mapping[str, Any], places: Mapping[str, Places]) -> list[str]:
     """All of a program's arrays that it is compiled for, and where they lie."""
-    kinds = [str(numba.typeof(arrays)) for arrays in groups.values()]
+    kinds = [_types(groups)]
     for group, name, array in all_arrays(groups):
         lies = "near" if name in places[group].near else "far"
         kinds.append(f"{places[group].constants(name, array.shape)} {lies}")
     return kinds
+
+
+def _types(groups: Mapping[str, Any]) -> str:
+    """The types of a program's arrays."""
+    return str([str(numba.typeof(arrays)) for arrays in groups.values()])
 
 
 def _of_many(shape: tuple[int, ...], block: int) -> tuple[int, ...]:
@@ -341,10 +350,13 @@ def _of_many(shape: tuple[int, ...], block: int) -> tuple[int, ...]:
 
 def drawing(world: World, device: Device) -> Program:
     """The program that draws such a world."""
-    groups = {"world": world}
-    return _program(
-        device, ("draws", *_kinds(groups, PLACES)), lambda: to_ptx(draw_program(groups), WORDS, device.target)
-    )
+    layout = drawing_layout(world)
+
+    def make() -> str:
+        draft = _draft(("draws", _types(layout.groups)), lambda: draw_program(layout))
+        return to_ptx(draft, layout, device.target)
+
+    return _program(device, ("draws", *_kinds(layout.groups, layout.places)), make)
 
 
 def compile_program(scenario: Scenario, policy: Policy, what: str) -> None:
@@ -360,6 +372,14 @@ def compile_program(scenario: Scenario, policy: Policy, what: str) -> None:
 
 
 _PROGRAMS: dict[tuple[Any, ...], Program] = {}
+_DRAFTS: dict[tuple[str, ...], str] = {}
+
+
+def _draft(key: tuple[str, ...], make: Callable[[], Callable[..., None]]) -> str:
+    """What programs of several layouts are finished from, compiled once a process."""
+    if key not in _DRAFTS:
+        _DRAFTS[key] = new_draft(make(), WORDS)
+    return _DRAFTS[key]
 
 
 def _program(

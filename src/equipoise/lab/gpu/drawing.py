@@ -14,26 +14,30 @@ from equipoise.core.draws.streams import BLOCK, fill_normals
 from equipoise.core.jit.kernel import Kernel
 from equipoise.core.jit.relinking import Relinker
 from equipoise.lab.gpu.lanes import LANES, Team, number_of
-from equipoise.lab.gpu.memory import Assembler, Groups, Places
+from equipoise.lab.gpu.layout import Layout, Places
+from equipoise.lab.gpu.memory import Assembler
 from equipoise.lab.gpu.places import PLACES
 from equipoise.lab.pieces.contexts.gaussian import address_of
 from equipoise.lab.trial.world import truth_address
 
 
-def draw_program(groups: Groups) -> Callable[..., None]:
+def drawing_layout(world: Any) -> Layout:
+    """Where the arrays of a world lie that is drawn."""
+    return Layout({"world": world}, {"world": Places(long=PLACES["world"].long)}, Team(LANES))
+
+
+def draw_program(layout: Layout) -> Callable[..., None]:
     """Takes the seed, the number of the first trial and how many there are."""
     relink = Relinker()
     relink.replace(normal.generated, _four_normals)
     relink.replace(normal.TABLE, normal.TABLE_BY_TERMS)
     draw = relink(Kernel(_draw_some, inline=True))
-    places = Places(long=PLACES["world"].long)
-    world_of = Assembler(groups["world"], 0, places, {}, 0, Team(LANES)).handle()
+    world_of = Assembler("world", layout.groups["world"], layout.places["world"]).handle()
     thread, block, threads, blocks = map(number_of, ("tid", "ctaid", "ntid", "nctaid"))
-    parts = -(-groups["world"].contexts.shape[2] // BLOCK)
 
     def run(seed: int, first: int, count: int) -> None:
         world = world_of(0, 0)
-        lines = world.contexts.shape[1] + world.coefs.shape[1]
+        lines, parts = world.contexts.shape[1] + world.coefs.shape[1], -(-world.contexts.shape[2] // BLOCK)
         for place in range(block(), count, blocks()):
             for number in range(thread(), lines * parts, threads()):
                 draw(world, seed, first, place, number // parts, number % parts)

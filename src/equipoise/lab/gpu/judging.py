@@ -9,7 +9,7 @@ from equipoise.core.choice import scoring
 from equipoise.core.estimates.estimators import ESTIMATORS, RIDGE
 from equipoise.core.jit.kernel import Kernel
 from equipoise.core.jit.relinking import Relinker
-from equipoise.lab.gpu.lanes import number_of, use_threads
+from equipoise.lab.gpu.lanes import number_of, team_size, use_threads
 from equipoise.lab.gpu.program import Plan, score_caller, use_design
 from equipoise.lab.gpu.ridges import use_rows
 from equipoise.lab.trial.judge import judge_coefs, judge_intervals, judge_trial
@@ -21,19 +21,20 @@ def judge_program(plan: Plan, estimator: str) -> Callable[..., None]:
     Trials of a policy leave more threads no room; judged by themselves, more of them are at work.
     """
     relink = Relinker()
-    use_threads(relink, plan.team)
+    use_threads(relink)
     relink.replace(scoring.call_score, Kernel(score_caller(plan.policy), inline=True))
     use_design(relink, plan.policy)
     if estimator == RIDGE:
-        use_rows(relink, plan.team)
+        use_rows(relink)
     handles = {group: each.handle() for group, each in plan.assemblers().items()}
     state_of, rule_of, world_of = (handles[group] for group in ("state", "rule", "world"))
-    judge_of, ledger_of, size = handles["judge"], handles["ledger"], plan.team.size
+    judge_of, ledger_of = handles["judge"], handles["ledger"]
     thread, block, block_threads, blocks = map(number_of, ("tid", "ctaid", "ntid", "nctaid"))
     if estimator == RIDGE:
         judged = relink(judge_trial)
 
         def judge_by_ridge(free: int, count: int, row: int) -> None:
+            size = team_size()
             local, teams = thread() // size, block_threads() // size
             for place in range(block() * teams + local, count, teams * blocks()):
                 state, ledger = state_of(place, local), ledger_of(place, local)
@@ -46,6 +47,7 @@ def judge_program(plan: Plan, estimator: str) -> Callable[..., None]:
     work_of, fitted = handles["work"], relink(Kernel(_judge_fitted(estimator), inline=True))
 
     def judge_by_fits(free: int, count: int, row: int) -> None:
+        size = team_size()
         local, teams = thread() // size, block_threads() // size
         for place in range(block() * teams + local, count, teams * blocks()):
             state, ledger = state_of(place, local), ledger_of(place, local)

@@ -15,7 +15,6 @@ read a number that they count up before any of them writes it. No manual promise
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 from llvmlite import ir
@@ -25,6 +24,7 @@ from numba.extending import intrinsic
 from equipoise.core.arithmetic import lanes
 from equipoise.core.arms import factor
 from equipoise.core.draws import normal, streams
+from equipoise.core.jit.deferred import deferred
 from equipoise.core.jit.kernel import Kernel
 from equipoise.core.jit.nvptx import emit_call
 from equipoise.core.jit.relinking import Relinker
@@ -92,33 +92,6 @@ class Team:
         """Wait until all threads of the trial are here, and see what they have written."""
         emit_call(builder, "llvm.nvvm.bar.warp.sync", ir.VoidType(), [self._mask(builder)])
 
-    @cached_property
-    def wait(self) -> Any:
-        """The same in compiled functions."""
-
-        @intrinsic
-        def wait(typing_context):
-            def generate(context, builder, signature, arguments):
-                self.emit_wait(builder)
-                return context.get_dummy_value()
-
-            return types.void(), generate
-
-        return wait
-
-    @cached_property
-    def number(self) -> Any:
-        """:meth:`member` in compiled functions."""
-
-        @intrinsic
-        def number(typing_context):
-            def generate(context, builder, signature, arguments):
-                return builder.zext(self.member(builder), _WORD)
-
-            return types.int64(), generate
-
-        return number
-
     def _mask(self, builder: Any) -> Any:
         """The bits of the trial's threads in their warp."""
         if self.size == WARP:
@@ -135,6 +108,39 @@ class Team:
             other = emit_call(builder, f"llvm.nvvm.shfl.sync.{how}.i32", _HALF, arguments)
             found = builder.insert_element(found, other, half)
         return builder.bitcast(found, _NUMBER)
+
+
+@deferred
+def _wait(typing_context):
+    def generate(layout, context, builder, signature, arguments):
+        layout.team.emit_wait(builder)
+
+    return types.void(), generate
+
+
+@deferred
+def _member(typing_context):
+    def generate(layout, context, builder, signature, arguments):
+        return builder.zext(layout.team.member(builder), _WORD)
+
+    return types.int64(), generate
+
+
+@deferred
+def _team_size(typing_context):
+    def generate(layout, context, builder, signature, arguments):
+        return _WORD(layout.team.size)
+
+    return types.int64(), generate
+
+
+# Typed as the functions they are inside compiled code, not as the code generators above.
+wait: Any = _wait
+"""Wait until all threads of the trial are here, and see what they have written."""
+member: Any = _member
+"""Which thread of its trial this is."""
+team_size: Any = _team_size
+"""How many threads the trial has."""
 
 
 def _own(context: Any, builder: Any, kind: Any, array: Any, offset: Any) -> Any:
@@ -176,26 +182,20 @@ def _add_product(typing_context, number, left, right):
     return types.float64(types.float64, types.float64, types.float64), generate
 
 
-def _totalled(team: Team) -> Any:
-    @intrinsic
-    def total(typing_context, number):
-        def generate(context, builder, signature, arguments):
-            return team.total(builder, arguments[0])
+@deferred
+def _total(typing_context, number):
+    def generate(layout, context, builder, signature, arguments):
+        return layout.team.total(builder, arguments[0])
 
-        return types.float64(types.float64), generate
-
-    return total
+    return types.float64(types.float64), generate
 
 
-def _lane_of(team: Team) -> Any:
-    @intrinsic
-    def lane(typing_context, number, place):
-        def generate(context, builder, signature, arguments):
-            return team.number_of_lane(builder, arguments[0], builder.trunc(arguments[1], _HALF))
+@deferred
+def _lane(typing_context, number, place):
+    def generate(layout, context, builder, signature, arguments):
+        return layout.team.number_of_lane(builder, arguments[0], builder.trunc(arguments[1], _HALF))
 
-        return types.float64(types.float64, types.intp), generate
-
-    return lane
+    return types.float64(types.float64, types.intp), generate
 
 
 @intrinsic
@@ -221,7 +221,7 @@ SYNCED = (
 """Functions in which threads write what other threads read."""
 
 
-def use_threads(relink: Relinker, team: Team) -> None:
+def use_threads(relink: Relinker) -> None:
     """Let copies of compiled functions have threads for lanes."""
     relink.replace_all(
         {
@@ -229,18 +229,18 @@ def use_threads(relink: Relinker, team: Team) -> None:
             lanes.store: _store,
             lanes.spread: _spread,
             lanes.add_product: _add_product,
-            lanes.total: _totalled(team),
-            lanes.lane: _lane_of(team),
+            lanes.total: _total,
+            lanes.lane: _lane,
             normal.generated: _normals,
         }
     )
     relink.replace(normal.TABLE, normal.TABLE_BY_TERMS)
     for kernel in SYNCED:
         function: Any = kernel
-        relink.replace(kernel, Kernel(_waiting(relink.function(function.py_func), team.wait), inline=True))
+        relink.replace(kernel, Kernel(_waiting(relink.function(function.py_func)), inline=True))
 
 
-def _waiting(function: Any, wait: Any) -> Any:
+def _waiting(function: Any) -> Any:
     """The same function; all threads of the trial wait for each other before it and after."""
     inner = Kernel(function, inline=True)
     count = function.__code__.co_argcount

@@ -1,18 +1,12 @@
-"""Where the arrays of trials lie on a GPU, and how functions find them.
+"""How compiled functions find the arrays of a trial, wherever its program's layout has put them.
 
-Every trial of a block has arrays of its own in the GPU's memory. Small ones that every decision reads and
-writes lie in the memory beside the processors (*shared* memory) while the trial runs: every team of threads
-has a *share* of it. What a whole block of trials has in common is there once.
-
-A program has a table among its constants, with a row for every array: its address, the bytes from one trial's
-to the next one's, and its shape. Numbers of arms and features are written into the program itself, so that
-loops over them are short and known; those of units and trials are not, so that a program serves every budget.
+The code is generated for a layout when a program is finished (core/jit/deferred.py). What functions are
+compiled with before are the types of arrays alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numba
@@ -22,157 +16,69 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from equipoise.core.arrays import Counts
 from equipoise.core.jit.addresses import array_at
+from equipoise.core.jit.deferred import call_later, deferred
 from equipoise.core.jit.handles import Handle
 from equipoise.core.jit.nvptx import CONSTANT, TABLE
-from equipoise.lab.gpu.lanes import WARP, Team
+from equipoise.lab.gpu.layout import ADDRESS, COLUMNS, SHAPE, STRIDE, Layout, Places, trial_bytes
 
 _WORD, _BYTE = ir.IntType(64), ir.IntType(8)
 _WORDS = ir.PointerType(_WORD)
 _GLOBAL, _SHARED = 1, 3
 _MEMORY = "equipoise_shared"
-_LINE = 32
-"""Bytes that a GPU reads at once."""
-_BANKS = 128
 _ENTRY = 8  # bytes
-"""Bytes that threads read at the same time without waiting, from the memory beside the processors."""
-
-ADDRESS, STRIDE, SHAPE, COLUMNS = 0, 1, 2, 8
-"""What stands where in a row of the table."""
-
-Groups = Mapping[str, Any]
-"""Named tuples of arrays, by what functions call them: those of one trial, or of all."""
-
-
-@dataclass(frozen=True)
-class Places:
-    """Where the arrays of a group lie."""
-
-    own: frozenset[str] = frozenset()
-    """Those that every trial has for itself."""
-    near: frozenset[str] = frozenset()
-    """Of these, those that lie beside the processors while the trial runs."""
-    kept: frozenset[str] = frozenset()
-    """Of these, those that somebody reads when the trial is over."""
-    same: Mapping[str, str] = field(default_factory=dict)
-    """Those of which every row is one and the same other array."""
-    held: frozenset[str] = frozenset()
-    """Single records that the loop over the units keeps in registers."""
-    fixed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Fields of these that the loop does not change."""
-    drawn: frozenset[str] = frozenset()
-    """Those that were drawn for every trial of a block."""
-    long: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    """Axes along which some have units or trials; other lengths are numbers in the program."""
-
-    @property
-    def lasting(self) -> frozenset[str]:
-        """Those that every trial has in the GPU's memory."""
-        return (self.own - self.near - self.same.keys()) | self.kept
-
-    def without(self, names: Iterable[str]) -> Places:
-        """The same with some of them no longer beside the processors."""
-        return replace(self, near=self.near.difference(names))
-
-    def constants(self, name: str, shape: tuple[int, ...]) -> tuple[int | None, ...]:
-        """The lengths of an array that are written into programs; None for the others."""
-        long = () if 0 in shape else self.long.get(name, ())
-        return tuple(None if axis in long else length for axis, length in enumerate(shape))
-
-
-def all_arrays(groups: Groups) -> Iterator[tuple[str, str, Any]]:
-    """Group, name and array, in the order of the table."""
-    for group, arrays in groups.items():
-        for name, array in zip(arrays._fields, arrays, strict=True):
-            yield group, name, array
-
-
-@dataclass(frozen=True)
-class Share:
-    """Where arrays lie in a team's share of the memory beside the processors, and how long that is."""
-
-    offsets: Mapping[tuple[str, str], int]
-    size: int
-
-
-def share_of(groups: Groups, places: Mapping[str, Places], team: Team) -> Share:
-    """Put arrays into a share one after the other."""
-    offsets, size = {}, 0
-    for group, name, array in all_arrays(groups):
-        if name in places[group].near:
-            offsets[group, name] = size
-            size += trial_bytes(array)
-    # The same number of the trials of a warp, which it reads at once, is in different places of the banks.
-    step = _BANKS * team.size // WARP
-    while size % _BANKS != step % _BANKS:
-        size += 8
-    return Share(offsets, size)
-
-
-def trial_bytes(array: Any) -> int:
-    """Bytes from one trial's array to the next one's."""
-    return -(-int(array.nbytes) // _LINE) * _LINE
-
-
-def table_row(shape: tuple[int, ...], address: int, stride: int = 0) -> Counts:
-    """What functions need to know of an array."""
-    row = np.zeros(COLUMNS, np.int64)
-    row[ADDRESS], row[STRIDE] = address, stride
-    row[SHAPE : SHAPE + len(shape)] = shape
-    return row
-
-
-Known = Mapping[str, Mapping[str, Any]]
-"""What is known of single records when a program is compiled: entries by the names of arrays and fields."""
 
 
 class Assembler:
     """Makes functions of compiled code that find the arrays of one group.
 
-    They take the place of a trial in its block, and that of its team in its block of threads. The arrays'
-    rows of the table begin at ``first``.
+    They take the place of a trial in its block, and that of its team in its block of threads. Of the arrays'
+    places it only looks at those that no layout changes: which are one and the same, held, or fixed.
     """
 
-    def __init__(
-        self, arrays: Any, first: int, places: Places, offsets: Mapping[str, int], share: int, team: Team
-    ) -> None:
-        self._arrays, self._first, self._places = arrays, first, places
-        self._offsets, self._share, self._team = offsets, share, team
+    def __init__(self, group: str, arrays: Any, places: Places) -> None:
+        self._group, self._places = group, places
+        self._fields = type(arrays)._fields
+        self._dtypes = dict(zip(self._fields, (array.dtype for array in arrays), strict=True))
         self._handle = _handle_of(arrays, places)
 
-    def handle(self, known: Known | None = None) -> Any:
+    def handle(self, *, held: bool = False) -> Any:
         """One that gives a trial's handle of the arrays.
 
-        With ``known`` it holds single records in registers, from which :meth:`keeper` writes them back.
+        If single records are ``held`` in registers, :meth:`keeper` writes them back.
         """
-        handle, fields = self._handle, type(self._arrays)._fields
+        handle = self._handle
+        records = [name for name in self._fields if held and name in self._places.held]
 
         @intrinsic
         def assemble(typing_context, trial, local):
             def generate(context, builder, signature, arguments):
                 with builder.goto_entry_block():
                     room = builder.alloca(context.get_value_type(handle.arrays))
-                for place, name in enumerate(fields):
-                    start, array = self._start(builder, place, *arguments), self._arrays[place]
-                    if known is not None and name in self._places.held:
-                        start = _held(builder, start, array.dtype, known.get(name, {}))
-                    shape = [
-                        _read(builder, self._first + place, SHAPE + axis) if length is None else _WORD(length)
-                        for axis, length in enumerate(self._places.constants(name, array.shape))
-                    ]
-                    found = array_at(
-                        context,
-                        builder,
-                        handle.arrays[place],
-                        start,
-                        shape,
-                        one_row=name in self._places.same,
-                    )
-                    builder.store(found, cgutils.gep_inbounds(builder, room, 0, place))
+                    rooms = [builder.alloca(_record_room(self._dtypes[name])) for name in records]
+                places = [*arguments, room, *rooms]
+                call_later(context, builder, types.void(), places, fill_in)
                 return room
 
             return handle(types.int64, types.int64), generate
+
+        def fill_in(layout, context, builder, signature, arguments):
+            trial, local, room, *rooms = arguments
+            found = dict(zip(records, rooms, strict=True))
+            for place, name in enumerate(self._fields):
+                start, array = self._start(layout, builder, name, trial, local), self._array(layout, name)
+                if name in found:
+                    known = layout.known.get(self._group, {}).get(name, {})
+                    start = _held(builder, start, found[name], array.dtype, known)
+                shape = [
+                    _read(builder, layout.row(self._group, name), SHAPE + axis)
+                    if length is None
+                    else _WORD(length)
+                    for axis, length in enumerate(layout.places[self._group].constants(name, array.shape))
+                ]
+                one_row = name in self._places.same
+                descriptor = array_at(context, builder, handle.arrays[place], start, shape, one_row=one_row)
+                builder.store(descriptor, cgutils.gep_inbounds(builder, room, 0, place))
 
         return assemble
 
@@ -180,22 +86,21 @@ class Assembler:
         """One that writes back what a handle holds in registers, of the trial's own."""
         handle, places = self._handle, self._places
 
-        @intrinsic
+        @deferred
         def keep(typing_context, held, trial, local):
-            def generate(context, builder, signature, arguments):
-                for place, name in enumerate(type(self._arrays)._fields):
+            def generate(layout, context, builder, signature, arguments):
+                for place, name in enumerate(self._fields):
                     if name not in places.held & places.own:
                         continue
-                    target = self._start(builder, place, *arguments[1:])
+                    target = self._start(layout, builder, name, *arguments[1:])
                     descriptor = builder.load(cgutils.gep_inbounds(builder, arguments[0], 0, place))
                     source = context.make_array(handle.arrays[place])(context, builder, descriptor).data
-                    dtype = self._arrays[place].dtype
+                    dtype = self._dtypes[name]
                     fixed = {dtype.fields[field][1] // _ENTRY for field in places.fixed.get(name, ())}
                     for number, address in _words(builder, source, dtype):
                         if number not in fixed:
                             goal = builder.gep(builder.bitcast(target, _WORDS), [_WORD(number)])
                             builder.store(builder.load(address), goal)
-                return context.get_dummy_value()
 
             return types.void(handle, types.int64, types.int64), generate
 
@@ -203,51 +108,55 @@ class Assembler:
 
     def copier(self, *, out: bool) -> Any:
         """One that brings what a trial begins with beside the processors; or what is kept back ``out``."""
-        places = self._places
 
-        @intrinsic
+        @deferred
         def copy(typing_context, trial, local):
-            def generate(context, builder, signature, arguments):
-                for place, name in enumerate(type(self._arrays)._fields):
+            def generate(layout, context, builder, signature, arguments):
+                places = layout.places[self._group]
+                for name in self._fields:
                     if name not in (places.kept if out else places.near) & places.near:
                         continue
-                    near = self._start(builder, place, *arguments)
-                    row = self._first + place
+                    near = self._start(layout, builder, name, *arguments)
+                    row = layout.row(self._group, name)
                     far = _far(builder, row, arguments[0] if name in places.kept else None)
                     source, target = (near, far) if out else (far, near)
-                    self._copy(builder, source, target, trial_bytes(self._arrays[place]) // _ENTRY)
-                return context.get_dummy_value()
+                    words = trial_bytes(self._array(layout, name)) // _ENTRY
+                    _copy(layout, builder, source, target, words)
 
             return types.void(types.int64, types.int64), generate
 
         return copy
 
-    def _copy(self, builder: Any, source: Any, target: Any, words: int) -> None:
-        """Copy words, shared out among the threads."""
-        source, target = builder.bitcast(source, _WORDS), builder.bitcast(target, _WORDS)
-        member = builder.zext(self._team.member(builder), _WORD)
-        with cgutils.for_range_slice(builder, member, _WORD(words), _WORD(self._team.size)) as (index, _):
-            builder.store(builder.load(builder.gep(source, [index])), builder.gep(target, [index]))
+    def _array(self, layout: Layout, name: str) -> Any:
+        return getattr(layout.groups[self._group], name)
 
-    def _start(self, builder: Any, place: int, trial: Any, local: Any) -> Any:
+    def _start(self, layout: Layout, builder: Any, name: str, trial: Any, local: Any) -> Any:
         """The address of a trial's array."""
-        fields = type(self._arrays)._fields
-        name = fields[place]
-        if name in self._places.same:
-            name = self._places.same[name]
-            place = fields.index(name)
-        if name in self._places.near:
-            offset = builder.add(builder.mul(local, _WORD(self._share)), _WORD(self._offsets[name]))
+        places = layout.places[self._group]
+        name = places.same.get(name, name)
+        if name in places.near:
+            offset = _WORD(layout.share.offsets[self._group, name])
+            offset = builder.add(builder.mul(local, _WORD(layout.share.size)), offset)
             start = builder.gep(_shared(builder), [_WORD(0), offset], inbounds=True)
             return builder.addrspacecast(start, ir.PointerType(_BYTE))
-        own = name in self._places.own or name in self._places.drawn
-        return _far(builder, self._first + place, trial if own else None)
+        own = name in places.own or name in places.drawn
+        return _far(builder, layout.row(self._group, name), trial if own else None)
 
 
-def _held(builder: Any, start: Any, dtype: Any, known: Mapping[str, Any]) -> Any:
+def _copy(layout: Layout, builder: Any, source: Any, target: Any, words: int) -> None:
+    """Copy words, shared out among the threads."""
+    source, target = builder.bitcast(source, _WORDS), builder.bitcast(target, _WORDS)
+    member = builder.zext(layout.team.member(builder), _WORD)
+    with cgutils.for_range_slice(builder, member, _WORD(words), _WORD(layout.team.size)) as (index, _):
+        builder.store(builder.load(builder.gep(source, [index])), builder.gep(target, [index]))
+
+
+def _record_room(dtype: Any) -> Any:
+    return ir.ArrayType(_WORD, dtype.itemsize // _ENTRY)
+
+
+def _held(builder: Any, start: Any, room: Any, dtype: Any, known: Mapping[str, Any]) -> Any:
     """A record in registers, which begins as it is in memory; known entries are numbers in the program."""
-    with builder.goto_entry_block():
-        room = builder.alloca(ir.ArrayType(_WORD, dtype.itemsize // _ENTRY))
     bits = np.zeros(1, dtype)
     for name, value in known.items():
         bits[name] = value

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from equipoise.core.arms.state import ARM
-from equipoise.lab.gpu.memory import Groups, Places
+from equipoise.lab.gpu.layout import Groups, Places
 
 PLACES = {
     "state": Places(

@@ -22,9 +22,10 @@ from equipoise.core.jit.kernel import Kernel
 from equipoise.core.jit.relinking import Relinker
 from equipoise.core.policies.base.design import Design
 from equipoise.core.policies.base.policy import Policy
-from equipoise.lab.gpu.lanes import Team, number_of, use_threads
-from equipoise.lab.gpu.memory import Assembler, Groups, Known, Places, Share, fetch
-from equipoise.lab.gpu.tiles import use_tiles
+from equipoise.lab.gpu.lanes import member, number_of, team_size, use_threads, wait
+from equipoise.lab.gpu.layout import Layout
+from equipoise.lab.gpu.memory import Assembler, fetch
+from equipoise.lab.gpu.tiles import are_tiles, use_tiles
 from equipoise.lab.gpu.triangles import use_triangles
 from equipoise.lab.trial.run import run_stage, show_context, start_trial
 
@@ -43,12 +44,7 @@ class Order(NamedTuple):
 class Plan:
     """What a program is made for."""
 
-    groups: Groups
-    places: Mapping[str, Places]
-    share: Share
-    known: Mapping[str, Known]
-    """See :func:`~equipoise.lab.gpu.places.known_of`."""
-    team: Team
+    layout: Layout
     policy: Policy
     at_once: bool
     """Outcomes come at once."""
@@ -57,41 +53,47 @@ class Plan:
 
     def assemblers(self) -> dict[str, Assembler]:
         """What finds the arrays of every group."""
-        found, first = {}, 0
-        for group, arrays in self.groups.items():
-            offsets = {name: start for (of, name), start in self.share.offsets.items() if of == group}
-            found[group] = Assembler(arrays, first, self.places[group], offsets, self.share.size, self.team)
-            first += len(arrays)
-        return found
+        places = self.layout.places
+        return {
+            group: Assembler(group, arrays, places[group]) for group, arrays in self.layout.groups.items()
+        }
+
+    @property
+    def has_tiles(self) -> bool:
+        """Factors are kept in registers."""
+        return are_tiles(self.layout.dim, self.layout.width, self.layout.team)
 
 
 def trial_program(plan: Plan) -> Callable[..., None]:
-    """Trials of a policy: takes the number of the first, how many there are, and what is left free."""
-    team, assemblers = plan.team, plan.assemblers()
+    """Trials of a policy: takes the number of the first, how many there are, and what is left free.
+
+    Of the plan's layout only the types of arrays are looked at, and whether there are tiles.
+    """
+    assemblers = plan.assemblers()
     relink = Relinker()
-    use_threads(relink, team)
-    dim, width = plan.groups["state"].factors.shape[2:]
-    use_tiles(relink, dim, width, team)
-    use_triangles(relink, dim, team)
+    use_threads(relink)
+    if plan.has_tiles:
+        use_tiles(relink)
+    use_triangles(relink)
     # A trial's contexts are where they were drawn.
     relink.replace(show_context, Kernel(_fetch_next_context, inline=True))
-    relink.replace(scoring.call_score, Kernel(_shared_score_caller(plan.policy, team), inline=True))
+    relink.replace(scoring.call_score, Kernel(_shared_score_caller(plan.policy), inline=True))
     use_design(relink, plan.policy)
     if plan.one_factor:
         relink.replace(factor.beside, Kernel(_itself, inline=True))
     if plan.at_once:
         use_no_delays(relink)
-    near = [each for group, each in assemblers.items() if plan.places[group].near]
     copy_in, copy_out = (
-        Kernel(_each([each.copier(out=out) for each in near]), inline=True) for out in (False, True)
+        Kernel(_each([each.copier(out=out) for each in assemblers.values()]), inline=True)
+        for out in (False, True)
     )
-    wait, size = team.wait, team.size
     # What happens once a trial is apart from the loop over its units, and finds its arrays by itself.
     begin = Kernel(_beginning(assemblers, relink))
-    units = Kernel(_middle(assemblers, plan.known, relink), inline=True)
+    units = Kernel(_middle(assemblers, relink), inline=True)
     thread, block, block_threads, blocks = map(number_of, ("tid", "ctaid", "ntid", "nctaid"))
 
     def run(first: int, count: int, free: int) -> None:
+        size = team_size()
         local, teams = thread() // size, block_threads() // size
         for place in range(block() * teams + local, count, teams * blocks()):
             copy_in(place, local)
@@ -144,11 +146,9 @@ def _beginning(assemblers: Mapping[str, Assembler], relink: Relinker) -> Callabl
     return apart_begin
 
 
-def _middle(
-    assemblers: Mapping[str, Assembler], known: Mapping[str, Known], relink: Relinker
-) -> Callable[..., None]:
+def _middle(assemblers: Mapping[str, Assembler], relink: Relinker) -> Callable[..., None]:
     state_of, rule_of, world_of = (
-        assemblers[group].handle(known.get(group, {})) for group in ("state", "rule", "world")
+        assemblers[group].handle(held=True) for group in ("state", "rule", "world")
     )
     keep_state, keep_world = assemblers["state"].keeper(), assemblers["world"].keeper()
     stage = relink(run_stage)
@@ -162,16 +162,15 @@ def _middle(
     return run_units
 
 
-def _shared_score_caller(policy: Policy, team: Team) -> Callable[..., None]:
+def _shared_score_caller(policy: Policy) -> Callable[..., None]:
     """What takes the place of a call through an address (choice/scoring.py): every thread has some arms."""
     score = Kernel(type(policy).score, inline=True)
-    wait, member, size = team.wait, team.number, team.size
 
     def call_score(address: int, arms: Any, trial: Any, settings: Any, scores: Any) -> None:
         numbers = open_bounded(_first_of(settings))
         starts = trial.forced_start and not trial.looks
         wait()
-        for i in range(member(), arms.shape[0], size):
+        for i in range(member(), arms.shape[0], team_size()):
             if starts and not arms[i].design_ready:
                 scores[i] = np.inf
             else:

@@ -17,7 +17,7 @@ from equipoise.core.arms import coordinates
 from equipoise.core.estimates import ridge as ridges
 from equipoise.core.jit.kernel import Kernel
 from equipoise.core.jit.relinking import Relinker
-from equipoise.lab.gpu.lanes import WARP, Team
+from equipoise.lab.gpu.lanes import WARP, Team, member, team_size, wait
 from equipoise.lab.trial import judge as judging
 
 
@@ -26,132 +26,106 @@ def judging_team(dim: int) -> Team:
     return Team(WARP // 2 if dim <= WARP // 2 else WARP)
 
 
-def use_rows(relink: Relinker, team: Team) -> None:
+def use_rows(relink: Relinker) -> None:
     """Let copies of compiled functions share out rows among threads."""
     replacements: list[tuple[Any, Callable[..., None]]] = [
-        (coordinates.copy_arm, _arm_copier(team)),
-        (ridges.weigh_products, _product_weigher(team)),
-        (ridges.take_off, _taker_off(team)),
-        (solving.cholesky_solve, _solver(team)),
-        (judging.squared_rows, _squarer(team)),
+        (coordinates.copy_arm, _copy_arm),
+        (ridges.weigh_products, _weigh_products),
+        (ridges.take_off, _take_off),
+        (solving.cholesky_solve, _cholesky_solve),
+        (judging.squared_rows, _squared_rows),
     ]
     for kernel, function in replacements:
         relink.replace(kernel, Kernel(function))
 
 
-def _arm_copier(team: Team) -> Callable[..., None]:
-    wait, member, size = team.wait, team.number, team.size
+def _copy_arm(state: Any, i: int, root: Any, coef: Any) -> None:
+    dim = coef.shape[0]
+    data = state.arms[i].buffer
+    wait()
+    for r in range(member(), dim, team_size()):
+        coef[r] = state.coefs[i, r]
+    for r in range(dim):
+        for c in range(member(), dim, team_size()):
+            root[r, c] = state.factors[i, data, r, c]
+    wait()
 
-    def copy_arm(state: Any, i: int, root: Any, coef: Any) -> None:
-        dim = coef.shape[0]
-        data = state.arms[i].buffer
+
+def _weigh_products(root: Any, least_squares: Any, weights: Any, system: Any, along: Any) -> None:
+    scale, diagonal = weights
+    dim = along.shape[0]
+    wait()
+    for r in range(member(), dim, team_size()):
+        entry = 0.0
+        for k in range(dim):
+            entry += root[k, r] * least_squares[k]
+        along[r] = entry
+    # Entries of the triangle, row by row.
+    r, c = 0, member()
+    while r < dim:
+        if c > r:
+            c -= r + 1
+            r += 1
+            continue
+        entry = diagonal if r == c else 0.0
+        for k in range(dim):
+            weighted = root[k, r] * scale
+            entry += weighted * root[k, c]
+        system[r, c] = entry
+        c += team_size()
+    wait()
+
+
+def _take_off(root: Any, along: Any, least_squares: Any, ridge: float, coef: Any) -> None:
+    dim = along.shape[0]
+    wait()
+    for r in range(member(), dim, team_size()):
+        entry = 0.0
+        for k in range(dim):
+            entry += root[r, k] * along[k]
+        coef[r] = least_squares[r] - ridge * entry
+    wait()
+
+
+def _squared_rows(root: Any, squares: Any) -> None:
+    wait()
+    for r in range(member(), root.shape[0], team_size()):
+        square = 0.0
+        for k in range(root.shape[1]):
+            square += root[r, k] * root[r, k]
+        squares[r] = square
+    wait()
+
+
+def _cholesky_solve(system: Any, x: Any) -> None:
+    dim = x.shape[0]
+    wait()
+    # Column by column: entries of a column need those before it only.
+    for c in range(dim):
+        for r in range(c + member(), dim, team_size()):
+            entry = system[r, c]
+            for k in range(c):
+                entry -= system[r, k] * system[c, k]
+            if r == c:
+                open_end = entry <= solving.OPEN * system[r, r]
+                system[r, r] = np.inf if open_end else np.sqrt(entry)
+            else:
+                system[r, c] = entry
         wait()
-        for r in range(member(), dim, size):
-            coef[r] = state.coefs[i, r]
-        for r in range(dim):
-            for c in range(member(), dim, size):
-                root[r, c] = state.factors[i, data, r, c]
+        for r in range(c + 1 + member(), dim, team_size()):
+            system[r, c] /= system[c, c]
         wait()
-
-    return copy_arm
-
-
-def _product_weigher(team: Team) -> Callable[..., None]:
-    wait, member, size = team.wait, team.number, team.size
-
-    def weigh_products(root: Any, least_squares: Any, weights: Any, system: Any, along: Any) -> None:
-        scale, diagonal = weights
-        dim = along.shape[0]
+    for c in range(dim):
+        if member() == c % team_size():
+            x[c] /= system[c, c]
         wait()
-        for r in range(member(), dim, size):
-            entry = 0.0
-            for k in range(dim):
-                entry += root[k, r] * least_squares[k]
-            along[r] = entry
-        # Entries of the triangle, row by row.
-        r, c = 0, member()
-        while r < dim:
-            if c > r:
-                c -= r + 1
-                r += 1
-                continue
-            entry = diagonal if r == c else 0.0
-            for k in range(dim):
-                weighted = root[k, r] * scale
-                entry += weighted * root[k, c]
-            system[r, c] = entry
-            c += size
+        for r in range(c + 1 + member(), dim, team_size()):
+            x[r] -= system[r, c] * x[c]
         wait()
-
-    return weigh_products
-
-
-def _taker_off(team: Team) -> Callable[..., None]:
-    wait, member, size = team.wait, team.number, team.size
-
-    def take_off(root: Any, along: Any, least_squares: Any, ridge: float, coef: Any) -> None:
-        dim = along.shape[0]
+    for r in range(dim - 1, -1, -1):
+        entry = x[r]
+        for k in range(r + 1, dim):
+            entry -= system[k, r] * x[k]
         wait()
-        for r in range(member(), dim, size):
-            entry = 0.0
-            for k in range(dim):
-                entry += root[r, k] * along[k]
-            coef[r] = least_squares[r] - ridge * entry
+        x[r] = entry / system[r, r]
         wait()
-
-    return take_off
-
-
-def _squarer(team: Team) -> Callable[..., None]:
-    wait, member, size = team.wait, team.number, team.size
-
-    def squared_rows(root: Any, squares: Any) -> None:
-        wait()
-        for r in range(member(), root.shape[0], size):
-            square = 0.0
-            for k in range(root.shape[1]):
-                square += root[r, k] * root[r, k]
-            squares[r] = square
-        wait()
-
-    return squared_rows
-
-
-def _solver(team: Team) -> Callable[..., None]:
-    wait, member, size = team.wait, team.number, team.size
-    smallest = solving.OPEN
-
-    def cholesky_solve(system: Any, x: Any) -> None:
-        dim = x.shape[0]
-        wait()
-        # Column by column: entries of a column need those before it only.
-        for c in range(dim):
-            for r in range(c + member(), dim, size):
-                entry = system[r, c]
-                for k in range(c):
-                    entry -= system[r, k] * system[c, k]
-                if r == c:
-                    open_end = entry <= smallest * system[r, r]
-                    system[r, r] = np.inf if open_end else np.sqrt(entry)
-                else:
-                    system[r, c] = entry
-            wait()
-            for r in range(c + 1 + member(), dim, size):
-                system[r, c] /= system[c, c]
-            wait()
-        for c in range(dim):
-            if member() == c % size:
-                x[c] /= system[c, c]
-            wait()
-            for r in range(c + 1 + member(), dim, size):
-                x[r] -= system[r, c] * x[c]
-            wait()
-        for r in range(dim - 1, -1, -1):
-            entry = x[r]
-            for k in range(r + 1, dim):
-                entry -= system[k, r] * x[k]
-            wait()
-            x[r] = entry / system[r, r]
-            wait()
-
-    return cholesky_solve

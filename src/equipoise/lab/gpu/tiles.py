@@ -16,13 +16,14 @@ from typing import Any
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic
 
 from equipoise.core.arms import factor
+from equipoise.core.jit.deferred import deferred
 from equipoise.core.jit.kernel import Kernel
 from equipoise.core.jit.nvptx import emit_call
 from equipoise.core.jit.relinking import Relinker
-from equipoise.lab.gpu.lanes import LANES, WARP, Team, lane_number
+from equipoise.lab.gpu.lanes import LANES, WARP, Team, lane_number, wait
+from equipoise.lab.gpu.layout import Layout
 
 _HELD = 36
 """Numbers of a factor that a thread should keep, at most."""
@@ -43,28 +44,27 @@ def _numbers_a_thread(dim: int, width: int, size: int) -> int:
     return -(-dim * LANES // size) * (width // LANES)
 
 
-def use_tiles(relink: Relinker, dim: int, width: int, team: Team) -> None:
-    """Let copies of compiled functions have factors of that many rows and columns in registers."""
-    if _numbers_a_thread(dim, width, team.size) > _LARGEST:
-        return
-    extended, projected, squared = (
-        make(_Shape(dim, width, team)) for make in (_extension, _projection, _squares)
-    )
-    wait = team.wait
+def are_tiles(dim: int, width: int, team: Team) -> bool:
+    """Whether registers have room for factors of that many rows and columns."""
+    return _numbers_a_thread(dim, width, team.size) <= _LARGEST
+
+
+def use_tiles(relink: Relinker) -> None:
+    """Let copies of compiled functions have factors in registers."""
 
     def extend(factors: Any, i: int, b: int, target: int, z: Any, f: Any, g: Any) -> float:
-        h: float = extended(factors, i, b, target, z, g)
+        h: float = _extended(factors, i, b, target, z, g)
         wait()
         return h
 
     def project(factors: Any, i: int, b: int, z: Any, f: Any) -> float:
         wait()
-        square: float = projected(factors, i, b, z)
+        square: float = _projected(factors, i, b, z)
         return square
 
     def squared_norm(factors: Any, i: int, b: int) -> float:
         wait()
-        square: float = squared(factors, i, b)
+        square: float = _squared(factors, i, b)
         return square
 
     replacements: list[tuple[Any, Callable[..., float]]] = [
@@ -79,8 +79,8 @@ def use_tiles(relink: Relinker, dim: int, width: int, team: Team) -> None:
 class _Shape:
     """How a factor is shared out."""
 
-    def __init__(self, dim: int, width: int, team: Team) -> None:
-        self.dim, self.width, self.team = dim, width, team
+    def __init__(self, layout: Layout) -> None:
+        self.dim, self.width, self.team = dim, width, team = layout.dim, layout.width, layout.team
         self.strips = width // LANES
         self.bands = team.size // LANES
         """Threads of a lane: each has every so-manieth row."""
@@ -179,77 +179,71 @@ def _along_columns(
     return along, shape.team.total(builder, squares)
 
 
-def _projection(shape: _Shape) -> Any:
-    @intrinsic
-    def projected(typing_context, factors, i, b, z):
-        def generate(context, builder, signature, arguments):
-            stack, i, b, z = arguments
-            tile = _Tile(context, builder, signature.args[0], stack, shape)
-            return _along(context, tile, tile.start(i, b), signature.args[3], z)[1]
+@deferred
+def _projected(typing_context, factors, i, b, z):
+    def generate(layout, context, builder, signature, arguments):
+        stack, i, b, z = arguments
+        shape = _Shape(layout)
+        tile = _Tile(context, builder, signature.args[0], stack, shape)
+        return _along(context, tile, tile.start(i, b), signature.args[3], z)[1]
 
-        return types.float64(factors, types.intp, types.intp, z), generate
-
-    return projected
+    return types.float64(factors, types.intp, types.intp, z), generate
 
 
-def _extension(shape: _Shape) -> Any:
-    @intrinsic
-    def extended(typing_context, factors, i, b, target, z, g):
-        def generate(context, builder, signature, arguments):
-            stack, i, b, target, z, g = arguments
-            tile = _Tile(context, builder, signature.args[0], stack, shape)
-            start, goal = tile.start(i, b), tile.start(i, target)
-            rows = [tile.row(start, number) for number in range(shape.rows)]
-            if shape.team.size == LANES:  # it has its columns
-                columns = [list(column) for column in zip(*rows, strict=True)]
-                along, square = _along_columns(context, tile, columns, signature.args[4], z)
+@deferred
+def _extended(typing_context, factors, i, b, target, z, g):
+    def generate(layout, context, builder, signature, arguments):
+        stack, i, b, target, z, g = arguments
+        shape = _Shape(layout)
+        tile = _Tile(context, builder, signature.args[0], stack, shape)
+        start, goal = tile.start(i, b), tile.start(i, target)
+        rows = [tile.row(start, number) for number in range(shape.rows)]
+        if shape.team.size == LANES:  # it has its columns
+            columns = [list(column) for column in zip(*rows, strict=True)]
+            along, square = _along_columns(context, tile, columns, signature.args[4], z)
+        else:
+            along, square = _along(context, tile, start, signature.args[4], z)
+        h = builder.fadd(_NUMBER(1.0), square)
+        root = emit_call(builder, "sqrt", _NUMBER, [h])
+        scale = builder.fdiv(_NUMBER(-1.0), builder.fadd(h, root))
+        gains = context.make_array(signature.args[5])(context, builder, g).data
+        for number, row in enumerate(rows):
+            gain = _NUMBER(0.0)
+            for entry, part in zip(row, along, strict=True):
+                gain = builder.fma(entry, part, gain)
+            gain = shape.team.total(builder, gain)
+            step = builder.fmul(gain, scale)
+            row = [builder.fma(step, part, entry) for entry, part in zip(row, along, strict=True)]
+            place = builder.gep(gains, [builder.zext(tile.row_number(number), _WORD)])
+            inside = tile.is_row(number)
+            if inside is None:
+                builder.store(gain, place)
+                tile.set_row(goal, number, row)
             else:
-                along, square = _along(context, tile, start, signature.args[4], z)
-            h = builder.fadd(_NUMBER(1.0), square)
-            root = emit_call(builder, "sqrt", _NUMBER, [h])
-            scale = builder.fdiv(_NUMBER(-1.0), builder.fadd(h, root))
-            gains = context.make_array(signature.args[5])(context, builder, g).data
-            for number, row in enumerate(rows):
-                gain = _NUMBER(0.0)
-                for entry, part in zip(row, along, strict=True):
-                    gain = builder.fma(entry, part, gain)
-                gain = shape.team.total(builder, gain)
-                step = builder.fmul(gain, scale)
-                row = [builder.fma(step, part, entry) for entry, part in zip(row, along, strict=True)]
-                place = builder.gep(gains, [builder.zext(tile.row_number(number), _WORD)])
-                inside = tile.is_row(number)
-                if inside is None:
+                with builder.if_then(inside):
                     builder.store(gain, place)
                     tile.set_row(goal, number, row)
-                else:
-                    with builder.if_then(inside):
-                        builder.store(gain, place)
-                        tile.set_row(goal, number, row)
-            return h
+        return h
 
-        kinds = factors, types.intp, types.intp, types.intp, z, g
-        return types.float64(*kinds), generate
-
-    return extended
+    kinds = factors, types.intp, types.intp, types.intp, z, g
+    return types.float64(*kinds), generate
 
 
-def _squares(shape: _Shape) -> Any:
-    @intrinsic
-    def squared(typing_context, factors, i, b):
-        def generate(context, builder, signature, arguments):
-            stack, i, b = arguments
-            tile = _Tile(context, builder, signature.args[0], stack, shape)
-            start, columns = tile.start(i, b), []
-            for number in range(shape.columns):
-                square = _NUMBER(0.0)
-                for entry in tile.column(start, number):
-                    square = builder.fma(entry, entry, square)
-                columns.append(square)
-            squares = _NUMBER(0.0)
-            for column in tile.lanes_of(columns):
-                squares = builder.fma(column, _NUMBER(1.0), squares)
-            return shape.team.total(builder, squares)
+@deferred
+def _squared(typing_context, factors, i, b):
+    def generate(layout, context, builder, signature, arguments):
+        stack, i, b = arguments
+        shape = _Shape(layout)
+        tile = _Tile(context, builder, signature.args[0], stack, shape)
+        start, columns = tile.start(i, b), []
+        for number in range(shape.columns):
+            square = _NUMBER(0.0)
+            for entry in tile.column(start, number):
+                square = builder.fma(entry, entry, square)
+            columns.append(square)
+        squares = _NUMBER(0.0)
+        for column in tile.lanes_of(columns):
+            squares = builder.fma(column, _NUMBER(1.0), squares)
+        return shape.team.total(builder, squares)
 
-        return types.float64(factors, types.intp, types.intp), generate
-
-    return squared
+    return types.float64(factors, types.intp, types.intp), generate

@@ -12,34 +12,32 @@ from typing import Any
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.extending import intrinsic
 
 from equipoise.core.arithmetic.lanes import load_one, store_one
 from equipoise.core.arms import factor
+from equipoise.core.jit.deferred import deferred
 from equipoise.core.jit.kernel import Kernel
 from equipoise.core.jit.nvptx import emit_call
 from equipoise.core.jit.relinking import Relinker
-from equipoise.lab.gpu.lanes import LANES, Team
+from equipoise.lab.gpu.lanes import LANES, Team, member, team_size, wait
 
 _AHEAD = 4
 """Rows that are asked for before they are needed, and turns that are written one after the other."""
 _HALF, _WORD, _NUMBER = ir.IntType(32), ir.IntType(64), ir.DoubleType()
 
 
-def use_triangles(relink: Relinker, dim: int, team: Team) -> None:
-    """Let copies of compiled functions share out triangles of that many columns."""
-    turned, inverted = _rotation(dim, team), _inversion(dim, team)
-    wait, member, size = team.wait, team.number, team.size
+def use_triangles(relink: Relinker) -> None:
+    """Let copies of compiled functions share out triangles."""
 
     def rotate(upper: Any, rotated: Any, z: Any, y: float) -> float:
         wait()
-        left: float = turned(upper, rotated, z, y)
+        left: float = _turned(upper, rotated, z, y)
         wait()
         return left
 
     def invert_upper(factors: Any, i: int, b: int, inverse: Any) -> bool:
         wait()
-        invertible: bool = inverted(factors, i, b, inverse)
+        invertible: bool = _inverted(factors, i, b, inverse)
         wait()
         return invertible
 
@@ -47,7 +45,7 @@ def use_triangles(relink: Relinker, dim: int, team: Team) -> None:
         wait()
         numbers = source.shape[2] * source.shape[3]
         first, goal = (source.shape[1] * i + b) * numbers, (target.shape[1] * j + t) * numbers
-        for place in range(member(), numbers, size):
+        for place in range(member(), numbers, team_size()):
             store_one(target, goal + place, load_one(source, first + place))
         wait()
 
@@ -100,18 +98,16 @@ class _Variable:
         self._builder.store(number, self._room)
 
 
-def _rotation(dim: int, team: Team) -> Any:
-    @intrinsic
-    def turned(typing_context, upper, rotated, z, y):
-        def generate(context, builder, signature, arguments):
-            matrix, sides, line = (
-                context.make_array(signature.args[k])(context, builder, arguments[k]) for k in range(3)
-            )
-            return _Rotation(builder, dim, team, matrix, sides.data, line.data, arguments[3]).emit()
+@deferred
+def _turned(typing_context, upper, rotated, z, y):
+    def generate(layout, context, builder, signature, arguments):
+        matrix, sides, line = (
+            context.make_array(signature.args[k])(context, builder, arguments[k]) for k in range(3)
+        )
+        lies = matrix, sides.data, line.data
+        return _Rotation(builder, layout.dim, layout.team, *lies, arguments[3]).emit()
 
-        return types.float64(upper, rotated, z, types.float64), generate
-
-    return turned
+    return types.float64(upper, rotated, z, types.float64), generate
 
 
 class _Rotation:
@@ -220,46 +216,44 @@ def _store_where(builder: Any, condition: Any, number: Any, place: Any) -> None:
         builder.store(number, place)
 
 
-def _inversion(dim: int, team: Team) -> Any:
-    @intrinsic
-    def inverted(typing_context, factors, i, b, inverse):
-        def generate(context, builder, signature, arguments):
-            stack, i, b, inverse = arguments
-            array = context.make_array(signature.args[0])(context, builder, stack)
-            across, width = (cgutils.unpack_tuple(builder, array.shape)[axis] for axis in (1, 3))
-            matrix = builder.add(builder.mul(across, i), b)
-            upper = builder.gep(array.data, [builder.mul(matrix, builder.mul(_WORD(dim), width))])
-            goal = context.make_array(signature.args[3])(context, builder, inverse).data
-            columns = _Columns(builder, dim, team)
+@deferred
+def _inverted(typing_context, factors, i, b, inverse):
+    def generate(layout, context, builder, signature, arguments):
+        dim, team = layout.dim, layout.team
+        stack, i, b, inverse = arguments
+        array = context.make_array(signature.args[0])(context, builder, stack)
+        across, width = (cgutils.unpack_tuple(builder, array.shape)[axis] for axis in (1, 3))
+        matrix = builder.add(builder.mul(across, i), b)
+        upper = builder.gep(array.data, [builder.mul(matrix, builder.mul(_WORD(dim), width))])
+        goal = context.make_array(signature.args[3])(context, builder, inverse).data
+        columns = _Columns(builder, dim, team)
 
-            def at(data: Any, r: Any, c: Any) -> Any:
-                return builder.gep(data, [builder.add(builder.mul(r, width), c)])
+        def at(data: Any, r: Any, c: Any) -> Any:
+            return builder.gep(data, [builder.add(builder.mul(r, width), c)])
 
-            dependent, pivots = ir.IntType(1)(0), []
-            for place in columns.places:
-                pivot = builder.load(at(upper, place, place))
-                sum_ = _Variable(builder, _NUMBER(0.0))
-                with cgutils.for_range(builder, builder.add(place, _WORD(1))) as loop:
-                    entry = _absolute(builder, builder.load(at(upper, loop.index, place)))
-                    sum_.set(builder.fadd(sum_.get(), entry))
-                bound = builder.fmul(_NUMBER(factor.DEPENDENT), sum_.get())
-                low = builder.fcmp_ordered("<=", _absolute(builder, pivot), bound)
-                dependent = builder.or_(dependent, low)
-                pivots.append(builder.fdiv(_NUMBER(1.0), pivot))
-            invertible = builder.not_(team.any(builder, dependent))
-            with builder.if_then(invertible):
-                for turn, first, last in reversed(list(columns.turns())):
-                    with cgutils.for_range(builder, _WORD(last - first)) as loop:
-                        r = builder.sub(_WORD(last - 1), loop.index)
-                        owner = builder.trunc(builder.sub(r, _WORD(first)), _HALF)
-                        pivot = team.number_of_member(builder, pivots[turn], owner)
-                        for k, place in enumerate(columns.places):
-                            _invert_entry(builder, at, (upper, goal), dim, r, place, pivot, columns.inside[k])
-            return invertible
+        dependent, pivots = ir.IntType(1)(0), []
+        for place in columns.places:
+            pivot = builder.load(at(upper, place, place))
+            sum_ = _Variable(builder, _NUMBER(0.0))
+            with cgutils.for_range(builder, builder.add(place, _WORD(1))) as loop:
+                entry = _absolute(builder, builder.load(at(upper, loop.index, place)))
+                sum_.set(builder.fadd(sum_.get(), entry))
+            bound = builder.fmul(_NUMBER(factor.DEPENDENT), sum_.get())
+            low = builder.fcmp_ordered("<=", _absolute(builder, pivot), bound)
+            dependent = builder.or_(dependent, low)
+            pivots.append(builder.fdiv(_NUMBER(1.0), pivot))
+        invertible = builder.not_(team.any(builder, dependent))
+        with builder.if_then(invertible):
+            for turn, first, last in reversed(list(columns.turns())):
+                with cgutils.for_range(builder, _WORD(last - first)) as loop:
+                    r = builder.sub(_WORD(last - 1), loop.index)
+                    owner = builder.trunc(builder.sub(r, _WORD(first)), _HALF)
+                    pivot = team.number_of_member(builder, pivots[turn], owner)
+                    for k, place in enumerate(columns.places):
+                        _invert_entry(builder, at, (upper, goal), dim, r, place, pivot, columns.inside[k])
+        return invertible
 
-        return types.boolean(factors, types.intp, types.intp, inverse), generate
-
-    return inverted
+    return types.boolean(factors, types.intp, types.intp, inverse), generate
 
 
 def _invert_entry(
