@@ -197,6 +197,14 @@ def test_programs_of_a_study_are_compiled_once_each(monkeypatch):
     ]
     tasks = list(ahead._tasks(points, "cuda"))
     assert sorted(task["what"] for task in tasks) == ["draws"] * 2 + ["judged"] * 4 + ["trials"] * 4
+    # One helper does what has one draft; more helpers share it.
+    for helpers, batches in ((1, 5), (3, 5), (10, 10)):
+        found = ahead._batches(tasks, helpers)
+        assert len(found) == batches
+        assert sorted(task["kind"] for batch in found for task in batch) == sorted(
+            task["kind"] for task in tasks
+        )
+        assert all(len({task["family"] for task in batch}) == 1 for batch in found)
 
 
 def test_the_plain_way_of_compiling_is_refused(monkeypatch):

@@ -1,9 +1,11 @@
 """Programs that will be needed, compiled by several processes at once.
 
 A program takes some seconds to compile, and a study may need dozens. Each helper is a Python of its own that
-reads tasks, a line each, compiles what is not on disk yet, and answers with a line. They hand programs over
-on disk alone: where nothing can be kept there, and for policies that are not the package's own, nothing is
-done here, and programs are compiled when they are needed. So are those that a helper did not manage.
+reads tasks, a line each, compiles what is not on disk yet, and answers with a line. Programs that differ in
+the numbers of arms and features alone are left to one helper where that is possible: Numba's part of them is
+the same. They hand programs over on disk alone: where nothing can be kept there, and for policies that are
+not the package's own, nothing is done here, and programs are compiled when they are needed. So are those
+that a helper did not manage.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from queue import Empty, SimpleQueue
+from threading import Event
 from typing import Any
 
 from equipoise.core.jit import storage
@@ -43,20 +46,31 @@ def compile_ahead(points: Iterable[tuple[Arena, Sequence[Policy | str]]], device
     helpers = min(_processors(), _MOST_HELPERS, len(tasks))
     if helpers < _WORTH_A_HELPER:
         return
-    # Those with many features take longest.
-    tasks.sort(key=lambda task: task["scenario"]["dim"])
-    waiting: SimpleQueue[dict[str, Any]] = SimpleQueue()
-    for task in reversed(tasks):
-        waiting.put(task)
+    waiting: SimpleQueue[list[dict[str, Any]]] = SimpleQueue()
+    for batch in _batches(tasks, helpers):
+        waiting.put(batch)
+    stopped = Event()
     with ThreadPoolExecutor(helpers) as pool:
         try:
-            for done in [pool.submit(_work_off, waiting) for _ in range(helpers)]:
+            for done in [pool.submit(_work_off, waiting, stopped) for _ in range(helpers)]:
                 done.result()
         except BaseException:
-            with suppress(Empty):
-                while True:
-                    waiting.get_nowait()  # an interrupt waits for the tasks at hand alone
+            stopped.set()  # an interrupt waits for the tasks at hand alone
             raise
+
+
+def _batches(tasks: Sequence[dict[str, Any]], helpers: int) -> list[list[dict[str, Any]]]:
+    """Tasks that one helper should do, those first that take longest."""
+    families: dict[str, list[dict[str, Any]]] = {}
+    for task in tasks:
+        families.setdefault(task["family"], []).append(task)
+    # Equal pieces of each, short enough that no helper has more than its part of all.
+    batches = []
+    for family in families.values():
+        pieces = -(-len(family) * helpers // len(tasks))
+        batches += [family[place::pieces] for place in range(min(pieces, len(family)))]
+    order = ("trials", "judged", "draws")
+    return sorted(batches, key=lambda batch: (order.index(batch[0]["what"]), -len(batch)))
 
 
 def _processors() -> int:
@@ -77,10 +91,11 @@ def _tasks(points: Iterable[tuple[Arena, Sequence[Policy | str]]], device: str) 
             options = {key: value for key, value in vars(policy).items() if key not in _SETTINGS}
             mine = policy.name, _kind_of(options)
             for what, kind in (("draws", ()), ("trials", mine), ("judged", mine)):
-                text = repr((what, world, dim, arms, kind))
-                if text not in seen:
-                    seen.add(text)
-                    yield {"scenario": arena.to_dict(), "policy": name, "what": what, "kind": text}
+                family = repr((what, world, kind))
+                task = {"what": what, "kind": repr((family, dim, arms)), "family": family}
+                if task["kind"] not in seen:
+                    seen.add(task["kind"])
+                    yield {"scenario": arena.to_dict(), "policy": name, **task}
 
 
 def _kind_of(value: object) -> object:
@@ -97,8 +112,8 @@ def _done(task: dict[str, Any]) -> str:
     return f"compiled ahead {open_device().description} {task['kind']}"
 
 
-def _work_off(waiting: SimpleQueue[dict[str, Any]]) -> None:
-    """Let a helper do tasks until none is left, or it breaks off."""
+def _work_off(waiting: SimpleQueue[list[dict[str, Any]]], stopped: Event) -> None:
+    """Let a helper do batches of tasks until none is left, it breaks off, or all are to stop."""
     command = [sys.executable, "-m", "equipoise.lab.gpu.ahead"]
     pipe = subprocess.PIPE
     # Nothing is left to do, the helper has died, or none could be started.
@@ -109,10 +124,11 @@ def _work_off(waiting: SimpleQueue[dict[str, Any]]) -> None:
         assert helper.stdin is not None
         assert helper.stdout is not None
         while True:
-            helper.stdin.write(json.dumps(waiting.get_nowait()) + "\n")
-            helper.stdin.flush()
-            if not helper.stdout.readline():
-                return
+            for task in waiting.get_nowait():
+                helper.stdin.write(json.dumps(task) + "\n")
+                helper.stdin.flush()
+                if not helper.stdout.readline() or stopped.is_set():
+                    return
 
 
 def _help() -> None:
