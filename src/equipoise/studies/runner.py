@@ -16,8 +16,8 @@ from equipoise.core.policies.base.policy import Policy
 from equipoise.lab.arena import Arena, Setting
 from equipoise.lab.gpu.offers import CPU
 from equipoise.lab.results.simulation import SimulationResult
-from equipoise.lab.running.checkpoint import Codes
-from equipoise.lab.running.simulate import pack_trials, run_policies
+from equipoise.lab.running.checkpoint import Codes, open_checkpoint
+from equipoise.lab.running.simulate import named_policies, pack_trials, run_policies, unfinished
 from equipoise.studies.losses import Point, summarise
 from equipoise.studies.store import Store
 from equipoise.version import __version__
@@ -56,12 +56,23 @@ class Runner:
     device: str = "cpu"
     codes: Codes = field(default_factory=Codes)
 
-    def compile_ahead(self, points: Iterable[tuple[Arena, Sequence[Policy | str]]]) -> None:
-        """Have programs for a GPU compiled together that points will need one after the other."""
+    def compile_ahead(self, points: Iterable[tuple[Arena, Sequence[Policy | str], int]]) -> None:
+        """Have programs for a GPU compiled together that points will need one after the other.
+
+        Points are arenas, policies and how many trials they will have. Trials that are kept need no program.
+        """
         if self.device != CPU and self.executor is None:
             from equipoise.lab.gpu.ahead import compile_ahead
 
-            compile_ahead(points, self.device)
+            compile_ahead(((point[0], self._unfinished(*point)) for point in points), self.device)
+
+    def _unfinished(self, scenario: Arena, policies: Sequence[Policy | str], trials: int) -> list[Policy]:
+        """Policies of whose trials some are not kept."""
+        named, folder = named_policies(policies), self.store.trials(scenario, self.seed)
+        # Nobody looks for trials where there cannot be any: that would make the folder.
+        is_there = folder is not None and folder.is_dir()
+        store = open_checkpoint(folder, scenario, named, self.seed, self.codes) if is_there else None
+        return [named[name] for name in unfinished(store, named, trials)]
 
     def result(
         self,

@@ -204,3 +204,22 @@ def test_only_old_machine_code_is_cleared_away(tmp_path):
     storage._clear_unused(tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["b" * 32, "documents"]
     assert len(list(foreign.iterdir())) == 2
+
+
+def test_what_ended_processes_have_left_half_written_is_cleared_away(package, tmp_path):
+    folder = tmp_path / "kernels"
+    _run(package, EQUIPOISE_KERNELS=str(folder))
+    (stamped,) = folder.iterdir()
+    left, at_work = stamped / "17-4.partial", stamped / "18-5.partial"
+    for file in (left, at_work):
+        file.write_bytes(b"half of a kernel")
+    two_hours_ago = time.time() - 2 * 3600
+    os.utime(left, (two_hours_ago, two_hours_ago))
+    kernels = _kernels(stamped)
+    for file in kernels:
+        os.utime(file, (two_hours_ago, two_hours_ago))
+    # Compiles a kernel that is not there yet: who only reads does not tidy up.
+    kernels[0].unlink()
+    _run(package, EQUIPOISE_KERNELS=str(folder))
+    assert sorted(stamped.glob("*.partial")) == [at_work]
+    assert len(_kernels(stamped)) == len(kernels)

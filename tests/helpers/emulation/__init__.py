@@ -2,6 +2,7 @@
 
 ``device``       what the lab takes for a GPU
 ``programs``     its programs, built and run
+``failing``      a stand-in for a driver whose calls fail
 ``translation``  from PTX to C
 ``assembly``     PTX, taken apart
 ``warps.h``      what the threads of a warp do

@@ -71,8 +71,13 @@ class EmulatedBuffer:
     """Memory that begins with nonsense, as that of a GPU."""
 
     def __init__(self, size):
-        self._bytes = np.full(max(int(size), 32), 0xA5, np.uint8)
+        self.size = max(int(size), 32)
+        self._bytes = np.full(self.size, 0xA5, np.uint8)
         self.address = self._bytes.ctypes.data
+
+    def free(self):
+        """Give it back."""
+        self._bytes = None
 
     def write(self, array):
         """Copy an array there."""

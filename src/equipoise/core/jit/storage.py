@@ -29,6 +29,7 @@ ENVIRONMENT = "EQUIPOISE_KERNELS"
 _SUFFIX, _PARTIAL = ".kernel", ".partial"
 _CHECKSUM = 16  # bytes
 _UNUSED = 30 * 24 * 3600.0  # seconds after which code of other versions is cleared away
+_ABANDONED = 3600.0  # seconds after which nobody writes a file any more
 
 
 def read(key: str) -> bytes | None:
@@ -76,6 +77,7 @@ def writable_folder() -> Path | None:
             if is_new:
                 with contextlib.suppress(OSError):
                     _clear_unused(folder.parent)
+            _clear_abandoned(folder)
             return folder
     return None
 
@@ -123,6 +125,15 @@ def _home() -> tuple[Path, ...]:
     else:
         base = Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache")
     return (base / "equipoise" / "kernels",)
+
+
+def _clear_abandoned(folder: Path) -> None:
+    """Delete what processes have left that ended while they wrote."""
+    oldest = time.time() - _ABANDONED
+    for file in folder.glob(f"*{_PARTIAL}"):
+        with contextlib.suppress(OSError):
+            if file.stat().st_mtime < oldest:
+                file.unlink()
 
 
 def _clear_unused(root: Path) -> None:

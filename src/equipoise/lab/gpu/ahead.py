@@ -82,6 +82,8 @@ def _tasks(points: Iterable[tuple[Arena, Sequence[Policy | str]]], device: str) 
     """What helpers are told, each once."""
     seen: set[str] = set()
     for arena, policies in points:
+        if not policies:
+            continue
         named = {policy.spec: policy for policy in map(parse_policy, policies)}
         for name in split(arena, named, device, elsewhere=False):
             policy = named[name]

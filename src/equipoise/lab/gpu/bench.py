@@ -6,12 +6,11 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numba
 import numpy as np
 
-from equipoise.core.arms.state import State
 from equipoise.core.arrays import Counts, Vector
 from equipoise.core.estimates.estimators import RIDGE, new_workspace
 from equipoise.core.jit import storage
@@ -21,20 +20,20 @@ from equipoise.core.jit.sources import is_stamped
 from equipoise.core.policies.base.design import Design
 from equipoise.core.policies.base.policy import Policy
 from equipoise.lab.gpu.drawing import draw_program, drawing_layout
-from equipoise.lab.gpu.driver import Buffer, Device, Program, open_device
+from equipoise.lab.gpu.driver import Buffer, CodeRefused, Device, Program, open_device
 from equipoise.lab.gpu.judging import judge_program
-from equipoise.lab.gpu.lanes import LANES, WARP, Team
-from equipoise.lab.gpu.layout import (
-    Groups,
-    Layout,
-    Places,
-    Share,
-    all_arrays,
-    share_of,
-    table_row,
-    trial_bytes,
+from equipoise.lab.gpu.lanes import LANES, Team
+from equipoise.lab.gpu.layout import Layout, Places, all_arrays, table_row, trial_bytes
+from equipoise.lab.gpu.places import (
+    PLACES,
+    arranged,
+    has_small_numbers,
+    judging_placements,
+    known_of,
+    narrowed,
+    placements,
+    with_one_factor,
 )
-from equipoise.lab.gpu.places import PLACES, judging_placements, known_of, narrowed, placements
 from equipoise.lab.gpu.program import WORDS, Order, Plan, trial_program
 from equipoise.lab.gpu.ridges import judging_team
 from equipoise.lab.gpu.tiles import best_team
@@ -45,21 +44,19 @@ from equipoise.lab.trial.ledger import Ledger, new_ledger
 from equipoise.lab.trial.rule import rule_of
 from equipoise.lab.trial.world import Draws, World
 
-_THREADS_A_BLOCK = 128
 _MOST_BLOCKS, _MOST_BLOCKS_OF_LARGE_TEAMS = 2, 3
 """On a processor: more threads would have too few registers for an arm's factor, and factors no room in
 caches, where an arm has two."""
 _REGISTERS = 65_536
 """Of a processor."""
-_COST_OF_DISTANCE = 0.75
-"""How much slower a trial gets with each step of :func:`placements`, about."""
 _COST_OF_JUDGING_FAR_AWAY = 0.1
 _MOST_TRIALS = 65_536
 _THREADS_THAT_DRAW, _BLOCKS_THAT_DRAW = 128, 12
 _BLOCKS_THAT_JUDGE = 4
-_FEW_UNITS = 2**15  # their squares are numbers of half a word, too
 # Of the memory that is free: others may want some.
 _SHARE_OF_MEMORY = 0.5
+_HOST_BYTES = 2**29
+"""Of this machine's memory, for what its processor draws before a GPU has it."""
 _DRAWN = ("contexts", "coefs", "drifts", "shocks", "delays", "fates", "closures")
 """What is drawn for every trial of a block."""
 
@@ -81,19 +78,28 @@ class GpuBench:
         trials = len(ledgers[0].errors)
         block = min(trials, self._block())
         world = _DeviceWorld(self._scenario, self._seed, block, self._device, there=self._drawn_there)
-        for row in range(0, trials, block):
-            count = min(block, trials - row)
-            seconds += world.draw(first + row, count) / len(self._seats)
-            for k, (seat, ledger) in enumerate(zip(self._seats, ledgers, strict=True)):
-                seconds[k] += seat.run(world, first + row, count, ledger, row)
+        try:
+            world.allocate()
+            for row in range(0, trials, block):
+                count = min(block, trials - row)
+                seconds += world.draw(first + row, count) / len(self._seats)
+                for k, (seat, ledger) in enumerate(zip(self._seats, ledgers, strict=True)):
+                    seconds[k] += seat.run(world, first + row, count, ledger, row)
+        finally:
+            # Not left to the garbage: whoever holds an error holds all that was at hand where it was raised.
+            world.free()
+            for seat in self._seats:
+                seat.free()
         return seconds
 
     def _block(self) -> int:
-        """Trials that fit into the GPU's memory; all threads are busy to the end."""
-        each = sum(getattr(self._sample.world, name).nbytes for name in _DRAWN)
-        each += sum(seat.bytes_a_trial for seat in self._seats)  # each policy keeps its own
-        room = _SHARE_OF_MEMORY * self._device.free_bytes()
-        most = max(1, min(_MOST_TRIALS, int(room / max(each, 1))))
+        """Trials that fit into the GPU's memory, and into this machine's; all threads are busy to the end."""
+        drawn = sum(getattr(self._sample.world, name).nbytes for name in _DRAWN)
+        each = drawn + sum(seat.bytes_a_trial for seat in self._seats)  # each policy keeps its own
+        most = min(_MOST_TRIALS, int(_SHARE_OF_MEMORY * self._device.free_bytes() / max(each, 1)))
+        if not self._drawn_there:
+            most = min(most, _HOST_BYTES // max(drawn, 1))
+        most = max(1, most)
         at_once = max(seat.trials_at_once for seat in self._seats)
         return max(most - most % at_once, min(most, at_once))
 
@@ -106,7 +112,18 @@ class _DeviceWorld:
         self._draws = Draws(scenario, seed, block=1 if there else block)
         self.arrays = self._draws.world
         self.shapes = {name: _of_many(getattr(self.arrays, name).shape, block) for name in _DRAWN}
-        self.buffers = {name: device.allocate(8 * math.prod(shape)) for name, shape in self.shapes.items()}
+        self.buffers: dict[str, Buffer] = {}
+        self._uploaded: dict[str, Buffer] = {}
+
+    def allocate(self) -> None:
+        """Have the memory."""
+        for name, shape in self.shapes.items():
+            self.buffers[name] = self._device.allocate(8 * math.prod(shape))
+
+    def free(self) -> None:
+        """Give it back."""
+        for buffer in (*self.buffers.values(), *self._uploaded.values()):
+            buffer.free()
 
     def draw(self, first: int, count: int) -> float:
         """Draw trials ``first``, …; seconds."""
@@ -120,10 +137,12 @@ class _DeviceWorld:
 
     def _draw_there(self, first: int, count: int) -> float:
         groups, program = {"world": self.arrays}, drawing(self.arrays, self._device)
-        rows, kept = [], []
+        rows = []
         for _, name, array in all_arrays(groups):
-            kept.append(self.buffers.get(name) or self._device.upload(array))
-            rows.append(table_row(self.shapes.get(name, array.shape), kept[-1].address))
+            buffer = self.buffers.get(name) or self._uploaded.get(name)
+            if buffer is None:
+                buffer = self._uploaded[name] = self._device.upload(array)
+            rows.append(table_row(self.shapes.get(name, array.shape), buffer.address))
         blocks = self._device.processors * _BLOCKS_THAT_DRAW
         words = self._seed, first, count
         return program.launch(np.array(rows), blocks, _THREADS_THAT_DRAW, 0, words) / 1e3
@@ -140,7 +159,7 @@ class Seat:
         one_factor = bool(at_once) and state.lots.ndim == 2
         if one_factor:
             state = with_one_factor(state)
-        if _has_small_numbers(state, draws):
+        if has_small_numbers(state, draws.world):
             state = state._replace(arms=narrowed(state.arms))
             judge = judge._replace(probe=narrowed(judge.probe))
         self.groups: dict[str, Any] = {
@@ -157,8 +176,8 @@ class Seat:
         team = best_team(dim, width)
         judges = judging_team(dim) if self._estimator == RIDGE else Team(LANES)
         blocks = _MOST_BLOCKS_OF_LARGE_TEAMS if team.size > LANES and one_factor else _MOST_BLOCKS
-        running = _arranged(self.groups, placements(at_once=bool(at_once)), team, device, blocks)
-        judged = _arranged(
+        running = arranged(self.groups, placements(at_once=bool(at_once)), team, device, blocks)
+        judged = arranged(
             self.groups,
             judging_placements() if self._estimator == RIDGE else judging_placements()[1:],
             judges,
@@ -172,7 +191,7 @@ class Seat:
         plan = Plan(layout, seat.policy, at_once=bool(at_once), one_factor=one_factor)
         judging = replace(plan, layout=Layout(self.groups, judged.places, judges, judged.share))
         self.plans = {"trials": plan, "judged": judging}
-        self._buffers: dict[tuple[str, str, int], Buffer] = {}
+        self._buffers: dict[tuple[str, str], Buffer] = {}
 
     @property
     def bytes_a_trial(self) -> int:
@@ -180,8 +199,13 @@ class Seat:
         return sum(
             trial_bytes(array)
             for group, name, array in all_arrays(self.groups)
-            if name in self._lasting(group)
+            if name in self._lasting(group) or group == "ledger"
         )
+
+    def free(self) -> None:
+        """Give back what it has of the GPU's memory."""
+        while self._buffers:
+            self._buffers.popitem()[1].free()
 
     def _lasting(self, group: str) -> frozenset[str]:
         """Arrays that every trial has in the GPU's memory."""
@@ -202,8 +226,9 @@ class Seat:
                 buffer, stride = world.buffers[name], 8 * math.prod(world.shapes[name][1:])
             elif group == "ledger":
                 mine = getattr(part, name)
-                buffer, shape = self._device.upload(mine), mine.shape
-                results[name] = buffer
+                buffer, _ = self._room(group, name, mine.nbytes)
+                buffer.write(mine)
+                shape, results[name] = mine.shape, buffer
             else:
                 buffer = self._buffer(group, name, array, count if lasts else 1)
             rows.append(table_row(shape, buffer.address, stride))
@@ -223,12 +248,19 @@ class Seat:
 
     def _buffer(self, group: str, name: str, array: Any, times: int) -> Buffer:
         """The memory of an array that serves all trials, or one each."""
-        key = group, name, times
-        if key not in self._buffers:
-            stride = trial_bytes(array)
-            buffer = self._buffers[key] = self._device.allocate(stride * times)
+        stride = trial_bytes(array)
+        buffer, is_new = self._room(group, name, stride * times)
+        if is_new:
             buffer.repeat(array, times, stride)
-        return self._buffers[key]
+        return buffer
+
+    def _room(self, group: str, name: str, size: int) -> tuple[Buffer, bool]:
+        """Memory of an array, and whether it is new: the last block of trials, a shorter one, has a part."""
+        key = group, name
+        is_new = key not in self._buffers or self._buffers[key].size < size
+        if is_new:
+            self._buffers[key] = self._device.allocate(size)
+        return self._buffers[key], is_new
 
     def ptx(self, what: str = "trials") -> str:
         """Its program for trials, or for how they are ``"judged"``."""
@@ -266,44 +298,6 @@ class Seat:
         return *map(lasting_fingerprint, self._functions()), *map(str, settings)
 
 
-class _Arrangement(NamedTuple):
-    places: dict[str, Places]
-    share: Share
-    teams: int
-    """Trials that a block of threads works on."""
-    blocks: int
-    """Blocks on a processor."""
-
-
-def _arranged(
-    groups: Groups,
-    choices: Sequence[dict[str, Places]],
-    team: Team,
-    device: Device,
-    most_blocks: int,
-    *,
-    cost_of_distance: float = _COST_OF_DISTANCE,
-) -> _Arrangement:
-    """Where arrays lie, and how many trials run at once."""
-    found = []
-    for rank, places in enumerate(choices):
-        share = share_of(groups, places, team)
-        fitting = device.shared_bytes // max(share.size, 1)
-        teams = min(_THREADS_A_BLOCK // team.size, fitting)
-        teams -= teams % (WARP // team.size)
-        if teams:
-            blocks = min(most_blocks, fitting // teams)
-            worth = teams * blocks * cost_of_distance**rank
-            found.append((worth, _Arrangement(places, share, teams, blocks)))
-    return max(found, key=lambda each: each[0])[1]
-
-
-def _has_small_numbers(state: State, draws: Draws) -> bool:
-    """Whether half a word is enough for whatever is counted of arms."""
-    unlimited = not state.trial["limited"][0] and not draws.world.closures.size
-    return bool(unlimited and len(state.rows) < _FEW_UNITS)
-
-
 def _is_drawn_there(scenario: Scenario) -> bool:
     """Whether all that is drawn beforehand are normal contexts and truths, which the GPU draws itself."""
     contexts = scenario.contexts
@@ -322,11 +316,6 @@ def _is_drawn_there(scenario: Scenario) -> bool:
         and scenario.drop_out is None
         and not scenario.closures
     )
-
-
-def with_one_factor(state: State) -> State:
-    """The same state: where outcomes come at once, a design needs no factor beside that of the data."""
-    return state._replace(factors=np.ascontiguousarray(state.factors[:, :1]))
 
 
 def _kinds(groups: Mapping[str, Any], places: Mapping[str, Places]) -> list[str]:
@@ -389,10 +378,22 @@ def _program(
     whole = (device.description, *key)
     if whole not in _PROGRAMS:
         name = f"GPU {whole}"
-        code = storage.read(name) if stored else None
-        if code is None:
+        program = _kept_program(device, name) if stored else None
+        if program is None:
             code = device.assemble(make())
             if stored:
                 storage.write(name, code)
-        _PROGRAMS[whole] = device.load(code)
+            program = device.load(code)
+        _PROGRAMS[whole] = program
     return _PROGRAMS[whole]
+
+
+def _kept_program(device: Device, name: str) -> Program | None:
+    """A program from disk; None if it is not there, or is nothing that this driver takes."""
+    code = storage.read(name)
+    if code is None:
+        return None
+    try:
+        return device.load(code)
+    except CodeRefused:
+        return None

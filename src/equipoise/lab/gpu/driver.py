@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import cache
 from typing import Any
 
@@ -15,6 +16,27 @@ from equipoise.errors import DeviceUnavailable
 
 _OLDEST = (7, 0)
 """Compute capability from which threads of a warp may go their own ways."""
+_BROKEN = frozenset(
+    f"CUDA_ERROR_{name}"
+    for name in (
+        *("ECC_UNCORRECTABLE", "NVLINK_UNCORRECTABLE", "CONTAINED", "ILLEGAL_ADDRESS", "LAUNCH_TIMEOUT"),
+        *("ASSERT", "HARDWARE_STACK_ERROR", "ILLEGAL_INSTRUCTION", "MISALIGNED_ADDRESS"),
+        *("INVALID_ADDRESS_SPACE", "INVALID_PC", "LAUNCH_FAILED", "EXTERNAL_DEVICE"),
+    )
+)
+"""After one of these, all that this process asks of the GPU fails in the same way."""
+_REFUSALS = frozenset(
+    f"CUDA_ERROR_{name}"
+    for name in (
+        *("INVALID_IMAGE", "NO_BINARY_FOR_GPU", "INVALID_SOURCE", "NOT_FOUND", "INVALID_PTX"),
+        *("UNSUPPORTED_PTX_VERSION", "INSUFFICIENT_LOADER_VERSION"),
+    )
+)
+"""What is said of machine code that is damaged, or another driver's."""
+
+
+class CodeRefused(DeviceUnavailable):
+    """Machine code that the driver does not load."""
 
 
 def devices() -> int:
@@ -76,7 +98,7 @@ class Device:
     def allocate(self, size: int) -> Buffer:
         """Memory, with anything in it."""
         self.use()
-        return Buffer(size)
+        return Buffer(size, self._context)
 
     def upload(self, array: Any) -> Buffer:
         """A copy of an array."""
@@ -101,7 +123,7 @@ class Device:
             address, size = _call("cuLinkComplete", linking)
             return ctypes.string_at(int(address), size)
         finally:
-            _call("cuLinkDestroy", linking)
+            _driver().cuLinkDestroy(linking)  # in a GPU that is broken it fails, too, and says nothing new
 
     def load(self, machine_code: bytes) -> Program:
         """A program of such machine code."""
@@ -116,13 +138,17 @@ class Device:
 
 
 class Buffer:
-    """Memory of a GPU, which is given back when nobody has it any more."""
+    """Memory of a GPU, which is given back when nobody has it any more, or somebody says so."""
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, context: Any) -> None:
         self.size = max(int(size), 32)
-        self._pointer = _call("cuMemAlloc", self.size)
-        self.address = int(self._pointer)
-        weakref.finalize(self, _free, self._pointer)
+        pointer = _call("cuMemAlloc", self.size)
+        self.address = int(pointer)
+        self._give_back = weakref.finalize(self, _free, context, pointer)
+
+    def free(self) -> None:
+        """Give it back now; once more does nothing."""
+        self._give_back()
 
     def write(self, array: Any, at: int = 0) -> None:
         """Copy an array there."""
@@ -157,8 +183,12 @@ class Program:
         from equipoise.core.jit.nvptx import ENTRY, TABLE
 
         self._module = _call("cuModuleLoadData", machine_code)
-        self._function = _call("cuModuleGetFunction", self._module, ENTRY.encode())
-        self._table, self._room = _call("cuModuleGetGlobal", self._module, TABLE.encode())
+        try:
+            self._function = _call("cuModuleGetFunction", self._module, ENTRY.encode())
+            self._table, self._room = _call("cuModuleGetGlobal", self._module, TABLE.encode())
+        except DeviceUnavailable:
+            _driver().cuModuleUnload(self._module)
+            raise
 
     def launch(
         self, table: npt.NDArray[np.int64], blocks: int, threads: int, shared: int, words: Sequence[int]
@@ -173,16 +203,22 @@ class Program:
             limit = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
             _call("cuFuncSetAttribute", self._function, limit, shared)
         arguments = tuple(int(word) for word in words), (ctypes.c_int64,) * len(words)
-        begin, end = _call("cuEventCreate", 0), _call("cuEventCreate", 0)
-        try:
+        with _event() as begin, _event() as end:
             _call("cuEventRecord", begin, 0)
             _call("cuLaunchKernel", self._function, blocks, 1, 1, threads, 1, 1, shared, 0, arguments, 0)
             _call("cuEventRecord", end, 0)
             _call("cuEventSynchronize", end)
             return float(_call("cuEventElapsedTime", begin, end))
-        finally:
-            _call("cuEventDestroy", begin)
-            _call("cuEventDestroy", end)
+
+
+@contextmanager
+def _event() -> Iterator[Any]:
+    """A mark in the order of what a GPU does."""
+    event = _call("cuEventCreate", 0)
+    try:
+        yield event
+    finally:
+        _driver().cuEventDestroy(event)  # what went wrong before is what is said
 
 
 @cache
@@ -225,15 +261,38 @@ def _call(name: str, *arguments: Any) -> Any:
     status, *found = getattr(driver, name)(*arguments)
     if status == driver.CUresult.CUDA_SUCCESS:
         return found[0] if len(found) == 1 else tuple(found)
-    if status == driver.CUresult.CUDA_ERROR_OUT_OF_MEMORY:
-        raise DeviceUnavailable(
+    raise _failure(name, status.name)
+
+
+def _failure(name: str, status: str) -> DeviceUnavailable:
+    """What is said where a function of the driver fails."""
+    what = f"the GPU failed: {name} says {status}"
+    if status == "CUDA_ERROR_OUT_OF_MEMORY":
+        return DeviceUnavailable(
             "the GPU's memory is full", hint="others may use it: see nvidia-smi; or use device='cpu'"
         )
-    raise DeviceUnavailable(
-        f"the GPU failed: {name} says {status.name}", hint="use device='cpu'; nvidia-smi may say more"
-    )
+    if status in _BROKEN:
+        return DeviceUnavailable(
+            what,
+            hint="this process cannot use the GPU any more: start it again; with checkpoint= the run goes on "
+            "where it stopped; or use device='cpu'",
+        )
+    kind = CodeRefused if status in _REFUSALS else DeviceUnavailable
+    return kind(what, hint="use device='cpu'; nvidia-smi may say more")
 
 
-def _free(pointer: Any) -> None:
-    if os.getpid() == _process():
-        _driver().cuMemFree(pointer)
+def _free(context: Any, pointer: Any) -> None:
+    """Give memory back, in whatever thread the garbage is found, or when the interpreter ends.
+
+    Nobody can be told if that fails: then the driver has taken it back already, or will with the process.
+    """
+    if os.getpid() != _process():
+        return
+    with suppress(Exception):
+        driver = _driver()
+        (status,) = driver.cuCtxPushCurrent(context)
+        if status == driver.CUresult.CUDA_SUCCESS:
+            try:
+                driver.cuMemFree(pointer)
+            finally:
+                driver.cuCtxPopCurrent()

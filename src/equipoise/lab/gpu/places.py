@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from equipoise.core.arms.state import ARM
-from equipoise.lab.gpu.layout import Groups, Places
+from equipoise.core.arms.state import ARM, State
+from equipoise.lab.gpu.driver import Device
+from equipoise.lab.gpu.lanes import WARP, Team
+from equipoise.lab.gpu.layout import Groups, Places, Share, share_of
+from equipoise.lab.trial.world import World
+
+_THREADS_A_BLOCK = 128
+_COST_OF_DISTANCE = 0.75
+"""How much slower a trial gets with each step of :func:`placements`, about."""
 
 PLACES = {
     "state": Places(
@@ -107,6 +115,40 @@ def judging_placements() -> list[dict[str, Places]]:
     return [{**far, "judge": replace(far["judge"], near=PLACES["judge"].own)}, far]
 
 
+class Arrangement(NamedTuple):
+    """Where arrays lie, and how many trials run at once."""
+
+    places: dict[str, Places]
+    share: Share
+    teams: int
+    """Trials that a block of threads works on."""
+    blocks: int
+    """Blocks on a processor."""
+
+
+def arranged(
+    groups: Groups,
+    choices: Sequence[dict[str, Places]],
+    team: Team,
+    device: Device,
+    most_blocks: int,
+    *,
+    cost_of_distance: float = _COST_OF_DISTANCE,
+) -> Arrangement:
+    """The best of several ways."""
+    found = []
+    for rank, places in enumerate(choices):
+        share = share_of(groups, places, team)
+        fitting = device.shared_bytes // max(share.size, 1)
+        teams = min(_THREADS_A_BLOCK // team.size, fitting)
+        teams -= teams % (WARP // team.size)
+        if teams:
+            blocks = min(most_blocks, fitting // teams)
+            worth = teams * blocks * cost_of_distance**rank
+            found.append((worth, Arrangement(places, share, teams, blocks)))
+    return max(found, key=lambda each: each[0])[1]
+
+
 _FLAGS: dict[str, dict[str, tuple[str, ...]]] = {
     "state": {
         "trial": ("limited", "forced_start", "learns_moment", "looks", "pools", "chance", "exponent"),
@@ -123,12 +165,24 @@ _COUNTS: dict[str, dict[str, tuple[str, ...]]] = {"state": {"trial": ("arms", "d
 """What programs are made for anyway, as lengths of arrays."""
 
 
+_FEW_UNITS = 2**15  # their squares are numbers of half a word, too
 _NUMBERS = [name for name in ARM.names or () if ARM[name] == np.float64]
 _COUNTED = [name for name in ARM.names or () if ARM[name] != np.float64]
 NARROW_ARM = np.dtype(
     [*((name, np.float64) for name in _NUMBERS), *((name, np.int32) for name in _COUNTED)], align=True
 )
 """ARM with counts of half a word: two thirds of its size."""
+
+
+def with_one_factor(state: State) -> State:
+    """The same state: where outcomes come at once, a design needs no factor beside that of the data."""
+    return state._replace(factors=np.ascontiguousarray(state.factors[:, :1]))
+
+
+def has_small_numbers(state: State, world: World) -> bool:
+    """Whether half a word is enough for whatever is counted of arms."""
+    unlimited = not state.trial["limited"][0] and not world.closures.size
+    return bool(unlimited and len(state.rows) < _FEW_UNITS)
 
 
 def narrowed(arms: npt.NDArray[Any]) -> npt.NDArray[Any]:

@@ -68,6 +68,15 @@ class Checkpoint:
                 yield Part(begin, ledger, share * part.seconds)
                 reached = end
 
+    def has(self, policy: int, trials: int) -> bool:
+        """Whether there are files of all its first ``trials`` trials: none is read; some may be damaged."""
+        reached = 0
+        for first, last, _ in self._files(policy):
+            if first > reached:
+                break
+            reached = max(reached, last)
+        return reached >= trials
+
     def write(self, policy: int, part: Part) -> None:
         """Keep finished trials."""
         self._write(policy, part, np.savez)

@@ -147,12 +147,13 @@ def run_policies(
     trials, seed = int(trials), int(seed)
     on_gpu = split(arena, named, device, elsewhere=executor is not None)
     there = [name in on_gpu for name in named]
+    chunks = list(_cut_by_device(there, trials, arena.problem().units))
+    store = open_checkpoint(checkpoint, arena, named, seed, codes)
     if on_gpu and executor is None:
         from equipoise.lab.gpu.ahead import compile_ahead
 
-        compile_ahead([(arena, [named[name] for name in on_gpu])], device)
-    chunks = list(_cut_by_device(there, trials, arena.problem().units))
-    store = open_checkpoint(checkpoint, arena, named, seed, codes)
+        chosen = [named[name] for name in unfinished(store, named, trials) if name in on_gpu]
+        compile_ahead([(arena, chosen)], device)
     ledgers = [new_ledger(trials, len(arena.noise)) for _ in named]
     seconds = np.zeros(len(named))
     done = 0
@@ -170,6 +171,11 @@ def run_policies(
         name: PolicyResult(name, policy.spec, ledger, weights, float(spent), _decisions(ledger))
         for (name, policy), ledger, spent in zip(named.items(), ledgers, seconds, strict=True)
     }
+
+
+def unfinished(store: Checkpoint | None, policies: Mapping[str, Policy], trials: int) -> list[str]:
+    """Policies of whose trials some are not kept."""
+    return [name for k, name in enumerate(policies) if store is None or not store.has(k, trials)]
 
 
 def pack_trials(

@@ -51,9 +51,14 @@ class PaperStudy:
     def measure(self, runner: Runner) -> dict[str, PanelResult]:
         """Every policy at every point, by panel."""
         runner.compile_ahead(
-            (arena, [*self.policies, *(width_policies(sweep.noise) if self.tried else ())])
+            (arena, policies, trials)
             for sweep in self.sweeps
+            for policies, trials in (
+                (self.policies, scaled(sweep.trials, self.scale)),
+                (width_policies(sweep.noise), self._tried_of(sweep)),
+            )
             for arena in sweep.arenas
+            if trials
         )
         points = {
             sweep.name: _measure(

@@ -77,7 +77,7 @@ def sweep(
     shared = _by_scenario(points)
     total = sum(simulation_work(world, len(used), trials) for world, (_, used) in shared.items())
     runner = Runner(int(seed), workers, Store(folder), Meter(total, progress), executor, device)
-    runner.compile_ahead((world, list(used.values())) for world, (_, used) in shared.items())
+    runner.compile_ahead((world, list(used.values()), int(trials)) for world, (_, used) in shared.items())
     results: dict[int, SimulationResult] = {}
     for world, (places, used) in shared.items():
         title = points[places[0]].title
