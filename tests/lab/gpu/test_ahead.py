@@ -1,5 +1,10 @@
 """What is compiled ahead: nothing for trials that are kept."""
 
+import contextlib
+import time
+from concurrent.futures import ThreadPoolExecutor
+from queue import Empty
+
 import numpy as np
 import pytest
 from emulation.device import emulated_gpu
@@ -78,6 +83,26 @@ def test_a_finished_sweep_asks_for_no_program(asked, tmp_path):
     assert sorted(tmp_path.iterdir()) == before
     eq.sweep(SCENARIO, trials=6, device="cuda", **{**points, "dim": [2, 3, 4]})
     assert set(asked) == {(4, policy) for policy in POLICIES}
+
+
+def test_threads_that_need_the_same_programs_compile_them_once(monkeypatch):
+    done, kept = [], {}
+
+    def work_off(waiting, helpers):
+        with contextlib.suppress(Empty):
+            while True:
+                for task in waiting.get_nowait():
+                    time.sleep(0.05)
+                    done.append(task["kind"])
+                    kept[ahead._done(task)] = b""
+
+    monkeypatch.setattr(ahead, "_processors", lambda: 4)
+    monkeypatch.setattr(ahead, "_work_off", work_off)
+    monkeypatch.setattr(ahead.storage, "read", kept.get)
+    points = [(SCENARIO.replace(dim=dim), POLICIES) for dim in (2, 3)]
+    with emulated_gpu(), ThreadPoolExecutor(3) as pool:
+        list(pool.map(lambda _: ahead.compile_ahead(points, "cuda"), range(3)))
+    assert len(done) == len(set(done)) == 10
 
 
 def test_without_a_folder_all_is_asked_for(asked):

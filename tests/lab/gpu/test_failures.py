@@ -7,16 +7,19 @@ import threading
 import numpy as np
 import pytest
 from emulation.failing import Status, failing_driver
+from full_disk import full_disk
 
 import equipoise as eq
 from equipoise.core.jit import storage
 from equipoise.errors import DeviceUnavailable
-from equipoise.lab.gpu import bench
+from equipoise.lab.gpu import bench, driver
 from equipoise.lab.gpu.driver import CodeRefused, open_device
+from equipoise.lab.gpu.offers import split
 from equipoise.lab.running import simulate as running
 
 SCENARIO = eq.GaussianScenario(noise=[0.5, 2.0], dim=2, budget=30, estimator="ridge")
 FULL, BROKEN = Status.CUDA_ERROR_OUT_OF_MEMORY, Status.CUDA_ERROR_ILLEGAL_ADDRESS
+KEPT_FOR_REAL = storage.read, storage.write
 REFUSED, FINE = Status.CUDA_ERROR_INVALID_IMAGE, Status.CUDA_SUCCESS
 
 
@@ -151,6 +154,62 @@ def test_memory_that_cannot_be_given_back_is_nobodys_worry(fake, name, how, capf
     buffer.free()
     assert fake.stack == before
     assert capfd.readouterr() == ("", "")
+
+
+def test_where_a_gpu_cannot_be_used_auto_takes_the_processor(fake, monkeypatch):
+    policies = {"uniform": eq.parse_policy("uniform")}
+    assert split(SCENARIO, policies, "auto", elsewhere=False) == {"uniform"}
+    with monkeypatch.context() as patch:
+        patch.setattr(driver, "_process", lambda: os.getppid())  # whoever was forked from it
+        assert split(SCENARIO, policies, "auto", elsewhere=False) == set()
+        with pytest.raises(DeviceUnavailable, match="forked"):
+            split(SCENARIO, policies, "cuda", elsewhere=False)
+    fake.broken = BROKEN
+    assert split(SCENARIO, policies, "auto", elsewhere=False) == set()
+    with pytest.raises(DeviceUnavailable, match="ILLEGAL_ADDRESS") as error:
+        eq.simulate(SCENARIO, ["uniform"], trials=2, device="cuda")
+    assert "start it again" in error.value.hint
+    here, auto = (eq.simulate(SCENARIO, ["uniform"], trials=2, device=device) for device in ("cpu", "auto"))
+    np.testing.assert_array_equal(here["uniform"].errors, auto["uniform"].errors)
+
+
+@pytest.fixture
+def folder(monkeypatch, tmp_path):
+    """Where machine code is kept."""
+    monkeypatch.setattr(storage, "_folders", lambda: [tmp_path / "kernels"])
+    storage.writable_folder.cache_clear()
+    yield tmp_path / "kernels"
+    storage.writable_folder.cache_clear()
+
+
+def test_trials_run_where_the_disk_is_full(folder, fake, monkeypatch):
+    monkeypatch.setattr(storage, "read", KEPT_FOR_REAL[0])
+    monkeypatch.setattr(storage, "write", KEPT_FOR_REAL[1])
+    with full_disk():
+        simulate()
+    assert list(folder.iterdir()) == []
+    bench._PROGRAMS.clear()
+    simulate()
+    assert len(list(folder.iterdir())) == 3
+    assembled = fake.calls.count("cuLinkComplete")
+    assert assembled == 6
+    bench._PROGRAMS.clear()
+    simulate()
+    assert fake.calls.count("cuLinkComplete") == assembled
+
+
+def test_trials_run_where_nothing_can_be_kept(folder, fake, monkeypatch):
+    monkeypatch.setattr(storage, "read", KEPT_FOR_REAL[0])
+    monkeypatch.setattr(storage, "write", KEPT_FOR_REAL[1])
+    folder.touch()  # a file: not even an administrator can write there
+    simulate()
+    assert storage.writable_folder() is None
+    folder.unlink()
+    storage.writable_folder.cache_clear()
+    assert storage.writable_folder() == folder
+    folder.rmdir()  # somebody tidies up meanwhile
+    bench._PROGRAMS.clear()
+    simulate()
 
 
 def test_a_forked_process_leaves_memory_to_its_parent(fake):

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from queue import Empty, SimpleQueue
-from threading import Event
+from threading import Lock
 from typing import Any
 
 from equipoise.core.jit import storage
@@ -34,6 +34,7 @@ _WORTH_A_HELPER = 4
 """Tasks that are compiled sooner here than a helper has started."""
 _MOST_HELPERS = 16
 """Each has a context of its own on the GPU."""
+_ONE_AT_A_TIME = Lock()
 _SETTINGS = ("width", "bound", "delta", "caution")
 """Options of policies that are numbers in memory, and no part of a program."""
 
@@ -42,20 +43,39 @@ def compile_ahead(points: Iterable[tuple[Arena, Sequence[Policy | str]]], device
     """Compile the programs of some policies in some arenas, as far as they will run on a GPU."""
     if device == CPU or storage.writable_folder() is None:
         return
-    tasks = [task for task in _tasks(points, device) if storage.read(_done(task)) is None]
-    helpers = min(_processors(), _MOST_HELPERS, len(tasks))
-    if helpers < _WORTH_A_HELPER:
+    tasks = _not_done(_tasks(points, device))
+    if _helpers_for(tasks):
+        # Another thread may compile the same: when it has ended, that is done.
+        with _ONE_AT_A_TIME:
+            _share_out(_not_done(tasks))
+
+
+def _not_done(tasks: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [task for task in tasks if storage.read(_done(task)) is None]
+
+
+def _helpers_for(tasks: list[dict[str, Any]]) -> int:
+    """How many helpers are worth it."""
+    count = min(_processors(), _MOST_HELPERS, len(tasks))
+    return count if count >= _WORTH_A_HELPER else 0
+
+
+def _share_out(tasks: list[dict[str, Any]]) -> None:
+    """Have tasks done by helpers, if these are worth it."""
+    count = _helpers_for(tasks)
+    if not count:
         return
     waiting: SimpleQueue[list[dict[str, Any]]] = SimpleQueue()
-    for batch in _batches(tasks, helpers):
+    for batch in _batches(tasks, count):
         waiting.put(batch)
-    stopped = Event()
-    with ThreadPoolExecutor(helpers) as pool:
+    helpers = _Helpers()
+    with ThreadPoolExecutor(count) as pool:
         try:
-            for done in [pool.submit(_work_off, waiting, stopped) for _ in range(helpers)]:
+            for done in [pool.submit(_work_off, waiting, helpers) for _ in range(count)]:
                 done.result()
         except BaseException:
-            stopped.set()  # an interrupt waits for the tasks at hand alone
+            # An interrupt waits for nothing: what is half done is not kept.
+            helpers.end()
             raise
 
 
@@ -71,6 +91,31 @@ def _batches(tasks: Sequence[dict[str, Any]], helpers: int) -> list[list[dict[st
         batches += [family[place::pieces] for place in range(min(pieces, len(family)))]
     order = ("trials", "judged", "draws")
     return sorted(batches, key=lambda batch: (order.index(batch[0]["what"]), -len(batch)))
+
+
+class _Helpers:
+    """Processes that compile, which end together."""
+
+    def __init__(self) -> None:
+        self._lock, self._started, self._ended = Lock(), list[subprocess.Popen[str]](), False
+
+    def start(self) -> subprocess.Popen[str]:
+        """One more, unless they have been ended."""
+        command, pipe = [sys.executable, "-m", "equipoise.lab.gpu.ahead"], subprocess.PIPE
+        with self._lock:
+            if self._ended:
+                raise ChildProcessError("no more helpers are wanted")
+            # A Ctrl-C of the terminal reaches them, too: what they say of it is for nobody.
+            one = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, text=True)
+            self._started.append(one)
+        return one
+
+    def end(self) -> None:
+        """End them at once."""
+        with self._lock:
+            self._ended = True
+            for one in self._started:
+                one.kill()
 
 
 def _processors() -> int:
@@ -114,22 +159,17 @@ def _done(task: dict[str, Any]) -> str:
     return f"compiled ahead {open_device().description} {task['kind']}"
 
 
-def _work_off(waiting: SimpleQueue[list[dict[str, Any]]], stopped: Event) -> None:
-    """Let a helper do batches of tasks until none is left, it breaks off, or all are to stop."""
-    command = [sys.executable, "-m", "equipoise.lab.gpu.ahead"]
-    pipe = subprocess.PIPE
+def _work_off(waiting: SimpleQueue[list[dict[str, Any]]], helpers: _Helpers) -> None:
+    """Let a helper do batches of tasks until none is left, or it breaks off."""
     # Nothing is left to do, the helper has died, or none could be started.
-    with (
-        suppress(Empty, OSError),
-        subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, text=True) as helper,
-    ):
+    with suppress(Empty, OSError), helpers.start() as helper:
         assert helper.stdin is not None
         assert helper.stdout is not None
         while True:
             for task in waiting.get_nowait():
                 helper.stdin.write(json.dumps(task) + "\n")
                 helper.stdin.flush()
-                if not helper.stdout.readline() or stopped.is_set():
+                if not helper.stdout.readline():
                     return
 
 

@@ -54,13 +54,19 @@ def split(arena: Arena, policies: Mapping[str, Policy], device: str, *, elsewher
                 f"{name} cannot run on a GPU here: {reason}", hint="use device='auto', or 'cpu'"
             )
     if not elsewhere:
-        open_device()
+        _open_one()
     return possible
+
+
+def _open_one() -> None:
+    # One that was opened before is asked something: this process may be forked from the one that did, or a
+    # program may have broken it.
+    open_device().free_bytes()
 
 
 def _is_there() -> bool:
     try:
-        open_device()
+        _open_one()
     except DeviceUnavailable:
         return False
     return True
