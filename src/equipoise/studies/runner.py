@@ -6,8 +6,9 @@ whoever asks for them: a policy that is there already, a point of another sweep,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -56,15 +57,20 @@ class Runner:
     device: str = "cpu"
     codes: Codes = field(default_factory=Codes)
 
-    def compile_ahead(self, points: Iterable[tuple[Arena, Sequence[Policy | str], int]]) -> None:
-        """Have programs for a GPU compiled together that points will need one after the other.
+    @contextmanager
+    def compiling(self, points: Iterable[tuple[Arena, Sequence[Policy | str], int]]) -> Iterator[None]:
+        """Have programs for a GPU compiled together, while points run that need them one after the other.
 
         Points are arenas, policies and how many trials they will have. Trials that are kept need no program.
         """
-        if self.device != CPU and self.executor is None:
-            from equipoise.lab.gpu.ahead import compile_ahead
+        if self.device == CPU or self.executor is not None:
+            yield
+            return
+        from equipoise.lab.gpu.ahead import compiled_meanwhile
 
-            compile_ahead(((point[0], self._unfinished(*point)) for point in points), self.device)
+        unfinished = ((point[0], self._unfinished(*point)) for point in points)
+        with compiled_meanwhile(unfinished, self.device):
+            yield
 
     def _unfinished(self, scenario: Arena, policies: Sequence[Policy | str], trials: int) -> list[Policy]:
         """Policies of whose trials some are not kept."""

@@ -1,9 +1,9 @@
-"""What is compiled ahead: nothing for trials that are kept."""
+"""What is compiled ahead: nothing for trials that are kept, and nothing twice."""
 
 import contextlib
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from queue import Empty
 
 import numpy as np
 import pytest
@@ -85,24 +85,94 @@ def test_a_finished_sweep_asks_for_no_program(asked, tmp_path):
     assert set(asked) == {(4, policy) for policy in POLICIES}
 
 
-def test_threads_that_need_the_same_programs_compile_them_once(monkeypatch):
-    done, kept = [], {}
+class Workshop:
+    """In place of helpers, which take too long: what is done, and tasks that wait until they are let go."""
 
-    def work_off(waiting, helpers):
-        with contextlib.suppress(Empty):
-            while True:
-                for task in waiting.get_nowait():
-                    time.sleep(0.05)
-                    done.append(task["kind"])
-                    kept[ahead._done(task)] = b""
+    def __init__(self, monkeypatch):
+        self.done, self.held, self.dies = [], {}, False
+        self._kept = {}
+        monkeypatch.setattr(ahead, "_processors", lambda: 4)
+        monkeypatch.setattr(ahead._Helpers, "start", lambda helpers: contextlib.nullcontext())
+        monkeypatch.setattr(ahead, "_does", lambda helper, task: self._do(task))
+        monkeypatch.setattr(ahead.storage, "read", self._kept.get)
 
-    monkeypatch.setattr(ahead, "_processors", lambda: 4)
-    monkeypatch.setattr(ahead, "_work_off", work_off)
-    monkeypatch.setattr(ahead.storage, "read", kept.get)
-    points = [(SCENARIO.replace(dim=dim), POLICIES) for dim in (2, 3)]
-    with emulated_gpu(), ThreadPoolExecutor(3) as pool:
-        list(pool.map(lambda _: ahead.compile_ahead(points, "cuda"), range(3)))
-    assert len(done) == len(set(done)) == 10
+    def _do(self, task):
+        held = self.held.get(task["scenario"]["dim"])
+        if held is not None:
+            held.wait(PATIENCE)
+        if self.dies:
+            return False
+        time.sleep(0.02)
+        self.done.append(task["kind"])
+        self._kept[ahead._done(task)] = b""
+        return True
+
+
+PATIENCE = 30.0  # seconds
+
+
+@pytest.fixture
+def workshop(monkeypatch):
+    with emulated_gpu():
+        yield Workshop(monkeypatch)
+
+
+def points(*dims):
+    return [(SCENARIO.replace(dim=dim), POLICIES) for dim in dims]
+
+
+def test_threads_that_need_the_same_programs_compile_them_once(workshop):
+    with ThreadPoolExecutor(3) as pool:
+        list(pool.map(lambda _: ahead.compile_ahead(points(2, 3), "cuda"), range(3)))
+    assert len(workshop.done) == len(set(workshop.done)) == 10
+    assert ahead._ROUNDS == []
+
+
+def test_who_asks_meanwhile_waits_for_what_it_needs_alone(workshop):
+    workshop.held[3] = threading.Event()
+    with ahead.compiled_meanwhile(points(2, 3), "cuda") as wait:
+        ahead.compile_ahead(points(2), "cuda")
+        assert len(workshop.done) == 5  # and nothing of three features, which is held
+        with ThreadPoolExecutor(1) as pool:
+            asked = pool.submit(ahead.compile_ahead, points(3), "cuda")
+            time.sleep(0.1)
+            assert not asked.done()
+            workshop.held[3].set()
+            asked.result(PATIENCE)
+        wait()
+    assert len(workshop.done) == len(set(workshop.done)) == 10
+
+
+def test_nobody_waits_for_a_helper_that_has_died(workshop):
+    workshop.dies = True
+    ahead.compile_ahead(points(2, 3), "cuda")
+    assert workshop.done == []
+    assert ahead._ROUNDS == []
+
+
+def test_nobody_waits_where_no_helper_can_be_started(workshop, monkeypatch):
+    def start(helpers):
+        raise OSError("no more processes")
+
+    monkeypatch.setattr(ahead._Helpers, "start", start)
+    ahead.compile_ahead(points(2, 3), "cuda")
+    assert workshop.done == []
+
+
+def test_what_is_not_there_in_the_end_is_given_up(workshop, monkeypatch):
+    workshop.held[3] = threading.Event()
+    before = threading.active_count()
+
+    def end(helpers):  # helpers that are killed answer no more
+        workshop.dies = True
+        workshop.held[3].set()
+
+    monkeypatch.setattr(ahead._Helpers, "end", end)
+    with pytest.raises(KeyboardInterrupt), ahead.compiled_meanwhile(points(3), "cuda"):
+        raise KeyboardInterrupt
+    assert workshop.done == []
+    assert ahead._ROUNDS == []
+    assert threading.active_count() == before
 
 
 def test_without_a_folder_all_is_asked_for(asked):

@@ -12,25 +12,11 @@ import time
 from pathlib import Path
 
 import pytest
+from emulation.hook import hooked
 from emulation.programs import why_not
 
 pytestmark = pytest.mark.skipif(why_not() is not None, reason=str(why_not()))
 
-# Python's own hook: helpers find an emulated GPU, and say when they compile.
-HELPERS = """
-import os, sys
-if "equipoise.lab.gpu.ahead" in sys.orig_argv:
-    from emulation.device import EmulatedDevice
-    from equipoise.lab.gpu import ahead, bench, driver, offers
-    device, compile_program = EmulatedDevice(1, False, 232_448), bench.compile_program
-    EmulatedDevice.load = lambda device, code: None
-    for module in (ahead, bench, driver, offers):
-        module.open_device = lambda number=0: device
-    def watched(*arguments):
-        open(os.path.join({folder!r}, f"{{os.getpid()}}.at-work"), "w").close()
-        compile_program(*arguments)
-    bench.compile_program = watched
-"""
 PROGRAM = """
 import equipoise as eq
 from emulation.device import emulated_gpu
@@ -53,16 +39,13 @@ class Terminal:
 
     def __init__(self, folder):
         self._folder = folder
-        (folder / "sitecustomize.py").write_text(HELPERS.format(folder=str(folder)))
-        path = [str(folder), *filter(None, sys.path)]
-        kernels = {"EQUIPOISE_KERNELS": str(folder / "kernels"), "PYTHONPATH": os.pathsep.join(path)}
         self._mine, theirs = pty.openpty()
         self.program = subprocess.Popen(
             [sys.executable, "-c", PROGRAM],
             stdin=theirs,
             stdout=theirs,
             stderr=theirs,
-            env={**os.environ, **kernels},
+            env=hooked(folder),
             start_new_session=True,
             preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
         )

@@ -197,14 +197,17 @@ def test_programs_of_a_study_are_compiled_once_each(monkeypatch):
     ]
     tasks = list(ahead._tasks(points, "cuda"))
     assert sorted(task["what"] for task in tasks) == ["draws"] * 2 + ["judged"] * 4 + ["trials"] * 4
-    # One helper does what has one draft; more helpers share it.
-    for helpers, batches in ((1, 5), (3, 5), (10, 10)):
-        found = ahead._batches(tasks, helpers)
-        assert len(found) == batches
-        assert sorted(task["kind"] for batch in found for task in batch) == sorted(
-            task["kind"] for task in tasks
+    for helpers in (1, 3, 7, 10):
+        batches = ahead._batches(tasks, helpers)
+        assert len(batches) == helpers
+        assert sorted(tasks.index(task) for batch in batches for task in batch) == list(range(len(tasks)))
+        # What is needed first is done first.
+        assert all(
+            [tasks.index(task) for task in batch] == sorted(map(tasks.index, batch)) for batch in batches
         )
-        assert all(len({task["family"] for task in batch}) == 1 for batch in found)
+        families = [{task["family"] for task in batch} for batch in batches]
+        assert all(len(family) == 1 for family in families) or helpers < 5
+        assert sum(map(len, families)) == max(5, helpers)
 
 
 def test_the_plain_way_of_compiling_is_refused(monkeypatch):

@@ -15,11 +15,9 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
-from queue import Empty, SimpleQueue
-from threading import Lock
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from threading import Event, Lock, Thread
 from typing import Any
 
 from equipoise.core.jit import storage
@@ -34,63 +32,123 @@ _WORTH_A_HELPER = 4
 """Tasks that are compiled sooner here than a helper has started."""
 _MOST_HELPERS = 16
 """Each has a context of its own on the GPU."""
-_ONE_AT_A_TIME = Lock()
+_SECONDS = {"trials": (2.4, 1.0), "judged": (1.2, 0.7), "draws": (1.0, 0.5)}
+"""What Numba's part of programs takes, about, and what is done for each; only ratios matter."""
 _SETTINGS = ("width", "bound", "delta", "caution")
 """Options of policies that are numbers in memory, and no part of a program."""
 
+Points = Iterable[tuple[Arena, Sequence[Policy | str]]]
+Task = dict[str, Any]
+"""What a helper is told."""
 
-def compile_ahead(points: Iterable[tuple[Arena, Sequence[Policy | str]]], device: str) -> None:
-    """Compile the programs of some policies in some arenas, as far as they will run on a GPU."""
+_ROUNDS: list[_Round] = []
+_CHANGING = Lock()
+"""Held while rounds begin and end."""
+
+
+def compile_ahead(points: Points, device: str) -> None:
+    """Have the programs of some policies in some arenas, as far as they will run on a GPU."""
+    with compiled_meanwhile(points, device) as wait:
+        wait()
+
+
+@contextmanager
+def compiled_meanwhile(points: Points, device: str) -> Iterator[Callable[[], None]]:
+    """Compile them while something else is done; gives a function that waits until they are there.
+
+    Who asks for some of them meanwhile waits for these alone. What is not there in the end is given up.
+    """
     if device == CPU or storage.writable_folder() is None:
+        yield lambda: None
         return
-    tasks = _not_done(_tasks(points, device))
-    if _helpers_for(tasks):
-        # Another thread may compile the same: when it has ended, that is done.
-        with _ONE_AT_A_TIME:
-            _share_out(_not_done(tasks))
+    tasks = [task for task in _tasks(points, device) if storage.read(_done(task)) is None]
+    with _CHANGING:
+        begun = {kind: ready for each in _ROUNDS for kind, ready in each.ready.items()}
+        mine = _Round([task for task in tasks if task["kind"] not in begun])
+        _ROUNDS.append(mine)
+    wanted = mine.ready | {task["kind"]: begun[task["kind"]] for task in tasks if task["kind"] in begun}
+    try:
+        mine.start()
+        yield lambda: _wait_for(wanted.values())
+    finally:
+        with _CHANGING:
+            _ROUNDS.remove(mine)
+        mine.end()
 
 
-def _not_done(tasks: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [task for task in tasks if storage.read(_done(task)) is None]
+def _wait_for(events: Iterable[Event]) -> None:
+    for event in events:
+        event.wait()
 
 
-def _helpers_for(tasks: list[dict[str, Any]]) -> int:
-    """How many helpers are worth it."""
-    count = min(_processors(), _MOST_HELPERS, len(tasks))
-    return count if count >= _WORTH_A_HELPER else 0
+class _Round:
+    """Tasks that helpers do at the same time, if these are worth it."""
 
+    def __init__(self, tasks: Sequence[Task]) -> None:
+        count = min(_processors(), _MOST_HELPERS, len(tasks))
+        self._count = count if count >= _WORTH_A_HELPER else 0
+        self._tasks = tasks if self._count else ()
+        self.ready = {task["kind"]: Event() for task in self._tasks}
+        """Set when a task is done, or nobody will do it here."""
+        self._helpers, self._threads = _Helpers(), list[Thread]()
 
-def _share_out(tasks: list[dict[str, Any]]) -> None:
-    """Have tasks done by helpers, if these are worth it."""
-    count = _helpers_for(tasks)
-    if not count:
-        return
-    waiting: SimpleQueue[list[dict[str, Any]]] = SimpleQueue()
-    for batch in _batches(tasks, count):
-        waiting.put(batch)
-    helpers = _Helpers()
-    with ThreadPoolExecutor(count) as pool:
+    def start(self) -> None:
+        """Begin."""
+        for batch in _batches(self._tasks, self._count):
+            self._threads.append(Thread(target=self._work_off, args=(batch,), daemon=True))
+            self._threads[-1].start()
+
+    def end(self) -> None:
+        """Give up what is not done; what is half done is not kept."""
+        self._helpers.end()
+        for thread in self._threads:
+            thread.join()
+
+    def _work_off(self, batch: Sequence[Task]) -> None:
+        """Have tasks done by a helper; those that it does not manage are done by nobody here."""
         try:
-            for done in [pool.submit(_work_off, waiting, helpers) for _ in range(count)]:
-                done.result()
-        except BaseException:
-            # An interrupt waits for nothing: what is half done is not kept.
-            helpers.end()
-            raise
+            # None could be started, or it has died.
+            with suppress(OSError), self._helpers.start() as helper:
+                for task in batch:
+                    if not _does(helper, task):
+                        return
+                    self.ready[task["kind"]].set()
+        finally:
+            for task in batch:
+                self.ready[task["kind"]].set()
 
 
-def _batches(tasks: Sequence[dict[str, Any]], helpers: int) -> list[list[dict[str, Any]]]:
-    """Tasks that one helper should do, those first that take longest."""
-    families: dict[str, list[dict[str, Any]]] = {}
+def _does(helper: subprocess.Popen[str], task: Task) -> bool:
+    """Have a task done; whether the helper lives."""
+    assert helper.stdin is not None
+    assert helper.stdout is not None
+    helper.stdin.write(json.dumps(task) + "\n")
+    helper.stdin.flush()
+    return bool(helper.stdout.readline())
+
+
+def _batches(tasks: Sequence[Task], helpers: int) -> list[list[Task]]:
+    """What each helper does, in the order of the tasks: few families each, and about as long."""
+    families: dict[str, list[Task]] = {}
     for task in tasks:
         families.setdefault(task["family"], []).append(task)
-    # Equal pieces of each, short enough that no helper has more than its part of all.
-    batches = []
-    for family in families.values():
-        pieces = -(-len(family) * helpers // len(tasks))
-        batches += [family[place::pieces] for place in range(min(pieces, len(family)))]
-    order = ("trials", "judged", "draws")
-    return sorted(batches, key=lambda batch: (order.index(batch[0]["what"]), -len(batch)))
+    pieces = dict.fromkeys(families, 1)
+
+    def seconds(family: str) -> float:
+        drafting, finishing = _SECONDS[families[family][0]["what"]]
+        return drafting + finishing * len(families[family]) / pieces[family]
+
+    while sum(pieces.values()) < min(helpers, len(tasks)):
+        pieces[max((name for name in families if pieces[name] < len(families[name])), key=seconds)] += 1
+    # The longest first, each to who has least.
+    batches: list[tuple[float, list[str]]] = [(0.0, []) for _ in range(helpers)]
+    for family in sorted(families, key=seconds, reverse=True):
+        for place in range(pieces[family]):
+            batches.sort(key=lambda batch: batch[0])
+            before, kinds = batches[0]
+            mine = [task["kind"] for task in families[family][place :: pieces[family]]]
+            batches[0] = before + seconds(family), [*kinds, *mine]
+    return [[task for task in tasks if task["kind"] in kinds] for _, kinds in batches]
 
 
 class _Helpers:
@@ -123,7 +181,7 @@ def _processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _tasks(points: Iterable[tuple[Arena, Sequence[Policy | str]]], device: str) -> Iterator[dict[str, Any]]:
+def _tasks(points: Points, device: str) -> Iterator[Task]:
     """What helpers are told, each once."""
     seen: set[str] = set()
     for arena, policies in points:
@@ -154,23 +212,9 @@ def _kind_of(value: object) -> object:
     return value if value is None or isinstance(value, bool | str) else value != 0
 
 
-def _done(task: dict[str, Any]) -> str:
+def _done(task: Task) -> str:
     """Under which name the disk says that a task was done."""
     return f"compiled ahead {open_device().description} {task['kind']}"
-
-
-def _work_off(waiting: SimpleQueue[list[dict[str, Any]]], helpers: _Helpers) -> None:
-    """Let a helper do batches of tasks until none is left, or it breaks off."""
-    # Nothing is left to do, the helper has died, or none could be started.
-    with suppress(Empty, OSError), helpers.start() as helper:
-        assert helper.stdin is not None
-        assert helper.stdout is not None
-        while True:
-            for task in waiting.get_nowait():
-                helper.stdin.write(json.dumps(task) + "\n")
-                helper.stdin.flush()
-                if not helper.stdout.readline():
-                    return
 
 
 def _help() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from equipoise.lab.arena import Arena
 from equipoise.studies.losses import Point
 from equipoise.studies.paper.figure1 import Panel, Sweep
 from equipoise.studies.paper.figure2 import TablePanel, TableSweep
@@ -48,18 +49,16 @@ class PaperStudy:
             for arena in sweep.arenas
         )
 
+    def points(self) -> Iterator[tuple[Arena, Sequence[str], int]]:
+        """Arenas, policies and numbers of trials of all that is measured, in that order."""
+        for sweep in self.sweeps:
+            yield from ((arena, self.policies, scaled(sweep.trials, self.scale)) for arena in sweep.arenas)
+        for sweep in self.sweeps if self.tried else ():
+            policies, trials = width_policies(sweep.noise), self._tried_of(sweep)
+            yield from ((arena, policies, trials) for arena in sweep.arenas)
+
     def measure(self, runner: Runner) -> dict[str, PanelResult]:
         """Every policy at every point, by panel."""
-        runner.compile_ahead(
-            (arena, policies, trials)
-            for sweep in self.sweeps
-            for policies, trials in (
-                (self.policies, scaled(sweep.trials, self.scale)),
-                (width_policies(sweep.noise), self._tried_of(sweep)),
-            )
-            for arena in sweep.arenas
-            if trials
-        )
         points = {
             sweep.name: _measure(
                 runner, sweep, self.policies, scaled(sweep.trials, self.scale), name=sweep.name

@@ -77,14 +77,14 @@ def sweep(
     shared = _by_scenario(points)
     total = sum(simulation_work(world, len(used), trials) for world, (_, used) in shared.items())
     runner = Runner(int(seed), workers, Store(folder), Meter(total, progress), executor, device)
-    runner.compile_ahead((world, list(used.values()), int(trials)) for world, (_, used) in shared.items())
     results: dict[int, SimulationResult] = {}
-    for world, (places, used) in shared.items():
-        title = points[places[0]].title
-        label = title if len(places) == 1 else f"{title}, … ({len(places)} points)"
-        found = runner.result(world, list(used.values()), int(trials), label=label)
-        for place in places:
-            results[place] = _own(found, points[place])
+    with runner.compiling((world, list(used.values()), int(trials)) for world, (_, used) in shared.items()):
+        for world, (places, used) in shared.items():
+            title = points[places[0]].title
+            label = title if len(places) == 1 else f"{title}, … ({len(places)} points)"
+            found = runner.result(world, list(used.values()), int(trials), label=label)
+            for place in places:
+                results[place] = _own(found, points[place])
     return SweepResult(
         scenario=scenario,
         axes={axis.name: axis.labels for axis in chosen},
