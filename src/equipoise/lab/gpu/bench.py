@@ -12,7 +12,7 @@ import numba
 import numpy as np
 
 from equipoise.core.arrays import Counts, Vector
-from equipoise.core.estimates.estimators import RIDGE, new_workspace
+from equipoise.core.estimates.estimators import ESTIMATORS, RIDGE, new_workspace
 from equipoise.core.jit import storage
 from equipoise.core.jit.fingerprint import lasting_fingerprint
 from equipoise.core.jit.nvptx import to_ptx
@@ -290,6 +290,8 @@ class Seat:
         functions: list[Any] = [kind.score]
         if issubclass(kind, Design):
             functions += [kind.weigh, kind.remember]
+        if what == "judged":
+            functions.append(ESTIMATORS[self._estimator].fit)
         settings: list[Any] = [
             what,
             self._estimator,
