@@ -204,8 +204,11 @@ class _Translator:
         if name == "shfl":
             return [self._exchange(kinds, operands)]
         if name == "vote":
-            goal, source, _ = (self._value(part, "b32") for part in operands)
-            return [f"{{ uint8_t any = 0; EACH_ALONE any |= {source}; EACH_ALONE {goal} = any; }}"]
+            goal, source, members = (self._value(part, "b32") for part in operands)
+            return [
+                f"{{ uint32_t holds = 0; EACH_ALONE holds |= (uint32_t)!!({source}) << l; "
+                f"EACH_ALONE {goal} = (holds & {members}) != 0; }}"
+            ]
         if operands[0].startswith("{"):
             source = self._value(operands[1], "b64")
             halves = zip((0, 32), re.findall(r"[^{},\s]+", operands[0]), strict=True)

@@ -1,3 +1,5 @@
+import pytest
+
 from equipoise.studies.paper.figure1 import PANELS
 from equipoise.studies.paper.measure import PaperStudy
 
@@ -19,3 +21,20 @@ def test_without_panels_nothing_is_done():
 
 def test_the_comparison_of_widths_is_work_too():
     assert study("a", width_trials=2_000).work() > study("a").work() > 0
+
+
+def test_programs_are_asked_for_with_the_trials_that_they_will_run():
+    class Asked(Exception):
+        pass
+
+    class Runner:
+        def compile_ahead(self, points):
+            self.points = list(points)
+            raise Asked
+
+    runner, arenas = Runner(), [arena for sweep in study("a").sweeps for arena in sweep.arenas]
+    for width_trials, counts in ((0, [10_000]), (2_000, [10_000, 2_000])):
+        with pytest.raises(Asked):
+            study("a", width_trials=width_trials).measure(runner)
+        assert [trials for arena, _, trials in runner.points if arena == arenas[0]] == counts
+        assert [arena for arena, policies, _ in runner.points if policies == ("uniform",)] == arenas

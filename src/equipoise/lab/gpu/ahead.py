@@ -22,6 +22,7 @@ from typing import Any
 
 from equipoise.core.jit import storage
 from equipoise.core.jit.sources import is_stamped
+from equipoise.core.policies.base.design import Design
 from equipoise.core.policies.base.policy import Policy, parse_policy
 from equipoise.lab.arena import Arena
 from equipoise.lab.gpu.driver import open_device
@@ -190,7 +191,7 @@ def _tasks(points: Points, device: str) -> Iterator[Task]:
         named = {policy.spec: policy for policy in map(parse_policy, policies)}
         for name in split(arena, named, device, elsewhere=False):
             policy = named[name]
-            if not isinstance(arena, Scenario) or not is_stamped(type(policy).score):
+            if not isinstance(arena, Scenario) or not _is_known_to_helpers(policy):
                 continue
             world, dim, arms = _kind_of(arena.to_dict()), arena.dim, len(arena.noise)
             options = {key: value for key, value in vars(policy).items() if key not in _SETTINGS}
@@ -201,6 +202,13 @@ def _tasks(points: Points, device: str) -> Iterator[Task]:
                 if task["kind"] not in seen:
                     seen.add(task["kind"])
                     yield {"scenario": arena.to_dict(), "policy": name, **task}
+
+
+def _is_known_to_helpers(policy: Policy) -> bool:
+    """Whether all of a policy's functions are the package's own."""
+    kind = type(policy)
+    others = (kind.weigh, kind.remember) if issubclass(kind, Design) else ()
+    return all(is_stamped(function) for function in (kind.score, *others))
 
 
 def _kind_of(value: object) -> object:

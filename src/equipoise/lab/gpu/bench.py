@@ -12,7 +12,7 @@ import numba
 import numpy as np
 
 from equipoise.core.arrays import Counts, Vector
-from equipoise.core.estimates.estimators import RIDGE, new_workspace
+from equipoise.core.estimates.estimators import ESTIMATORS, RIDGE, new_workspace
 from equipoise.core.jit import storage
 from equipoise.core.jit.fingerprint import lasting_fingerprint
 from equipoise.core.jit.nvptx import new_draft, to_ptx
@@ -282,20 +282,23 @@ class Seat:
         layout = self.plans[what].layout
         settings = layout.team.size, layout.share, self._registers(what), layout.known
         key = *self._drafted(what), *map(str, settings), *_kinds(self.groups, layout.places)
-        stored = all(map(is_stamped, self._functions()))
+        stored = all(map(is_stamped, self._functions(what)))
         return _program(self._device, key, lambda: self.ptx(what), stored=stored)
 
-    def _functions(self) -> list[Any]:
-        """Those of the policy that become part of programs."""
-        kind = type(self.plans["trials"].policy)
-        return [kind.score, kind.weigh, kind.remember] if issubclass(kind, Design) else [kind.score]
+    def _functions(self, what: str) -> list[Any]:
+        """Those that may be somebody's own, and become part of a program."""
+        kind = type(self.plans[what].policy)
+        found: list[Any] = [kind.score]
+        if issubclass(kind, Design):
+            found += [kind.weigh, kind.remember]
+        return [*found, ESTIMATORS[self._estimator].fit] if what == "judged" else found
 
     def _drafted(self, what: str) -> tuple[str, ...]:
         """What a program is made of, whatever its layout."""
         plan = self.plans[what]
         tiles = what == "trials" and plan.has_tiles
         settings = what, self._estimator, plan.at_once, plan.one_factor, tiles
-        return *map(lasting_fingerprint, self._functions()), *map(str, settings)
+        return *map(lasting_fingerprint, self._functions(what)), *map(str, settings)
 
 
 def _is_drawn_there(scenario: Scenario) -> bool:
