@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from emulation.assembly import parse
 from emulation.device import emulated_gpu
 from emulation.programs import EmulatedProgram, why_not
 from llvmlite import ir
@@ -84,6 +85,28 @@ def test_threads_that_wait_for_others_that_have_ended_are_named():
     program = EmulatedProgram(to_ptx(some_wait, 3, "sm_90"))
     with pytest.raises(AssertionError, match="never come"):
         program.launch(np.zeros(8, np.int64), 1, 32, 0, (0, 0, 0))
+
+
+def test_what_warps_do_is_counted():
+    thread, wait = number_of("tid"), Team(4).wait
+
+    def some_wait(first, count, free):
+        if thread() >= 60:
+            wait()
+
+    program = EmulatedProgram(to_ptx(some_wait, 3, "sm_90"), counted=True)
+    waits = [
+        "bar.warp.sync" in (each.opcode for each in block.instructions)
+        for function in parse(program.ptx).functions.values()
+        for block in function.blocks
+    ]
+    for launches in (1, 2):
+        program.launch(np.zeros(8, np.int64), 3, 64, 0, (0, 0, 0))
+        counts = program.counts()
+        assert counts.times[waits].tolist() == [3 * launches]  # one of two warps in each of three blocks
+        assert counts.threads[waits].tolist() == [12 * launches]
+    assert counts.times[0] == 12
+    assert counts.sectors == counts.near_accesses == 0
 
 
 def test_chunks_threads_and_checkpoints(monkeypatch, tmp_path):
