@@ -59,7 +59,7 @@ def to_ptx(function: Callable[..., Any], words: int, target: str, *, registers: 
             part.add_function_attribute("noinline" if APART in part.name else "alwaysinline")
     options = binding.create_pipeline_tuning_options(speed_level=3)
     options.slp_vectorization = options.loop_vectorization = False
-    options.loop_unrolling = options.loop_interleaving = False
+    options.loop_interleaving = False
     builder = binding.create_pass_builder(machine, options)
     builder.getModulePassManager().run(module, builder)
     return str(machine.emit_assembly(module))
