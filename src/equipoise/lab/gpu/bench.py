@@ -129,6 +129,8 @@ class Seat:
         state, judge = seat.stage.state, seat.judge
         at_once = not draws.world.setting["late"][0]
         one_factor = bool(at_once) and state.lots.ndim == 2
+        given = not len(state.whitener) and not state.trial["learns_moment"][0]
+        one_context = bool(at_once) and given
         if one_factor:
             state = with_one_factor(state)
         if _has_small_numbers(state, draws):
@@ -148,7 +150,8 @@ class Seat:
         team = best_team(dim, width)
         judges = judging_team(dim) if self._estimator == RIDGE else Team(LANES)
         blocks = _MOST_BLOCKS_OF_LARGE_TEAMS if team.size > LANES and one_factor else _MOST_BLOCKS
-        running = _arranged(self.groups, placements(at_once=bool(at_once)), team, device, blocks)
+        choices = placements(at_once=bool(at_once), one_context=one_context)
+        running = _arranged(self.groups, choices, team, device, blocks)
         judged = _arranged(
             self.groups,
             judging_placements() if self._estimator == RIDGE else judging_placements()[1:],
@@ -168,6 +171,7 @@ class Seat:
             policy=seat.policy,
             at_once=bool(at_once),
             one_factor=one_factor,
+            one_context=one_context,
         )
         judging = replace(plan, places=judged.places, share=judged.share, team=judges)
         self.plans = {"trials": plan, "judged": judging}
@@ -254,6 +258,7 @@ class Seat:
             self._estimator,
             plan.at_once,
             plan.one_factor,
+            plan.one_context,
             plan.team.size,
             plan.share,
         ]

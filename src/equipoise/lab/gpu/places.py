@@ -89,7 +89,7 @@ _FARTHER: tuple[dict[str, tuple[str, ...]], ...] = (
 """What gives way, by group, where arms or features are many: the more trials at once, the better."""
 
 
-def placements(*, at_once: bool) -> list[dict[str, Places]]:
+def placements(*, at_once: bool, one_context: bool) -> list[dict[str, Places]]:
     """Where arrays may lie: first what is fastest for each trial, last what lets most trials run at once."""
     found = [
         {group: places.without(moved.get(group, ())) for group, places in PLACES.items()}
@@ -98,6 +98,9 @@ def placements(*, at_once: bool) -> list[dict[str, Places]]:
     if not at_once:
         # A unit's gain serves when its outcome comes: every arm keeps one.
         found = [{**each, "state": replace(each["state"], same={})} for each in found]
+    if one_context:
+        same = {"gains": "g", "contexts": "z"}
+        found = [{**each, "state": replace(each["state"], same=same)} for each in found]
     return found
 
 

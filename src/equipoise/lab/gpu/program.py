@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numba.extending import intrinsic
 
-from equipoise.core.arms import factor, least_squares
+from equipoise.core.arms import factor, least_squares, provisional
 from equipoise.core.choice import scoring, weighing
 from equipoise.core.choice.ties import Ties
 from equipoise.core.jit.bounded import ADDRESS, open_bounded
@@ -26,7 +26,8 @@ from equipoise.lab.gpu.lanes import Team, number_of, use_threads
 from equipoise.lab.gpu.memory import Assembler, Groups, Known, Places, Share, fetch
 from equipoise.lab.gpu.tiles import use_tiles
 from equipoise.lab.gpu.triangles import use_triangles
-from equipoise.lab.trial.run import run_stage, show_context, start_trial
+from equipoise.lab.gpu.units import first_context, no_context, unit_taker
+from equipoise.lab.trial.run import assign_unit, run_stage, show_context, start_trial
 
 WORDS = 3
 """Numbers that a program takes."""
@@ -54,6 +55,8 @@ class Plan:
     """Outcomes come at once."""
     one_factor: bool
     """An arm has one factor, not two: besides, the policy does not look at contexts."""
+    one_context: bool
+    """Only that of the unit at hand is there, where functions look for a whitened one."""
 
     def assemblers(self) -> dict[str, Assembler]:
         """What finds the arrays of every group."""
@@ -81,6 +84,11 @@ def trial_program(plan: Plan) -> Callable[..., None]:
         relink.replace(factor.beside, Kernel(_itself, inline=True))
     if plan.at_once:
         use_no_delays(relink)
+    shown: Callable[..., None] = no_context
+    if plan.one_context:
+        relink.replace(provisional.rebuild, Kernel(_never_rebuilt, inline=True))
+        relink.replace(assign_unit, Kernel(unit_taker(relink, dim, team), inline=True))
+        shown = first_context(dim, team)
     near = [each for group, each in assemblers.items() if plan.places[group].near]
     copy_in, copy_out = (
         Kernel(_each([each.copier(out=out) for each in near]), inline=True) for out in (False, True)
@@ -88,7 +96,7 @@ def trial_program(plan: Plan) -> Callable[..., None]:
     wait, size = team.wait, team.size
     # What happens once a trial is apart from the loop over its units, and finds its arrays by itself.
     begin = Kernel(_beginning(assemblers, relink))
-    units = Kernel(_middle(assemblers, plan.known, relink), inline=True)
+    units = Kernel(_middle(assemblers, plan.known, relink, shown), inline=True)
     thread, block, block_threads, blocks = map(number_of, ("tid", "ctaid", "ntid", "nctaid"))
 
     def run(first: int, count: int, free: int) -> None:
@@ -145,16 +153,20 @@ def _beginning(assemblers: Mapping[str, Assembler], relink: Relinker) -> Callabl
 
 
 def _middle(
-    assemblers: Mapping[str, Assembler], known: Mapping[str, Known], relink: Relinker
+    assemblers: Mapping[str, Assembler],
+    known: Mapping[str, Known],
+    relink: Relinker,
+    shown: Callable[..., None],
 ) -> Callable[..., None]:
     state_of, rule_of, world_of = (
         assemblers[group].handle(known.get(group, {})) for group in ("state", "rule", "world")
     )
     keep_state, keep_world = assemblers["state"].keeper(), assemblers["world"].keeper()
-    stage = relink(run_stage)
+    stage, show_first = relink(run_stage), Kernel(shown, inline=True)
 
     def run_units(place: int, local: int) -> None:
         state, rule, world = state_of(place, local), rule_of(place, local), world_of(place, local)
+        show_first(state, world)
         stage(state, rule, world)
         keep_state(state, place, local)
         keep_world(world, place, local)
@@ -221,6 +233,10 @@ def _never(arm: Any, dim: int) -> bool:
 
 def _nothing_to_settle(state: Any) -> None:
     pass
+
+
+def _never_rebuilt(state: Any, i: int) -> None:
+    """A design that is not invertible has been a provisional one from the beginning."""
 
 
 def _gain_is_there(state: Any, i: int, joins: bool) -> None:
