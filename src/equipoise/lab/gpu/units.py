@@ -73,7 +73,7 @@ def _asking(dim: int, team: Team) -> Any:
     @intrinsic
     def ask(typing_context, contexts, place, t):
         def generate(context, builder, signature, arguments):
-            first = _line(context, builder, signature.args[0], *arguments, dim)
+            first = _line(context, builder, dim, signature.args[0], *arguments)
             found = [
                 builder.load(builder.gep(first, [builder.zext(entry, _WORD)]))
                 for entry, _ in _own(builder, dim, team)
@@ -127,7 +127,7 @@ def _row(dim: int, *, held: bool) -> Any:
         kind = types.Array(types.float64, 1, "C")
 
         def generate(context, builder, signature, arguments):
-            first = _line(context, builder, signature.args[0], *arguments, dim)
+            first = _line(context, builder, dim, signature.args[0], *arguments)
             if not held:
                 return array_at(context, builder, kind, first, [_WORD(dim)])
             with builder.goto_entry_block():
@@ -145,7 +145,7 @@ def _row(dim: int, *, held: bool) -> Any:
     return read
 
 
-def _line(context: Any, builder: Any, kind: Any, stack: Any, place: Any, i: Any, dim: int) -> Any:
+def _line(context: Any, builder: Any, dim: int, kind: Any, stack: Any, place: Any, i: Any) -> Any:
     """The address of line i of a stack's matrix."""
     array = context.make_array(kind)(context, builder, stack)
     lines = cgutils.unpack_tuple(builder, array.shape)[1]
