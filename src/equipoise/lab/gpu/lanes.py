@@ -15,6 +15,7 @@ read a number that they count up before any of them writes it. No manual promise
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
@@ -23,6 +24,7 @@ from numba import types
 from numba.extending import intrinsic
 
 from equipoise.core.arithmetic import lanes
+from equipoise.core.arithmetic.bits import float_of
 from equipoise.core.arms import factor
 from equipoise.core.draws import normal, streams
 from equipoise.core.jit.kernel import Kernel
@@ -176,6 +178,14 @@ def _add_product(typing_context, number, left, right):
     return types.float64(types.float64, types.float64, types.float64), generate
 
 
+@intrinsic
+def _lane_number(typing_context):
+    def generate(context, builder, signature, arguments):
+        return builder.zext(lane_number(builder), _WORD)
+
+    return types.int64(), generate
+
+
 def _totalled(team: Team) -> Any:
     @intrinsic
     def total(typing_context, number):
@@ -207,6 +217,38 @@ def _normals(typing_context, table, number):
     return types.float64(table, types.float64), generate
 
 
+@intrinsic
+def _picked(typing_context, first, second, third, fourth):
+    def generate(context, builder, signature, arguments):
+        lane, word = lane_number(builder), arguments[0]
+        for place in range(1, LANES):
+            is_mine = builder.icmp_unsigned("==", lane, _HALF(place))
+            word = builder.select(is_mine, arguments[place], word)
+        return word
+
+    return types.uint64(*(types.uint64,) * LANES), generate
+
+
+def _normals_filler(team: Team) -> Callable[..., None]:
+    """What takes the place of :func:`~equipoise.core.draws.streams.fill_normals`: a lane has a word each."""
+    picked: Any = _picked
+    own: Any = _lane_number
+    generated: Any = _normals
+    wait, table = team.wait, normal.TABLE_BY_TERMS
+
+    def fill_normals(address: Any, block: int, target: Any, row: int, column: int) -> None:
+        place, end = row * target.shape[1] + column, (row + 1) * target.shape[1]
+        while place < end:
+            word = picked(*streams.block_words(address, block))
+            if place + own() < end:
+                lanes.store_one(target, place + own(), generated(table, float_of(word)))
+            block += 1
+            place += LANES
+        wait()
+
+    return fill_normals
+
+
 SYNCED = (
     factor.gain,
     factor.extend,
@@ -216,7 +258,6 @@ SYNCED = (
     factor.invert_upper,
     factor.rotate,
     factor.copy,
-    streams.turn_into_normals,
 )
 """Functions in which threads write what other threads read."""
 
@@ -235,6 +276,7 @@ def use_threads(relink: Relinker, team: Team) -> None:
         }
     )
     relink.replace(normal.TABLE, normal.TABLE_BY_TERMS)
+    relink.replace(streams.fill_normals, Kernel(relink.function(_normals_filler(team)), inline=True))
     for kernel in SYNCED:
         function: Any = kernel
         relink.replace(kernel, Kernel(_waiting(relink.function(function.py_func), team.wait), inline=True))

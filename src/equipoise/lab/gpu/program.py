@@ -78,7 +78,8 @@ def trial_program(plan: Plan) -> Callable[..., None]:
     use_triangles(relink, dim, team)
     # A trial's contexts are where they were drawn.
     relink.replace(show_context, Kernel(_fetch_next_context, inline=True))
-    relink.replace(scoring.call_score, Kernel(_shared_score_caller(plan.policy, team), inline=True))
+    scorer = _shared_score_caller(plan.policy, team, waits=not plan.one_context)
+    relink.replace(scoring.call_score, Kernel(scorer, inline=True))
     use_design(relink, plan.policy)
     if plan.one_factor:
         relink.replace(factor.beside, Kernel(_itself, inline=True))
@@ -174,15 +175,19 @@ def _middle(
     return run_units
 
 
-def _shared_score_caller(policy: Policy, team: Team) -> Callable[..., None]:
-    """What takes the place of a call through an address (choice/scoring.py): every thread has some arms."""
+def _shared_score_caller(policy: Policy, team: Team, *, waits: bool) -> Callable[..., None]:
+    """What takes the place of a call through an address (choice/scoring.py): every thread has some arms.
+
+    It ``waits`` before, unless the unit before has ended so (units.py).
+    """
     score = Kernel(type(policy).score, inline=True)
+    begin = team.wait if waits else Kernel(_nothing, inline=True)
     wait, member, size = team.wait, team.number, team.size
 
     def call_score(address: int, arms: Any, trial: Any, settings: Any, scores: Any) -> None:
         numbers = open_bounded(_first_of(settings))
         starts = trial.forced_start and not trial.looks
-        wait()
+        begin()
         for i in range(member(), arms.shape[0], size):
             if starts and not arms[i].design_ready:
                 scores[i] = np.inf
@@ -221,6 +226,10 @@ def _design_caller(design: Design) -> Callable[..., None]:
             weigh(state.arms, trial, numbers, context, state.memory, state.plan[1:], weights)
 
     return call_design
+
+
+def _nothing() -> None:
+    pass
 
 
 def _itself(b: int) -> int:
