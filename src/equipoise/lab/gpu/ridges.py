@@ -68,18 +68,18 @@ def _product_weigher(team: Team) -> Callable[..., None]:
             for k in range(dim):
                 entry += root[k, r] * least_squares[k]
             along[r] = entry
-        # Entries of the triangle, row by row.
+        # Entries of the triangle, row by row. Threads look for their next one first, and then sum together.
         r, c = 0, member()
-        while r < dim:
-            if c > r:
+        for _ in range(0, dim * (dim + 1) // 2, size):
+            while c > r:
                 c -= r + 1
                 r += 1
-                continue
-            entry = diagonal if r == c else 0.0
-            for k in range(dim):
-                weighted = root[k, r] * scale
-                entry += weighted * root[k, c]
-            system[r, c] = entry
+            if r < dim:
+                entry = diagonal if r == c else 0.0
+                for k in range(dim):
+                    weighted = root[k, r] * scale
+                    entry += weighted * root[k, c]
+                system[r, c] = entry
             c += size
         wait()
 
