@@ -11,11 +11,14 @@ import numpy as np
 from emulation.programs import EmulatedProgram
 from equipoise.lab.gpu import ahead, bench, offers
 
+_ALIGNED = 256
+"""Where a driver lets memory begin: multiples of so many bytes."""
+
 
 @contextmanager
-def emulated_gpu(*, lot=1, own_ways=False, shared_bytes=232_448):
+def emulated_gpu(*, lot=1, own_ways=False, shared_bytes=232_448, counted=False):
     """Let ``device="cuda"`` be an emulated GPU, whose threads take turns as a lot decides."""
-    device = EmulatedDevice(lot, own_ways, shared_bytes)
+    device = EmulatedDevice(lot, own_ways, shared_bytes, counted=counted)
     with ExitStack() as stack:
         stack.enter_context(mock.patch.dict(bench._PROGRAMS, clear=True))
         for module in (ahead, bench, offers):
@@ -29,9 +32,11 @@ class EmulatedDevice:
     name, target, description = "emulated", "sm_90", "emulated"
     capability, processors = (9, 0), 1
 
-    def __init__(self, lot, own_ways, shared_bytes):
+    def __init__(self, lot, own_ways, shared_bytes, *, counted=False):
         self._how = {"lot": lot, "own_ways": own_ways}
-        self.shared_bytes = shared_bytes
+        self.shared_bytes, self._counted = shared_bytes, counted
+        self.programs = []
+        """All that it has loaded, one after the other."""
 
     def use(self):
         """There is no other."""
@@ -56,7 +61,8 @@ class EmulatedDevice:
 
     def load(self, code):
         """A program whose threads take turns as this device's do."""
-        return _Launcher(EmulatedProgram(code.decode()), self._how)
+        self.programs.append(EmulatedProgram(code.decode(), counted=self._counted))
+        return _Launcher(self.programs[-1], self._how)
 
 
 class _Launcher:
@@ -72,8 +78,8 @@ class EmulatedBuffer:
 
     def __init__(self, size):
         self.size = max(int(size), 32)
-        self._bytes = np.full(self.size, 0xA5, np.uint8)
-        self.address = self._bytes.ctypes.data
+        self._bytes = np.full(self.size + _ALIGNED, 0xA5, np.uint8)
+        self.address = -(-self._bytes.ctypes.data // _ALIGNED) * _ALIGNED
 
     def free(self):
         """Give it back."""

@@ -9,7 +9,11 @@ import tempfile
 import threading
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
+import numpy as np
+
+from emulation.assembly import parse
 from emulation.translation import to_c
 from equipoise.core.jit.nvptx import TABLE
 
@@ -34,11 +38,36 @@ def _built(ptx: str, *, counted: bool) -> ctypes.CDLL:
         return ctypes.CDLL(str(built))
 
 
+class Counts(NamedTuple):
+    """What warps have done; those of one run are the difference of two."""
+
+    times: np.ndarray  # how often each block of instructions, in the order of the program
+    threads: np.ndarray  # by how many threads in all
+    sectors: int  # pieces of 32 bytes of far memory
+    lines: int  # of 128 bytes, which the first cache looks for one after the other
+    near_turns: int  # of the banks of near memory
+    near_accesses: int
+
+    def __sub__(self, other: Counts) -> Counts:
+        return Counts(*(mine - theirs for mine, theirs in zip(self, other, strict=True)))
+
+
 class EmulatedProgram:
     """A kernel that warps of this processor run."""
 
     def __init__(self, ptx: str, *, counted: bool = False) -> None:
         self._program = _built(ptx, counted=counted)
+        self.ptx = ptx
+
+    def counts(self) -> Counts:
+        """What its launches have done since it was built."""
+        blocks = sum(len(function.blocks) for function in parse(self.ptx).functions.values())
+        many = (ctypes.c_uint64 * blocks).in_dll
+        one = ctypes.c_uint64.in_dll
+        return Counts(
+            *(np.array(many(self._program, name), np.int64) for name in ("done_times", "done_by")),
+            *(one(self._program, name).value for name in ("sectors", "lines", "near_turns", "near_accesses")),
+        )
 
     def launch(self, table, blocks, threads, shared, words, *, lot=1, own_ways=False):
         """Run it as on a GPU; ``lot`` decides which threads come first.

@@ -80,17 +80,24 @@ static inline uint32_t giver(uint32_t l, int flips, uint32_t place, uint32_t bou
 /* What was done: how often each block, and by how many threads; bytes of memory that were read or written. */
 #if COUNTED
 uint64_t done_times[BLOCKS], done_by[BLOCKS];
-uint64_t sectors, near_turns, near_accesses;
+uint64_t sectors, lines, near_turns, near_accesses;
 
-static inline void note_far(uint32_t mask, const uint64_t *where)
+static inline uint32_t pieces(uint32_t mask, const uint64_t *where, uint32_t bytes)
 {
-    /* Pieces of 32 bytes. */
+    uint32_t count = 0;
     for (uint32_t l = 0; l < WARP; l++) {
         int is_first = mask >> l & 1;
         for (uint32_t k = 0; k < l && is_first; k++)
-            is_first = !(mask >> k & 1 && where[k] / 32 == where[l] / 32);
-        sectors += is_first;
+            is_first = !(mask >> k & 1 && where[k] / bytes == where[l] / bytes);
+        count += is_first;
     }
+    return count;
+}
+
+static inline void note_far(uint32_t mask, const uint64_t *where)
+{
+    sectors += pieces(mask, where, 32);
+    lines += pieces(mask, where, 128); /* the first cache looks for one of them at a time */
 }
 
 static inline void note_near(uint32_t mask, const uint64_t *where, uint32_t size)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from emulation.assembly import parse
 from emulation.device import emulated_gpu
 from emulation.programs import EmulatedProgram, why_not
 from llvmlite import ir
@@ -47,10 +48,9 @@ def assert_same(scenario, policy, lots=(1, 2), **options):
         ("trace-gain", {"estimator": "pooled"}),
         ("trace-gain:chance=0.3", LATE),
         ("wei-urn", {"costs": (1.0, 2.0, 1.0), "floors": (5, 5, 5)}),
-        (
-            "trace-ucb",
-            {"contexts": eq.BinaryContexts()},
-        ),  # trials of a warp part: some can invert
+        ("trace-ucb", {"budget": 12}),  # a start and nothing else
+        # Starts that leave some arms without an invertible S; trials of a warp part.
+        ("trace-ucb", {"contexts": eq.BinaryContexts()}),
         ("trace-ucb", {"dim": 15, "budget": 60}),  # eight threads a trial
         pytest.param("trace-gain", {"dim": 30, "budget": 110}, marks=pytest.mark.slow),  # a warp
     ],
@@ -89,6 +89,28 @@ def test_threads_that_wait_for_others_that_have_ended_are_named():
     program = EmulatedProgram(to_ptx(new_draft(some_wait, 3), Layout({}, {}, Team(4)), "sm_90"))
     with pytest.raises(AssertionError, match="never come"):
         program.launch(np.zeros(8, np.int64), 1, 32, 0, (0, 0, 0))
+
+
+def test_what_warps_do_is_counted():
+    thread = number_of("tid")
+
+    def some_wait(first, count, free):
+        if thread() >= 60:
+            wait()
+
+    program = EmulatedProgram(to_ptx(new_draft(some_wait, 3), Layout({}, {}, Team(4)), "sm_90"), counted=True)
+    waits = [
+        "bar.warp.sync" in (each.opcode for each in block.instructions)
+        for function in parse(program.ptx).functions.values()
+        for block in function.blocks
+    ]
+    for launches in (1, 2):
+        program.launch(np.zeros(8, np.int64), 3, 64, 0, (0, 0, 0))
+        counts = program.counts()
+        assert counts.times[waits].tolist() == [3 * launches]  # one of two warps in each of three blocks
+        assert counts.threads[waits].tolist() == [12 * launches]
+    assert counts.times[0] == 12
+    assert counts.sectors == counts.near_accesses == 0
 
 
 def test_chunks_threads_and_checkpoints(monkeypatch, tmp_path):

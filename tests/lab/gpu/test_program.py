@@ -156,7 +156,7 @@ def test_a_draft_serves_programs_of_other_sizes_as_if_it_were_their_own(what, mo
     # Other numbers of threads, arms and features, and other arrays near.
     others = [
         SCENARIO.replace(dim=15, budget=90),
-        SCENARIO.replace(noise=[0.5] * 30, budget=200),
+        SCENARIO.replace(noise=[0.5] * 12, budget=200),
         SCENARIO.replace(dim=40, noise=[0.1, 0.2], budget=150),
     ]
     together = [seat("trace-ucb", scenario).ptx(what) for scenario in (SCENARIO, *others)]
@@ -175,6 +175,8 @@ def test_a_draft_serves_programs_of_other_sizes_as_if_it_were_their_own(what, mo
         ({"delay": eq.Delay(mean=5)}, 4),
         ({"estimator": "pooled"}, 4),
         ({"dim": 41, "budget": 200}, 3),  # judging is the same: it has no tiles
+        ({"noise": [0.5] * 17, "budget": 200}, 3),  # so many arms are not dealt their first units together
+        ({"curvature": 0.5}, 3),
         ({"budget": 40_000}, 4),  # counts of whole words
     ],
 )

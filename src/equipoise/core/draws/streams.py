@@ -140,7 +140,7 @@ def fill_words(address: Address, block: int, target: Matrix, row: int, column: i
     """The words that :func:`fill_normals` makes normals of, as the bits of ``target[row, column:]``."""
     place, end = row * target.shape[1] + column, (row + 1) * target.shape[1]
     while place < end:
-        c0, c1, c2, c3 = _words(address, block)
+        c0, c1, c2, c3 = block_words(address, block)
         store_one(target, place, float_of(c0))
         if place + 1 < end:
             store_one(target, place + 1, float_of(c1))
@@ -168,7 +168,8 @@ def turn_into_normals(target: Matrix, first: int, count: int) -> None:
 
 
 @inlined
-def _words(address: Address, block: int) -> Any:
+def block_words(address: Address, block: int) -> Any:
+    """The four words of a block of an address."""
     seed, trial, purpose, first, second = address
     c0, c1, c2, c3 = np.uint64(block + 1), np.uint64(first), np.uint64(second), np.uint64(trial)
     k0, k1 = np.uint64(seed), np.uint64(purpose)

@@ -71,7 +71,7 @@ def to_ptx(draft: str, layout: Any, target: str, *, registers: int = _MOST_REGIS
             variable.linkage = "internal"
     options = binding.create_pipeline_tuning_options(speed_level=3)
     options.slp_vectorization = options.loop_vectorization = False
-    options.loop_unrolling = options.loop_interleaving = False
+    options.loop_interleaving = False
     builder = binding.create_pass_builder(machine, options)
     builder.getModulePassManager().run(module, builder)
     return str(machine.emit_assembly(module))

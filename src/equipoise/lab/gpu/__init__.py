@@ -5,6 +5,7 @@
 ``bench``      trials of several policies on the same draws, as lab/trial/bench.py runs them on a processor
 ``ahead``      programs of studies, compiled by several processes
 ``program``    what every team of threads does, put together of the lab's own functions
+``units``      one unit of a trial: what is far away is asked for before it is needed
 ``drawing``    contexts and truths, drawn before
 ``judging``    what trials are worth, afterwards
 ``lanes``      threads of a trial, where a processor has four lanes

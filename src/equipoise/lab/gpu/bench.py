@@ -28,6 +28,7 @@ from equipoise.lab.gpu.places import (
     PLACES,
     arranged,
     has_small_numbers,
+    is_plain,
     judging_placements,
     known_of,
     narrowed,
@@ -37,6 +38,7 @@ from equipoise.lab.gpu.places import (
 from equipoise.lab.gpu.program import WORDS, Order, Plan, trial_program
 from equipoise.lab.gpu.ridges import judging_team
 from equipoise.lab.gpu.tiles import best_team
+from equipoise.lab.gpu.units import fits
 from equipoise.lab.pieces.contexts.gaussian import GaussianContexts
 from equipoise.lab.scenario import Scenario
 from equipoise.lab.trial.bench import ScenarioSeat
@@ -157,6 +159,10 @@ class Seat:
         state, judge = seat.stage.state, seat.judge
         at_once = not draws.world.setting["late"][0]
         one_factor = bool(at_once) and state.lots.ndim == 2
+        dim, width = state.factors.shape[2:]
+        team = best_team(dim, width)
+        given = not len(state.whitener) and not state.trial["learns_moment"][0]
+        one_context = bool(at_once) and given and fits(dim, team)
         if one_factor:
             state = with_one_factor(state)
         if has_small_numbers(state, draws.world):
@@ -172,11 +178,10 @@ class Seat:
         }
         if self._estimator != RIDGE:
             self.groups["work"] = new_workspace(state, seat.ridge)
-        dim, width = state.factors.shape[2:]
-        team = best_team(dim, width)
         judges = judging_team(dim) if self._estimator == RIDGE else Team(LANES)
         blocks = _MOST_BLOCKS_OF_LARGE_TEAMS if team.size > LANES and one_factor else _MOST_BLOCKS
-        running = arranged(self.groups, placements(at_once=bool(at_once)), team, device, blocks)
+        choices = placements(at_once=bool(at_once), one_context=one_context)
+        running = arranged(self.groups, choices, team, device, blocks)
         judged = arranged(
             self.groups,
             judging_placements() if self._estimator == RIDGE else judging_placements()[1:],
@@ -188,7 +193,14 @@ class Seat:
         self._arrangements = {"trials": running, "judged": judged}
         self.trials_at_once = running.teams * running.blocks * device.processors
         layout = Layout(self.groups, running.places, team, running.share, known_of(self.groups))
-        plan = Plan(layout, seat.policy, at_once=bool(at_once), one_factor=one_factor)
+        plan = Plan(
+            layout,
+            seat.policy,
+            at_once=bool(at_once),
+            one_factor=one_factor,
+            one_context=one_context,
+            deals_first=one_context and one_factor and is_plain(state, draws.world),
+        )
         judging = replace(plan, layout=Layout(self.groups, judged.places, judges, judged.share))
         self.plans = {"trials": plan, "judged": judging}
         self._buffers: dict[tuple[str, str], Buffer] = {}
@@ -297,7 +309,8 @@ class Seat:
         """What a program is made of, whatever its layout."""
         plan = self.plans[what]
         tiles = what == "trials" and plan.has_tiles
-        settings = what, self._estimator, plan.at_once, plan.one_factor, tiles
+        kind = plan.at_once, plan.one_factor, plan.one_context, plan.deals_first, tiles
+        settings = what, self._estimator, *(kind if what == "trials" else ())
         return *map(lasting_fingerprint, self._functions(what)), *map(str, settings)
 
 

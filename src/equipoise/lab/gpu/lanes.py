@@ -22,6 +22,7 @@ from numba import types
 from numba.extending import intrinsic
 
 from equipoise.core.arithmetic import lanes
+from equipoise.core.arithmetic.bits import float_of
 from equipoise.core.arms import factor
 from equipoise.core.draws import normal, streams
 from equipoise.core.jit.deferred import deferred
@@ -182,6 +183,14 @@ def _add_product(typing_context, number, left, right):
     return types.float64(types.float64, types.float64, types.float64), generate
 
 
+@intrinsic
+def _lane_number(typing_context):
+    def generate(context, builder, signature, arguments):
+        return builder.zext(lane_number(builder), _WORD)
+
+    return types.int64(), generate
+
+
 @deferred
 def _total(typing_context, number):
     def generate(layout, context, builder, signature, arguments):
@@ -207,6 +216,38 @@ def _normals(typing_context, table, number):
     return types.float64(table, types.float64), generate
 
 
+one_normal: Any = _normals
+"""A normal of the bits of a number, by a thread alone."""
+
+
+@intrinsic
+def _picked(typing_context, first, second, third, fourth):
+    def generate(context, builder, signature, arguments):
+        lane, word = lane_number(builder), arguments[0]
+        for place in range(1, LANES):
+            is_mine = builder.icmp_unsigned("==", lane, _HALF(place))
+            word = builder.select(is_mine, arguments[place], word)
+        return word
+
+    return types.uint64(*(types.uint64,) * LANES), generate
+
+
+_pick: Any = _picked
+_own_lane: Any = _lane_number
+
+
+def _fill_normals(address: Any, block: int, target: Any, row: int, column: int) -> None:
+    """What takes the place of :func:`~equipoise.core.draws.streams.fill_normals`: a lane has a word each."""
+    place, end = row * target.shape[1] + column, (row + 1) * target.shape[1]
+    while place < end:
+        word = _pick(*streams.block_words(address, block))
+        if place + _own_lane() < end:
+            lanes.store_one(target, place + _own_lane(), one_normal(normal.TABLE_BY_TERMS, float_of(word)))
+        block += 1
+        place += LANES
+    wait()
+
+
 SYNCED = (
     factor.gain,
     factor.extend,
@@ -216,7 +257,6 @@ SYNCED = (
     factor.invert_upper,
     factor.rotate,
     factor.copy,
-    streams.turn_into_normals,
 )
 """Functions in which threads write what other threads read."""
 
@@ -235,6 +275,7 @@ def use_threads(relink: Relinker) -> None:
         }
     )
     relink.replace(normal.TABLE, normal.TABLE_BY_TERMS)
+    relink.replace(streams.fill_normals, Kernel(relink.function(_fill_normals), inline=True))
     for kernel in SYNCED:
         function: Any = kernel
         relink.replace(kernel, Kernel(_waiting(relink.function(function.py_func)), inline=True))

@@ -19,6 +19,9 @@ _THREADS_A_BLOCK = 128
 _COST_OF_DISTANCE = 0.75
 """How much slower a trial gets with each step of :func:`placements`, about."""
 
+_MOST_ARMS_TOGETHER = 16
+"""That are dealt their first units at once: programs get longer with each of them."""
+
 PLACES = {
     "state": Places(
         own=frozenset(
@@ -97,7 +100,7 @@ _FARTHER: tuple[dict[str, tuple[str, ...]], ...] = (
 """What gives way, by group, where arms or features are many: the more trials at once, the better."""
 
 
-def placements(*, at_once: bool) -> list[dict[str, Places]]:
+def placements(*, at_once: bool, one_context: bool) -> list[dict[str, Places]]:
     """Where arrays may lie: first what is fastest for each trial, last what lets most trials run at once."""
     found = [
         {group: places.without(moved.get(group, ())) for group, places in PLACES.items()}
@@ -106,6 +109,9 @@ def placements(*, at_once: bool) -> list[dict[str, Places]]:
     if not at_once:
         # A unit's gain serves when its outcome comes: every arm keeps one.
         found = [{**each, "state": replace(each["state"], same={})} for each in found]
+    if one_context:
+        same = {"gains": "g", "contexts": "z"}
+        found = [{**each, "state": replace(each["state"], same=same)} for each in found]
     return found
 
 
@@ -205,3 +211,16 @@ def known_of(groups: Groups) -> dict[str, dict[str, dict[str, Any]]]:
             counts = _COUNTS.get(group, {}).get(name, ())
             known.setdefault(group, {})[name] = found | {field: record[field].item() for field in counts}
     return known
+
+
+def is_plain(state: Any, world: Any) -> bool:
+    """Whether nothing can change whose turn it is in the start, and outcomes are normal ones around lines."""
+    trial, setting = state.trial[0], world.setting[0]
+    names = "heteroscedasticity", "curvature", "coef_drift", "noise_drift", "link"
+    return (
+        bool(trial["forced_start"])
+        and not trial["limited"]
+        and not any(setting[name] for name in names)
+        and not any(len(drawn) for drawn in (world.closures, world.shocks, world.curves))
+        and len(state.arms) <= _MOST_ARMS_TOGETHER
+    )

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numba.extending import intrinsic
 
-from equipoise.core.arms import factor, least_squares
+from equipoise.core.arms import factor, least_squares, provisional
 from equipoise.core.choice import scoring, weighing
 from equipoise.core.choice.ties import Ties
 from equipoise.core.jit.bounded import ADDRESS, open_bounded
@@ -27,7 +27,8 @@ from equipoise.lab.gpu.layout import Layout
 from equipoise.lab.gpu.memory import Assembler, fetch
 from equipoise.lab.gpu.tiles import are_tiles, use_tiles
 from equipoise.lab.gpu.triangles import use_triangles
-from equipoise.lab.trial.run import run_stage, show_context, start_trial
+from equipoise.lab.gpu.units import deal_none, first_dealer, no_context, show_first, unit_taker
+from equipoise.lab.trial.run import assign_unit, run_stage, show_context, start_trial
 
 WORDS = 3
 """Numbers that a program takes."""
@@ -50,6 +51,10 @@ class Plan:
     """Outcomes come at once."""
     one_factor: bool
     """An arm has one factor, not two: besides, the policy does not look at contexts."""
+    one_context: bool
+    """Only that of the unit at hand is there, where functions look for a whitened one."""
+    deals_first: bool
+    """The first units of all arms are dealt at once."""
 
     def assemblers(self) -> dict[str, Assembler]:
         """What finds the arrays of every group."""
@@ -77,19 +82,25 @@ def trial_program(plan: Plan) -> Callable[..., None]:
     use_triangles(relink)
     # A trial's contexts are where they were drawn.
     relink.replace(show_context, Kernel(_fetch_next_context, inline=True))
-    relink.replace(scoring.call_score, Kernel(_shared_score_caller(plan.policy), inline=True))
+    scorer = _shared_score_caller(plan.policy, waits=not plan.one_context)
+    relink.replace(scoring.call_score, Kernel(scorer, inline=True))
     use_design(relink, plan.policy)
     if plan.one_factor:
         relink.replace(factor.beside, Kernel(_itself, inline=True))
     if plan.at_once:
         use_no_delays(relink)
+    shown: Callable[..., None] = no_context
+    if plan.one_context:
+        relink.replace(provisional.rebuild, Kernel(_never_rebuilt, inline=True))
+        relink.replace(assign_unit, Kernel(unit_taker(relink), inline=True))
+        shown = show_first
     copy_in, copy_out = (
         Kernel(_each([each.copier(out=out) for each in assemblers.values()]), inline=True)
         for out in (False, True)
     )
     # What happens once a trial is apart from the loop over its units, and finds its arrays by itself.
-    begin = Kernel(_beginning(assemblers, relink))
-    units = Kernel(_middle(assemblers, relink), inline=True)
+    begin = Kernel(_beginning(assemblers, relink, first_dealer(relink) if plan.deals_first else deal_none))
+    units = Kernel(_middle(assemblers, relink, shown), inline=True)
     thread, block, block_threads, blocks = map(number_of, ("tid", "ctaid", "ntid", "nctaid"))
 
     def run(first: int, count: int, free: int) -> None:
@@ -136,25 +147,33 @@ def _no_arrays(trial: int, local: int) -> None:
     pass
 
 
-def _beginning(assemblers: Mapping[str, Assembler], relink: Relinker) -> Callable[..., None]:
-    state_of, world_of, order_of = (assemblers[group].handle() for group in ("state", "world", "order"))
-    start = relink(start_trial)
+def _beginning(
+    assemblers: Mapping[str, Assembler], relink: Relinker, dealer: Callable[..., None]
+) -> Callable[..., None]:
+    handles = (assemblers[group].handle() for group in ("state", "rule", "world", "order"))
+    state_of, rule_of, world_of, order_of = handles
+    start, deal = relink(start_trial), Kernel(dealer, inline=True)
 
     def apart_begin(place: int, local: int, number: int) -> None:
-        start(state_of(place, local), order_of(place, local).ties, world_of(place, local), place, number)
+        state, world = state_of(place, local), world_of(place, local)
+        start(state, order_of(place, local).ties, world, place, number)
+        deal(state, rule_of(place, local), world)
 
     return apart_begin
 
 
-def _middle(assemblers: Mapping[str, Assembler], relink: Relinker) -> Callable[..., None]:
+def _middle(
+    assemblers: Mapping[str, Assembler], relink: Relinker, shown: Callable[..., None]
+) -> Callable[..., None]:
     state_of, rule_of, world_of = (
         assemblers[group].handle(held=True) for group in ("state", "rule", "world")
     )
     keep_state, keep_world = assemblers["state"].keeper(), assemblers["world"].keeper()
-    stage = relink(run_stage)
+    stage, show_first_context = relink(run_stage), Kernel(shown, inline=True)
 
     def run_units(place: int, local: int) -> None:
         state, rule, world = state_of(place, local), rule_of(place, local), world_of(place, local)
+        show_first_context(state, world)
         stage(state, rule, world)
         keep_state(state, place, local)
         keep_world(world, place, local)
@@ -162,14 +181,18 @@ def _middle(assemblers: Mapping[str, Assembler], relink: Relinker) -> Callable[.
     return run_units
 
 
-def _shared_score_caller(policy: Policy) -> Callable[..., None]:
-    """What takes the place of a call through an address (choice/scoring.py): every thread has some arms."""
+def _shared_score_caller(policy: Policy, *, waits: bool) -> Callable[..., None]:
+    """What takes the place of a call through an address (choice/scoring.py): every thread has some arms.
+
+    It ``waits`` before, unless the unit before has ended so (units.py).
+    """
     score = Kernel(type(policy).score, inline=True)
+    begin = wait if waits else Kernel(_nothing, inline=True)
 
     def call_score(address: int, arms: Any, trial: Any, settings: Any, scores: Any) -> None:
         numbers = open_bounded(_first_of(settings))
         starts = trial.forced_start and not trial.looks
-        wait()
+        begin()
         for i in range(member(), arms.shape[0], team_size()):
             if starts and not arms[i].design_ready:
                 scores[i] = np.inf
@@ -210,6 +233,10 @@ def _design_caller(design: Design) -> Callable[..., None]:
     return call_design
 
 
+def _nothing() -> None:
+    pass
+
+
 def _itself(b: int) -> int:
     return b
 
@@ -220,6 +247,10 @@ def _never(arm: Any, dim: int) -> bool:
 
 def _nothing_to_settle(state: Any) -> None:
     pass
+
+
+def _never_rebuilt(state: Any, i: int) -> None:
+    """A design that is not invertible has been a provisional one from the beginning."""
 
 
 def _gain_is_there(state: Any, i: int, joins: bool) -> None:

@@ -60,18 +60,18 @@ def _weigh_products(root: Any, least_squares: Any, weights: Any, system: Any, al
         for k in range(dim):
             entry += root[k, r] * least_squares[k]
         along[r] = entry
-    # Entries of the triangle, row by row.
+    # Entries of the triangle, row by row. Threads look for their next one first, and then sum together.
     r, c = 0, member()
-    while r < dim:
-        if c > r:
+    for _ in range(0, dim * (dim + 1) // 2, team_size()):
+        while c > r:
             c -= r + 1
             r += 1
-            continue
-        entry = diagonal if r == c else 0.0
-        for k in range(dim):
-            weighted = root[k, r] * scale
-            entry += weighted * root[k, c]
-        system[r, c] = entry
+        if r < dim:
+            entry = diagonal if r == c else 0.0
+            for k in range(dim):
+                weighted = root[k, r] * scale
+                entry += weighted * root[k, c]
+            system[r, c] = entry
         c += team_size()
     wait()
 

@@ -22,7 +22,7 @@ from equipoise.core.jit.deferred import deferred
 from equipoise.core.jit.kernel import Kernel
 from equipoise.core.jit.nvptx import emit_call
 from equipoise.core.jit.relinking import Relinker
-from equipoise.lab.gpu.lanes import LANES, WARP, Team, lane_number, wait
+from equipoise.lab.gpu.lanes import LANES, WARP, Team, lane_number
 from equipoise.lab.gpu.layout import Layout
 
 _HELD = 36
@@ -54,16 +54,16 @@ def use_tiles(relink: Relinker) -> None:
 
     def extend(factors: Any, i: int, b: int, target: int, z: Any, f: Any, g: Any) -> float:
         h: float = _extended(factors, i, b, target, z, g)
-        wait()
+        _wait_for_others()
         return h
 
     def project(factors: Any, i: int, b: int, z: Any, f: Any) -> float:
-        wait()
+        _wait_for_others()
         square: float = _projected(factors, i, b, z)
         return square
 
     def squared_norm(factors: Any, i: int, b: int) -> float:
-        wait()
+        _wait_for_others()
         square: float = _squared(factors, i, b)
         return square
 
@@ -74,6 +74,21 @@ def use_tiles(relink: Relinker) -> None:
     ]
     for kernel, function in replacements:
         relink.replace(kernel, Kernel(function, inline=True))
+
+
+@deferred
+def _wait(typing_context):
+    def generate(layout, context, builder, signature, arguments):
+        # Four threads read and write the columns of their own lane, and gains that each has written itself.
+        if layout.team.size > LANES:
+            layout.team.emit_wait(builder)
+
+    return types.void(), generate
+
+
+# Typed as the function it is inside compiled code, not as the code generator above.
+_wait_for_others: Any = _wait
+"""Wait for all threads of the trial, where one reads what another has written."""
 
 
 class _Shape:

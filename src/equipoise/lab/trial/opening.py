@@ -73,7 +73,8 @@ def _deal(state: State, rule: Rule, world: World, i: int, rows: Matrix) -> None:
         whiten(state.whitener, state.contexts, t, state.z)
         for c in range(width):
             rows[k, c] = state.z[c] if c < dim else 0.0
-        rows[k, width] = state.outcomes[t] = draw_outcome(world, t, i)
+        context, coef = world.contexts[world.clock[0].place, t], world.coefs[world.clock[0].place, i]
+        rows[k, width] = state.outcomes[t] = draw_outcome(world, context, coef, t, i)
         row = state.rows[t]
         row.arm, row.status, row.previous = i, TOLD, arm.last_row
         row.propensity = row.likeliest = 1.0

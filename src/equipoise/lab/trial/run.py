@@ -24,7 +24,7 @@ def run_stage(state: State, rule: Rule, world: World) -> bool:
             close_arms(world, state)
             if next_is_due(state, rule):
                 return True
-            _assign_unit(state, rule, world, clock.unit)
+            assign_unit(state, rule, world, clock.unit)
         clock.unit += 1
         receive(world, state)
     if not is_settled(state):
@@ -33,7 +33,7 @@ def run_stage(state: State, rule: Rule, world: World) -> bool:
 
 
 @inlined
-def _assign_unit(state: State, rule: Rule, world: World, t: int) -> None:
+def assign_unit(state: State, rule: Rule, world: World, t: int) -> None:
     """The arm of unit t, and its outcome, which may arrive later."""
     show_context(state, rule, world, t)
     arm = next_arm(state, rule.terms[0].score, rule.settings, rule.scores)
@@ -42,7 +42,8 @@ def _assign_unit(state: State, rule: Rule, world: World, t: int) -> None:
         world.clock[0].units = t
         return
     # Before the unit enters the arm: neither waits for the other, and a processor works on both at once.
-    state.outcomes[t] = draw_outcome(world, t, arm)
+    place = world.clock[0].place
+    state.outcomes[t] = draw_outcome(world, world.contexts[place, t], world.coefs[place, arm], t, arm)
     assign_next(state, rule.settings, arm, CHOOSE)
     meet_fate(world, arm)
     if not world.setting[0].late:
@@ -68,8 +69,9 @@ def start_trial(state: State, ties: Ties, world: World, place: int, number: int)
 @compiled
 def draw_outcomes(world: World, arms: Counts, outcomes: Vector) -> None:
     """Outcomes of a trial in which unit t goes to ``arms[t]``, whoever chose so."""
+    contexts, coefs = world.contexts[world.clock[0].place], world.coefs[world.clock[0].place]
     for t in range(outcomes.shape[0]):
-        outcomes[t] = draw_outcome(world, t, arms[t])
+        outcomes[t] = draw_outcome(world, contexts[t], coefs[arms[t]], t, arms[t])
 
 
 @compiled

@@ -225,10 +225,9 @@ def release_clock(world: World) -> None:
 
 
 @inlined
-def draw_outcome(world: World, t: int, i: int) -> float:
-    """The outcome of unit t at arm i, which uses up one of the arm's noise values."""
+def draw_outcome(world: World, context: Vector, coef: Vector, t: int, i: int) -> float:
+    """The outcome of unit t, with its context, at arm i, with its truth; uses up one of its noise values."""
     setting, clock = world.setting[0], world.clock[0]
-    context, coef = world.contexts[clock.place, t], world.coefs[clock.place, i]
     pull = world.pulls[i]
     world.pulls[i] += 1
     if world.shocks.shape[0] == 0:
