@@ -47,6 +47,7 @@ def assert_same(scenario, policy, lots=(1, 2), **options):
         ("trace-gain", {"estimator": "pooled"}),
         ("trace-gain:chance=0.3", LATE),
         ("wei-urn", {"costs": (1.0, 2.0, 1.0), "floors": (5, 5, 5)}),
+        ("trace-ucb", {"budget": 12}),  # a start and nothing else
         ("trace-ucb", {"dim": 15, "budget": 60}),  # eight threads a trial
         pytest.param("trace-gain", {"dim": 30, "budget": 110}, marks=pytest.mark.slow),  # a warp
     ],

@@ -25,7 +25,7 @@ from equipoise.lab.gpu.driver import Buffer, Device, Program, open_device
 from equipoise.lab.gpu.judging import judge_program
 from equipoise.lab.gpu.lanes import LANES, WARP, Team
 from equipoise.lab.gpu.memory import Groups, Places, Share, all_arrays, share_of, table_row, trial_bytes
-from equipoise.lab.gpu.places import PLACES, judging_placements, known_of, narrowed, placements
+from equipoise.lab.gpu.places import PLACES, is_plain, judging_placements, known_of, narrowed, placements
 from equipoise.lab.gpu.program import WORDS, Order, Plan, trial_program
 from equipoise.lab.gpu.ridges import judging_team
 from equipoise.lab.gpu.tiles import best_team
@@ -172,6 +172,7 @@ class Seat:
             at_once=bool(at_once),
             one_factor=one_factor,
             one_context=one_context,
+            deals_first=one_context and one_factor and is_plain(state, draws.world),
         )
         judging = replace(plan, places=judged.places, share=judged.share, team=judges)
         self.plans = {"trials": plan, "judged": judging}
@@ -259,6 +260,7 @@ class Seat:
             plan.at_once,
             plan.one_factor,
             plan.one_context,
+            plan.deals_first,
             plan.team.size,
             plan.share,
         ]

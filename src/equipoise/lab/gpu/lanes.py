@@ -217,6 +217,10 @@ def _normals(typing_context, table, number):
     return types.float64(table, types.float64), generate
 
 
+one_normal: Any = _normals
+"""A normal of the bits of a number, by a thread alone."""
+
+
 @intrinsic
 def _picked(typing_context, first, second, third, fourth):
     def generate(context, builder, signature, arguments):

@@ -11,6 +11,9 @@ import numpy.typing as npt
 from equipoise.core.arms.state import ARM
 from equipoise.lab.gpu.memory import Groups, Places
 
+_MOST_ARMS_TOGETHER = 16
+"""That are dealt their first units at once: programs get longer with each of them."""
+
 PLACES = {
     "state": Places(
         own=frozenset(
@@ -154,3 +157,16 @@ def known_of(groups: Groups) -> dict[str, dict[str, dict[str, Any]]]:
             counts = _COUNTS.get(group, {}).get(name, ())
             known.setdefault(group, {})[name] = found | {field: record[field].item() for field in counts}
     return known
+
+
+def is_plain(state: Any, world: Any) -> bool:
+    """Whether nothing can change whose turn it is in the start, and outcomes are normal ones around lines."""
+    trial, setting = state.trial[0], world.setting[0]
+    names = "heteroscedasticity", "curvature", "coef_drift", "noise_drift", "link"
+    return (
+        bool(trial["forced_start"])
+        and not trial["limited"]
+        and not any(setting[name] for name in names)
+        and not any(len(drawn) for drawn in (world.closures, world.shocks, world.curves))
+        and len(state.arms) <= _MOST_ARMS_TOGETHER
+    )

@@ -26,7 +26,7 @@ from equipoise.lab.gpu.lanes import Team, number_of, use_threads
 from equipoise.lab.gpu.memory import Assembler, Groups, Known, Places, Share, fetch
 from equipoise.lab.gpu.tiles import use_tiles
 from equipoise.lab.gpu.triangles import use_triangles
-from equipoise.lab.gpu.units import first_context, no_context, unit_taker
+from equipoise.lab.gpu.units import deal_none, first_context, first_dealer, no_context, unit_taker
 from equipoise.lab.trial.run import assign_unit, run_stage, show_context, start_trial
 
 WORDS = 3
@@ -57,6 +57,8 @@ class Plan:
     """An arm has one factor, not two: besides, the policy does not look at contexts."""
     one_context: bool
     """Only that of the unit at hand is there, where functions look for a whitened one."""
+    deals_first: bool
+    """The first units of all arms are dealt at once."""
 
     def assemblers(self) -> dict[str, Assembler]:
         """What finds the arrays of every group."""
@@ -96,7 +98,9 @@ def trial_program(plan: Plan) -> Callable[..., None]:
     )
     wait, size = team.wait, team.size
     # What happens once a trial is apart from the loop over its units, and finds its arrays by itself.
-    begin = Kernel(_beginning(assemblers, relink))
+    arms = len(plan.groups["state"].arms)
+    dealer = first_dealer(relink, dim, arms, team) if plan.deals_first else deal_none
+    begin = Kernel(_beginning(assemblers, relink, dealer))
     units = Kernel(_middle(assemblers, plan.known, relink, shown), inline=True)
     thread, block, block_threads, blocks = map(number_of, ("tid", "ctaid", "ntid", "nctaid"))
 
@@ -143,12 +147,17 @@ def _no_arrays(trial: int, local: int) -> None:
     pass
 
 
-def _beginning(assemblers: Mapping[str, Assembler], relink: Relinker) -> Callable[..., None]:
-    state_of, world_of, order_of = (assemblers[group].handle() for group in ("state", "world", "order"))
-    start = relink(start_trial)
+def _beginning(
+    assemblers: Mapping[str, Assembler], relink: Relinker, dealer: Callable[..., None]
+) -> Callable[..., None]:
+    handles = (assemblers[group].handle() for group in ("state", "rule", "world", "order"))
+    state_of, rule_of, world_of, order_of = handles
+    start, deal = relink(start_trial), Kernel(dealer, inline=True)
 
     def apart_begin(place: int, local: int, number: int) -> None:
-        start(state_of(place, local), order_of(place, local).ties, world_of(place, local), place, number)
+        state, world = state_of(place, local), world_of(place, local)
+        start(state, order_of(place, local).ties, world, place, number)
+        deal(state, rule_of(place, local), world)
 
     return apart_begin
 

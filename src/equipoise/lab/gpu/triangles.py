@@ -23,6 +23,8 @@ from equipoise.lab.gpu.lanes import LANES, Team
 
 _AHEAD = 4
 """Rows that are asked for before they are needed, and turns that are written one after the other."""
+_TOGETHER = 8
+"""Arms that take in their first units together, at most."""
 _HALF, _WORD, _NUMBER = ir.IntType(32), ir.IntType(64), ir.DoubleType()
 
 
@@ -107,7 +109,9 @@ def _rotation(dim: int, team: Team) -> Any:
             matrix, sides, line = (
                 context.make_array(signature.args[k])(context, builder, arguments[k]) for k in range(3)
             )
-            return _Rotation(builder, dim, team, matrix, sides.data, line.data, arguments[3]).emit()
+            across = cgutils.unpack_tuple(builder, matrix.shape)[1]
+            numbers = sides.data, line.data, arguments[3]
+            return _Rotation(builder, dim, team, matrix.data, across, *numbers).emit()
 
         return types.float64(upper, rotated, z, types.float64), generate
 
@@ -118,11 +122,11 @@ class _Rotation:
     """The code of :func:`equipoise.core.arms.factor.rotate`: a line z and its y are turned into R and q."""
 
     def __init__(
-        self, builder: Any, dim: int, team: Team, matrix: Any, sides: Any, line: Any, y: Any
+        self, builder: Any, dim: int, team: Team, data: Any, across: Any, sides: Any, line: Any, y: Any
     ) -> None:
         self._builder, self._dim, self._team = builder, dim, team
         self._columns = columns = _Columns(builder, dim, team)
-        self._data, self._across = matrix.data, cgutils.unpack_tuple(builder, matrix.shape)[1]
+        self._data, self._across = data, across
         self._sides = [builder.gep(sides, [place]) for place in columns.places]
         self._side = [_Variable(builder, builder.load(place)) for place in self._sides]
         self._rest = [
@@ -136,7 +140,7 @@ class _Rotation:
         for own, first, last in columns.turns():
             whole = (last - first) // _AHEAD * _AHEAD
             # Rows change in their own turn only, so those of the next turns can be asked for.
-            asked = self._ask(own, [_WORD(first + step) for step in range(_AHEAD)])
+            asked = self.ask(own, [_WORD(first + step) for step in range(_AHEAD)])
             ahead = [[_Variable(builder, entry) for entry in row] for row in asked]
             with cgutils.for_range_slice(builder, _WORD(first), _WORD(first + whole), _WORD(_AHEAD)) as (
                 j,
@@ -144,7 +148,7 @@ class _Rotation:
             ):
                 rows = [[entry.get() for entry in row] for row in ahead]
                 turns = [builder.add(j, _WORD(step)) for step in range(_AHEAD)]
-                later = self._ask(own, [builder.add(turn, _WORD(_AHEAD)) for turn in turns])
+                later = self.ask(own, [builder.add(turn, _WORD(_AHEAD)) for turn in turns])
                 for turn, row in zip(turns, rows, strict=True):
                     self._turn(own, first, turn, row)
                 for row, entries in zip(ahead, later, strict=True):
@@ -152,11 +156,15 @@ class _Rotation:
                         entry.set(number)
             for step in range(last - first - whole):
                 self._turn(own, first, _WORD(first + whole + step), [entry.get() for entry in ahead[step]])
-        for place, side, inside in zip(self._sides, self._side, columns.inside, strict=True):
-            _store_where(builder, inside, side.get(), place)
+        return self.end()
+
+    def end(self) -> Any:
+        """Write what q has become; what is left of y."""
+        for place, side, inside in zip(self._sides, self._side, self._columns.inside, strict=True):
+            _store_where(self._builder, inside, side.get(), place)
         return self._left.get()
 
-    def _ask(self, own: int, rows: list[Any]) -> list[list[Any]]:
+    def ask(self, own: int, rows: list[Any]) -> list[list[Any]]:
         """Ask for a thread's columns of some rows, from one of its columns on; past the last row, for it."""
         builder, found = self._builder, []
         for j in rows:
@@ -171,44 +179,135 @@ class _Rotation:
 
     def _turn(self, own: int, first: int, j: Any, row: list[Any]) -> None:
         """Bring entry j of the line to zero, which is in the threads' columns ``own``."""
-        builder, columns = self._builder, self._columns
+        builder = self._builder
         owner = builder.trunc(builder.sub(j, _WORD(first)), _HALF)
-        pivot, entry, other = (
-            self._team.number_of_member(builder, number, owner)
-            for number in (row[0], self._rest[own].get(), self._side[own].get())
-        )
-        square = builder.fadd(builder.fmul(pivot, pivot), builder.fmul(entry, entry))
-        nothing = _NUMBER(0.0)
-        needed = builder.and_(
-            builder.fcmp_unordered("!=", entry, nothing), builder.fcmp_ordered(">", square, nothing)
-        )
+        pivot, entry = self.corner(own, owner, row)
+        square, needed = _square_of(builder, pivot, entry)
         # While an arm has few units, most entries are zero already.
         with builder.if_then(needed):
             length = emit_call(builder, "sqrt", _NUMBER, [square])
             cosine, sine = builder.fdiv(pivot, length), builder.fdiv(entry, length)
+            self.apply(own, owner, j, row, (length, cosine, sine))
 
-            def turned(above: Any, below: Any) -> tuple[Any, Any]:
-                return (
-                    builder.fadd(builder.fmul(cosine, above), builder.fmul(sine, below)),
-                    builder.fsub(builder.fmul(cosine, below), builder.fmul(sine, above)),
-                )
+    def corner(self, own: int, owner: Any, row: list[Any]) -> tuple[Any, Any]:
+        """What a turn begins with: the numbers of R and of the line in the column that is brought to zero."""
+        builder, team = self._builder, self._team
+        pivot = team.number_of_member(builder, row[0], owner)
+        return pivot, team.number_of_member(builder, self._rest[own].get(), owner)
 
-            for k, entry in enumerate(row, own):
-                above, below = turned(entry, self._rest[k].get())
-                written = columns.inside[k]
-                if k == own:  # the columns before j stay, and its own becomes the length
-                    after = builder.icmp_unsigned(">", columns.member, owner)
-                    above = builder.select(after, above, length)
-                    below = builder.select(after, below, self._rest[k].get())
-                    written = builder.icmp_unsigned(">=", columns.member, owner)
-                    if columns.inside[k] is not None:
-                        written = builder.and_(written, columns.inside[k])
-                self._rest[k].set(below)
-                _store_where(builder, written, above, self._address(j, k))
-            other, y = turned(other, self._left.get())
-            self._left.set(y)
-            mine = builder.icmp_unsigned("==", columns.member, owner)
-            self._side[own].set(builder.select(mine, other, self._side[own].get()))
+    def apply(self, own: int, owner: Any, j: Any, row: list[Any], turn: tuple[Any, Any, Any]) -> None:
+        """Turn row j of R and the line, q and y by an angle whose cosine and sine are given."""
+        builder, columns, (length, cosine, sine) = self._builder, self._columns, turn
+        other = self._team.number_of_member(builder, self._side[own].get(), owner)
+
+        def turned(above: Any, below: Any) -> tuple[Any, Any]:
+            return (
+                builder.fadd(builder.fmul(cosine, above), builder.fmul(sine, below)),
+                builder.fsub(builder.fmul(cosine, below), builder.fmul(sine, above)),
+            )
+
+        for k, entry in enumerate(row, own):
+            above, below = turned(entry, self._rest[k].get())
+            written = columns.inside[k]
+            if k == own:  # the columns before j stay, and its own becomes the length
+                after = builder.icmp_unsigned(">", columns.member, owner)
+                above = builder.select(after, above, length)
+                below = builder.select(after, below, self._rest[k].get())
+                written = builder.icmp_unsigned(">=", columns.member, owner)
+                if columns.inside[k] is not None:
+                    written = builder.and_(written, columns.inside[k])
+            self._rest[k].set(below)
+            _store_where(builder, written, above, self._address(j, k))
+        other, y = turned(other, self._left.get())
+        self._left.set(y)
+        mine = builder.icmp_unsigned("==", columns.member, owner)
+        self._side[own].set(builder.select(mine, other, self._side[own].get()))
+
+
+def _square_of(builder: Any, pivot: Any, entry: Any) -> tuple[Any, Any]:
+    """The square of what a pivot becomes, and whether it is to be turned at all."""
+    square = builder.fadd(builder.fmul(pivot, pivot), builder.fmul(entry, entry))
+    nothing = _NUMBER(0.0)
+    differs = builder.fcmp_unordered("!=", entry, nothing)
+    return square, builder.and_(differs, builder.fcmp_ordered(">", square, nothing))
+
+
+def first_rotation(dim: int, arms: int, team: Team) -> Any:
+    """Code that takes one line each into the triangles of all arms, which take turns together.
+
+    A root and quotients take longest, and every turn needs those of the turn before. Here a thread has
+    those of an arm, so that several arms' are computed at once.
+    """
+    together = min(team.size, _TOGETHER)
+
+    @intrinsic
+    def rotate_first(typing_context, factors, coefs, records, contexts, place, outcomes, r, lefts):
+        def generate(context, builder, signature, arguments):
+            stack, sides, records, lines, outcomes, lefts = (
+                context.make_array(signature.args[k])(context, builder, arguments[k])
+                for k in (0, 1, 2, 3, 5, 7)
+            )
+            across, width = (cgutils.unpack_tuple(builder, stack.shape)[axis] for axis in (1, 3))
+            units = cgutils.unpack_tuple(builder, lines.shape)[1]
+            record = signature.args[2].dtype
+            order_size = ir.IntType(record.typeof("order").bitwidth)
+
+            def rotation(i: int) -> _Rotation:
+                start = builder.bitcast(records.data, ir.IntType(8).as_pointer())
+                at = builder.gep(start, [_WORD(i * record.size + record.offset("order"))])
+                order = builder.load(builder.bitcast(at, order_size.as_pointer()))
+                if order_size.width < _WORD.width:
+                    order = builder.sext(order, _WORD)
+                t = builder.add(builder.mul(arguments[6], _WORD(arms)), order)
+                number = builder.add(builder.mul(units, arguments[4]), t)
+                line = builder.gep(lines.data, [builder.mul(number, _WORD(dim))])
+                matrix = builder.mul(builder.mul(across, _WORD(i)), builder.mul(_WORD(dim), width))
+                data, side = builder.gep(stack.data, [matrix]), builder.gep(sides.data, [_WORD(i * dim)])
+                y = builder.load(builder.gep(outcomes.data, [t]))
+                return _Rotation(builder, dim, team, data, width, side, line, y)
+
+            for first in range(0, arms, together):
+                group = range(first, min(arms, first + together))
+                rotations = [rotation(i) for i in group]
+                _turn_together(builder, dim, team, rotations)
+                for i, each in zip(group, rotations, strict=True):
+                    builder.store(each.end(), builder.gep(lefts.data, [_WORD(i)]))
+            return context.get_dummy_value()
+
+        kinds = factors, coefs, records, contexts, types.intp, outcomes, types.intp, lefts
+        return types.void(*kinds), generate
+
+    return rotate_first
+
+
+def _turn_together(builder: Any, dim: int, team: Team, rotations: list[_Rotation]) -> None:
+    member = team.member(builder)
+    for own, first, last in _Columns(builder, dim, team).turns():
+        asked = [each.ask(own, [_WORD(first)])[0] for each in rotations]
+        ahead = [[_Variable(builder, entry) for entry in row] for row in asked]
+        with cgutils.for_range_slice(builder, _WORD(first), _WORD(last), _WORD(1)) as (j, _):
+            rows = [[entry.get() for entry in row] for row in ahead]
+            later = [each.ask(own, [builder.add(j, _WORD(1))])[0] for each in rotations]
+            owner = builder.trunc(builder.sub(j, _WORD(first)), _HALF)
+            corners = [each.corner(own, owner, row) for each, row in zip(rotations, rows, strict=True)]
+            pivot, entry = corners[0]
+            for place, (its_pivot, its_entry) in enumerate(corners[1:], 1):
+                is_mine = builder.icmp_unsigned("==", member, _HALF(place))
+                pivot = builder.select(is_mine, its_pivot, pivot)
+                entry = builder.select(is_mine, its_entry, entry)
+            square, needed = _square_of(builder, pivot, entry)
+            with builder.if_then(team.any(builder, needed)):
+                length = emit_call(builder, "sqrt", _NUMBER, [square])
+                turn = length, builder.fdiv(pivot, length), builder.fdiv(entry, length)
+                # No length is negative but that of an arm which is not turned.
+                turn = builder.select(needed, length, _NUMBER(-1.0)), *turn[1:]
+                for place, (each, row) in enumerate(zip(rotations, rows, strict=True)):
+                    its_turn = [team.number_of_member(builder, number, _HALF(place)) for number in turn]
+                    with builder.if_then(builder.fcmp_ordered(">", its_turn[0], _NUMBER(0.0))):
+                        each.apply(own, owner, j, row, tuple(its_turn))
+            for row, entries in zip(ahead, later, strict=True):
+                for variable, number in zip(row, entries, strict=True):
+                    variable.set(number)
 
 
 def _store_where(builder: Any, condition: Any, number: Any, place: Any) -> None:

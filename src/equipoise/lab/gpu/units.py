@@ -16,11 +16,17 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from equipoise.core.arms.least_squares import observe_at_once
+from equipoise.core.arithmetic.bits import float_of
+from equipoise.core.arms.least_squares import invert_data, observe_at_once
+from equipoise.core.arms.state import TOLD
 from equipoise.core.choice.decide import CHOOSE, assign_next, next_arm
+from equipoise.core.draws.normal import TABLE_BY_TERMS
+from equipoise.core.draws.streams import BLOCK, NOISE, block_words
 from equipoise.core.jit.addresses import array_at
+from equipoise.core.jit.kernel import Kernel
 from equipoise.core.jit.relinking import Relinker
-from equipoise.lab.gpu.lanes import LANES, Team
+from equipoise.lab.gpu.lanes import LANES, Team, one_normal
+from equipoise.lab.gpu.triangles import first_rotation
 from equipoise.lab.trial.world import draw_outcome
 
 _HALF, _WORD, _NUMBER = ir.IntType(32), ir.IntType(64), ir.DoubleType()
@@ -50,13 +56,76 @@ def unit_taker(relink: Relinker, dim: int, team: Team) -> Callable[..., None]:
     return assign_unit
 
 
+def first_dealer(relink: Relinker, dim: int, arms: int, team: Team) -> Callable[..., None]:
+    """What takes the place of :func:`equipoise.lab.trial.opening.deal_first_units`, without any room.
+
+    A thread draws the outcomes of some units; then every arm takes in one unit after the other, together.
+    """
+    rotate, invert = first_rotation(dim, arms, team), relink(invert_data)
+    answer = Kernel(_first_answer, inline=True)
+    wait, member, size, each = team.wait, team.number, team.size, dim + 1
+
+    def deal(state: Any, rule: Any, world: Any) -> None:
+        clock, lefts = world.clock[0], rule.scores
+        if arms * each > clock.last:
+            return
+        wait()
+        for t in range(member(), arms * each, size):
+            i = 0
+            while state.arms[i].order != t % arms:
+                i += 1
+            state.outcomes[t] = answer(world, t, i, t // arms)
+            row = state.rows[t]
+            row.arm, row.status, row.previous = i, TOLD, max(t - arms, -1)
+            row.propensity = row.likeliest = 1.0
+            row.possible = 1
+        wait()
+        for r in range(each):
+            rotate(
+                *(state.factors, state.coefs, state.arms, world.contexts, clock.place),
+                *(state.outcomes, r, lefts),
+            )
+            for i in range(arms):
+                state.arms[i].rss += lefts[i] * lefts[i]
+        for i in range(arms):
+            arm = state.arms[i]
+            arm.count = arm.assigned = arm.observed = each
+            arm.last_row = arms * dim + arm.order
+            world.pulls[i] = each
+            invert(state, i)
+        state.trial[0].step = clock.unit = arms * each
+        wait()
+
+    return deal
+
+
+def deal_none(state: Any, rule: Any, world: Any) -> None:
+    """The same where somebody has to be asked about every unit."""
+
+
+def _first_answer(world: Any, t: int, i: int, pull: int) -> float:
+    """:func:`~equipoise.lab.trial.world.draw_outcome` of plain worlds, by one thread alone."""
+    clock = world.clock[0]
+    context, coef = world.contexts[clock.place, t], world.coefs[clock.place, i]
+    words = block_words((world.setting[0].seed, clock.number, NOISE, i, 0), pull // BLOCK)
+    word, place = words[0], pull % BLOCK
+    word = words[1] if place == 1 else word
+    word = words[2] if place == 2 else word
+    word = words[3] if place == 3 else word
+    y = 0.0
+    for c in range(context.shape[0]):
+        y += context[c] * coef[c]
+    return y + world.deviations[i] * one_normal(TABLE_BY_TERMS, float_of(word))
+
+
 def first_context(dim: int, team: Team) -> Callable[..., None]:
-    """What a trial begins with: the context of its first unit."""
+    """What the loop over the units begins with: the context of the first one."""
     ask, put, wait = _asking(dim, team), _putting(dim, team), team.wait
 
     def show_first(state: Any, world: Any) -> None:
         if world.contexts.shape[1] > 0:
-            put(state.z, ask(world.contexts, world.clock[0].place, 0))
+            clock = world.clock[0]
+            put(state.z, ask(world.contexts, clock.place, min(clock.unit, world.contexts.shape[1] - 1)))
             wait()
 
     return show_first
