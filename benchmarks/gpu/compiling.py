@@ -27,7 +27,7 @@ import equipoise as eq
 from equipoise.core.arithmetic.numerics import NUMERICS
 from equipoise.core.jit.nvptx import to_ptx
 from equipoise.core.text_tables import markdown_table
-from equipoise.lab.gpu import bench
+from equipoise.lab.gpu import bench, kept
 from equipoise.lab.gpu.drawing import draw_program, drawing_layout
 from equipoise.lab.trial.world import Draws
 from equipoise.studies.paper.figure1 import PANELS, compared_policies
@@ -57,18 +57,18 @@ def ptx_of(job: Job) -> str:
     if what != "draws":
         return bench.Seat(scenario, eq.parse_policy(policy), 0, draws, Gpu()).ptx(what)  # type: ignore[arg-type]
     layout = drawing_layout(draws.world)
-    draft = bench._draft(("draws",), lambda: draw_program(layout))
+    draft = kept.kept_draft(("draws",), lambda: draw_program(layout))
     return to_ptx(draft, layout, Gpu.target)
 
 
 def compiled(todo: Sequence[Job], *, anew: bool) -> tuple[float, list[str]]:
     """Seconds, and the programs."""
     found = []
-    with mock.patch.dict(bench._DRAFTS, clear=True):
+    with mock.patch.dict(kept.DRAFTS, clear=True):
         begin = time.process_time()
         for job in todo:
             if anew:
-                bench._DRAFTS.clear()
+                kept.DRAFTS.clear()
             found.append(ptx_of(job))
         return time.process_time() - begin, found
 

@@ -9,7 +9,7 @@ from unittest import mock
 import numpy as np
 
 from emulation.programs import EmulatedProgram
-from equipoise.lab.gpu import ahead, bench, offers
+from equipoise.lab.gpu import ahead, bench, kept, offers
 
 _ALIGNED = 256
 """Where a driver lets memory begin: multiples of so many bytes."""
@@ -20,7 +20,7 @@ def emulated_gpu(*, lot=1, own_ways=False, shared_bytes=232_448, counted=False):
     """Let ``device="cuda"`` be an emulated GPU, whose threads take turns as a lot decides."""
     device = EmulatedDevice(lot, own_ways, shared_bytes, counted=counted)
     with ExitStack() as stack:
-        stack.enter_context(mock.patch.dict(bench._PROGRAMS, clear=True))
+        stack.enter_context(mock.patch.dict(kept.PROGRAMS, clear=True))
         for module in (ahead, bench, offers):
             stack.enter_context(mock.patch.object(module, "open_device", return_value=device))
         yield device

@@ -18,7 +18,7 @@ from unittest import mock
 
 import numpy as np
 
-from equipoise.lab.gpu import bench, driver
+from equipoise.lab.gpu import driver, kept
 
 _NAMES = (
     *(
@@ -43,7 +43,7 @@ def failing_driver(**arguments):
     with (
         mock.patch.object(driver, "_driver", return_value=stand_in),
         mock.patch.object(driver, "_process", return_value=process),
-        mock.patch.dict(bench._PROGRAMS, clear=True),
+        mock.patch.dict(kept.PROGRAMS, clear=True),
     ):
         yield stand_in
     driver.open_device.cache_clear()

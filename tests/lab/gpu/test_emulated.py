@@ -18,8 +18,8 @@ from llvmlite import ir
 
 import equipoise as eq
 from equipoise.core.jit.nvptx import new_draft, to_ptx
-from equipoise.lab.gpu.lanes import WARP, Team, number_of, wait
 from equipoise.lab.gpu.layout import Layout
+from equipoise.lab.gpu.teams.lanes import WARP, Team, number_of, wait
 from equipoise.lab.running import simulate
 
 pytestmark = pytest.mark.skipif(why_not() is not None, reason=str(why_not()))

@@ -12,7 +12,7 @@ from full_disk import full_disk
 import equipoise as eq
 from equipoise.core.jit import storage
 from equipoise.errors import DeviceUnavailable
-from equipoise.lab.gpu import bench, driver
+from equipoise.lab.gpu import bench, driver, kept
 from equipoise.lab.gpu.driver import CodeRefused, open_device
 from equipoise.lab.gpu.offers import split
 from equipoise.lab.running import simulate as running
@@ -91,19 +91,19 @@ def test_machine_code_that_is_refused_is_made_anew_once(fake):
     assembled = fake.calls.count("cuLinkComplete")
     for name in fake.kept:
         fake.kept[name] = b"another driver's"
-    bench._PROGRAMS.clear()
+    kept.PROGRAMS.clear()
     fake.failing["cuModuleLoadData"] = [REFUSED, FINE] * assembled
     simulate()
     assert fake.calls.count("cuLinkComplete") == 2 * assembled
     assert set(fake.kept.values()) == {b"machine code"}
-    bench._PROGRAMS.clear()
+    kept.PROGRAMS.clear()
     simulate()
     assert fake.calls.count("cuLinkComplete") == 2 * assembled
 
 
 def test_code_without_the_program_is_refused_and_unloaded(fake):
     simulate()
-    bench._PROGRAMS.clear()
+    kept.PROGRAMS.clear()
     before = len(fake.modules)
     fake.failing["cuModuleGetFunction"] = [REFUSED]
     simulate()
@@ -118,7 +118,7 @@ def test_machine_code_that_is_refused_twice_is_an_error(fake):
 
 def test_nothing_is_compiled_anew_because_memory_is_full(fake):
     simulate()
-    bench._PROGRAMS.clear()
+    kept.PROGRAMS.clear()
     assembled = fake.calls.count("cuLinkComplete")
     fake.failing["cuModuleLoadData"] = [FULL]
     with pytest.raises(DeviceUnavailable, match="memory is full"):
@@ -188,12 +188,12 @@ def test_trials_run_where_the_disk_is_full(folder, fake, monkeypatch):
     with full_disk():
         simulate()
     assert list(folder.iterdir()) == []
-    bench._PROGRAMS.clear()
+    kept.PROGRAMS.clear()
     simulate()
     assert len(list(folder.iterdir())) == 3
     assembled = fake.calls.count("cuLinkComplete")
     assert assembled == 6
-    bench._PROGRAMS.clear()
+    kept.PROGRAMS.clear()
     simulate()
     assert fake.calls.count("cuLinkComplete") == assembled
 
@@ -208,7 +208,7 @@ def test_trials_run_where_nothing_can_be_kept(folder, fake, monkeypatch):
     storage.writable_folder.cache_clear()
     assert storage.writable_folder() == folder
     folder.rmdir()  # somebody tidies up meanwhile
-    bench._PROGRAMS.clear()
+    kept.PROGRAMS.clear()
     simulate()
 
 

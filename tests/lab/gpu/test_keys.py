@@ -61,7 +61,7 @@ def asked(monkeypatch):
     def note(device, key, make, *, stored=True):
         seen.append((key, make, stored))
 
-    monkeypatch.setattr(bench, "_program", note)
+    monkeypatch.setattr(bench, "kept_program", note)
     return seen
 
 

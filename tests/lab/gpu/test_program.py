@@ -21,12 +21,12 @@ from equipoise.core.jit.nvptx import ENTRY, new_draft
 from equipoise.core.jit.plain import Plain
 from equipoise.core.jit.relinking import Relinker
 from equipoise.errors import DeviceUnavailable
-from equipoise.lab.gpu import ahead, bench, program
+from equipoise.lab.gpu import ahead, bench, kept, program
 from equipoise.lab.gpu.driver import devices
-from equipoise.lab.gpu.lanes import Team
 from equipoise.lab.gpu.layout import share_of, trial_bytes
 from equipoise.lab.gpu.places import PLACES
-from equipoise.lab.gpu.tiles import best_team
+from equipoise.lab.gpu.teams.lanes import Team
+from equipoise.lab.gpu.teams.tiles import best_team
 from equipoise.lab.trial.bench import ScenarioBench
 from equipoise.lab.trial.ledger import new_ledger
 from equipoise.lab.trial.opening import room_for
@@ -151,8 +151,8 @@ def test_a_draft_serves_programs_of_other_sizes_as_if_it_were_their_own(what, mo
         drafts.append(arguments)
         return new_draft(*arguments)
 
-    monkeypatch.setattr(bench, "new_draft", counted)
-    monkeypatch.setattr(bench, "_DRAFTS", {})
+    monkeypatch.setattr(kept, "new_draft", counted)
+    monkeypatch.setattr(kept, "DRAFTS", {})
     # Other numbers of threads, arms and features, and other arrays near.
     others = [
         SCENARIO.replace(dim=15, budget=90),
@@ -163,7 +163,7 @@ def test_a_draft_serves_programs_of_other_sizes_as_if_it_were_their_own(what, mo
     assert len(drafts) == 1
     assert len(set(together)) == len(together)
     for scenario, ptx in zip(others, together[1:], strict=True):
-        bench._DRAFTS.clear()
+        kept.DRAFTS.clear()
         alone = seat("trace-ucb", scenario).ptx(what)
         # Numba numbers functions as they come.
         assert re.sub(r"v\d+B", "", alone) == re.sub(r"v\d+B", "", ptx)
@@ -181,13 +181,13 @@ def test_a_draft_serves_programs_of_other_sizes_as_if_it_were_their_own(what, mo
     ],
 )
 def test_programs_of_other_functions_or_types_have_drafts_of_their_own(changes, drafts, monkeypatch):
-    monkeypatch.setattr(bench, "_DRAFTS", {})
-    monkeypatch.setattr(bench, "new_draft", lambda make, words: "")
+    monkeypatch.setattr(kept, "DRAFTS", {})
+    monkeypatch.setattr(kept, "new_draft", lambda make, words: "")
     monkeypatch.setattr(bench, "to_ptx", lambda *arguments, **options: "")
     for scenario in (SCENARIO, SCENARIO.replace(**changes)):
         for what in ("trials", "judged"):
             seat("trace-ucb", scenario).ptx(what)
-    assert len(bench._DRAFTS) == drafts
+    assert len(kept.DRAFTS) == drafts
 
 
 def test_programs_of_a_study_are_compiled_once_each(monkeypatch):

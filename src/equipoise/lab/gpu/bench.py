@@ -4,26 +4,24 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numba
 import numpy as np
 
 from equipoise.core.arrays import Counts, Vector
 from equipoise.core.estimates.estimators import ESTIMATORS, RIDGE, new_workspace
-from equipoise.core.jit import storage
 from equipoise.core.jit.fingerprint import lasting_fingerprint
-from equipoise.core.jit.nvptx import new_draft, to_ptx
+from equipoise.core.jit.nvptx import to_ptx
 from equipoise.core.jit.sources import is_stamped
 from equipoise.core.policies.base.design import Design
 from equipoise.core.policies.base.policy import Policy
 from equipoise.lab.gpu.drawing import draw_program, drawing_layout
-from equipoise.lab.gpu.driver import Buffer, CodeRefused, Device, Program, open_device
+from equipoise.lab.gpu.driver import Buffer, Device, Program, open_device
 from equipoise.lab.gpu.judging import judge_program
-from equipoise.lab.gpu.lanes import LANES, Team
-from equipoise.lab.gpu.layout import Layout, Places, all_arrays, table_row, trial_bytes
+from equipoise.lab.gpu.kept import array_kinds, array_types, kept_draft, kept_program
+from equipoise.lab.gpu.layout import Layout, all_arrays, table_row, trial_bytes
 from equipoise.lab.gpu.places import (
     PLACES,
     arranged,
@@ -35,10 +33,11 @@ from equipoise.lab.gpu.places import (
     placements,
     with_one_factor,
 )
-from equipoise.lab.gpu.program import WORDS, Order, Plan, trial_program
-from equipoise.lab.gpu.ridges import judging_team
-from equipoise.lab.gpu.tiles import best_team
-from equipoise.lab.gpu.units import fits
+from equipoise.lab.gpu.program import Order, Plan, trial_program
+from equipoise.lab.gpu.teams.lanes import LANES, Team
+from equipoise.lab.gpu.teams.ridges import judging_team
+from equipoise.lab.gpu.teams.tiles import best_team
+from equipoise.lab.gpu.teams.units import fits
 from equipoise.lab.pieces.contexts.gaussian import GaussianContexts
 from equipoise.lab.scenario import Scenario
 from equipoise.lab.trial.bench import ScenarioSeat
@@ -226,7 +225,7 @@ class Seat:
 
     def run(self, world: _DeviceWorld, first: int, count: int, ledger: Ledger, row: int) -> float:
         """Run trials that the world has drawn; fill the ledger from ``row`` on. Seconds."""
-        part, results = new_ledger(count, ledger.errors.shape[1]), {}
+        part, results = Ledger._make(values[row : row + count] for values in ledger), {}
         rows = []
         for group, name, array in all_arrays(self.groups):
             shape = array.shape
@@ -250,7 +249,6 @@ class Seat:
         )
         for name, buffer in results.items():
             buffer.read(getattr(part, name))
-            getattr(ledger, name)[row : row + count] = getattr(part, name)
         return spent / 1e3
 
     def _launch(self, what: str, table: Counts, words: tuple[int, ...]) -> float:
@@ -281,7 +279,7 @@ class Seat:
         def make() -> Callable[..., None]:
             return trial_program(plan) if what == "trials" else judge_program(plan, self._estimator)
 
-        draft = _draft((*self._drafted(what), _types(self.groups)), make)
+        draft = kept_draft((*self._drafted(what), array_types(self.groups)), make)
         return to_ptx(draft, plan.layout, self._device.target, registers=self._registers(what))
 
     def _registers(self, what: str) -> int:
@@ -293,9 +291,9 @@ class Seat:
         """Its program for trials, or for how they are ``"judged"``, ready to run."""
         layout = self.plans[what].layout
         settings = layout.team.size, layout.share, self._registers(what), layout.known
-        key = *self._drafted(what), *map(str, settings), *_kinds(self.groups, layout.places)
+        key = *self._drafted(what), *map(str, settings), *array_kinds(self.groups, layout.places)
         stored = all(map(is_stamped, self._functions(what)))
-        return _program(self._device, key, lambda: self.ptx(what), stored=stored)
+        return kept_program(self._device, key, lambda: self.ptx(what), stored=stored)
 
     def _functions(self, what: str) -> list[Any]:
         """Those that may be somebody's own, and become part of a program."""
@@ -334,20 +332,6 @@ def _is_drawn_there(scenario: Scenario) -> bool:
     )
 
 
-def _kinds(groups: Mapping[str, Any], places: Mapping[str, Places]) -> list[str]:
-    """All of a program's arrays that it is compiled for, and where they lie."""
-    kinds = [_types(groups)]
-    for group, name, array in all_arrays(groups):
-        lies = "near" if name in places[group].near else "far"
-        kinds.append(f"{places[group].constants(name, array.shape)} {lies}")
-    return kinds
-
-
-def _types(groups: Mapping[str, Any]) -> str:
-    """The types of a program's arrays."""
-    return str([str(numba.typeof(arrays)) for arrays in groups.values()])
-
-
 def _of_many(shape: tuple[int, ...], block: int) -> tuple[int, ...]:
     """The shape of an array of that many trials; what is empty stays so."""
     return (block, *shape[1:]) if math.prod(shape) else shape
@@ -358,10 +342,10 @@ def drawing(world: World, device: Device) -> Program:
     layout = drawing_layout(world)
 
     def make() -> str:
-        draft = _draft(("draws", _types(layout.groups)), lambda: draw_program(layout))
+        draft = kept_draft(("draws", array_types(layout.groups)), lambda: draw_program(layout))
         return to_ptx(draft, layout, device.target)
 
-    return _program(device, ("draws", *_kinds(layout.groups, layout.places)), make)
+    return kept_program(device, ("draws", *array_kinds(layout.groups, layout.places)), make)
 
 
 def compile_program(scenario: Scenario, policy: Policy, what: str) -> None:
@@ -374,42 +358,3 @@ def compile_program(scenario: Scenario, policy: Policy, what: str) -> None:
         Seat(scenario, policy, 0, draws, device).program(what)
     elif _is_drawn_there(scenario):
         drawing(draws.world, device)
-
-
-_PROGRAMS: dict[tuple[Any, ...], Program] = {}
-_DRAFTS: dict[tuple[str, ...], str] = {}
-
-
-def _draft(key: tuple[str, ...], make: Callable[[], Callable[..., None]]) -> str:
-    """What programs of several layouts are finished from, compiled once a process."""
-    if key not in _DRAFTS:
-        _DRAFTS[key] = new_draft(make(), WORDS)
-    return _DRAFTS[key]
-
-
-def _program(
-    device: Device, key: tuple[str, ...], make: Callable[[], str], *, stored: bool = True
-) -> Program:
-    """A program for a GPU, compiled once a process, and kept on disk as machine code."""
-    whole = (device.description, *key)
-    if whole not in _PROGRAMS:
-        name = f"GPU {whole}"
-        program = _kept_program(device, name) if stored else None
-        if program is None:
-            code = device.assemble(make())
-            if stored:
-                storage.write(name, code)
-            program = device.load(code)
-        _PROGRAMS[whole] = program
-    return _PROGRAMS[whole]
-
-
-def _kept_program(device: Device, name: str) -> Program | None:
-    """A program from disk; None if it is not there, or is nothing that this driver takes."""
-    code = storage.read(name)
-    if code is None:
-        return None
-    try:
-        return device.load(code)
-    except CodeRefused:
-        return None

@@ -13,10 +13,10 @@ from equipoise.core.draws import normal
 from equipoise.core.draws.streams import BLOCK, fill_normals
 from equipoise.core.jit.kernel import Kernel
 from equipoise.core.jit.relinking import Relinker
-from equipoise.lab.gpu.lanes import LANES, Team, number_of
 from equipoise.lab.gpu.layout import Layout, Places
 from equipoise.lab.gpu.memory import Assembler
 from equipoise.lab.gpu.places import PLACES
+from equipoise.lab.gpu.teams.lanes import LANES, Team, number_of
 from equipoise.lab.pieces.contexts.gaussian import address_of
 from equipoise.lab.trial.world import truth_address
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from equipoise.core.arrays import Counts
-from equipoise.lab.gpu.lanes import WARP, Team
+from equipoise.lab.gpu.teams.lanes import WARP, Team
 
 _LINE = 32
 """Bytes that a GPU reads at once."""

@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from equipoise.core.arms.state import ARM, State
 from equipoise.lab.gpu.driver import Device
-from equipoise.lab.gpu.lanes import WARP, Team
 from equipoise.lab.gpu.layout import Groups, Places, Share, share_of
+from equipoise.lab.gpu.teams.lanes import WARP, Team
 from equipoise.lab.trial.world import World
 
 _THREADS_A_BLOCK = 128

@@ -22,12 +22,12 @@ from equipoise.core.jit.kernel import Kernel
 from equipoise.core.jit.relinking import Relinker
 from equipoise.core.policies.base.design import Design
 from equipoise.core.policies.base.policy import Policy
-from equipoise.lab.gpu.lanes import member, number_of, team_size, use_threads, wait
 from equipoise.lab.gpu.layout import Layout
 from equipoise.lab.gpu.memory import Assembler, fetch
-from equipoise.lab.gpu.tiles import are_tiles, use_tiles
-from equipoise.lab.gpu.triangles import use_triangles
-from equipoise.lab.gpu.units import deal_none, first_dealer, no_context, show_first, unit_taker
+from equipoise.lab.gpu.teams.lanes import member, number_of, team_size, use_threads, wait
+from equipoise.lab.gpu.teams.tiles import are_tiles, use_tiles
+from equipoise.lab.gpu.teams.triangles import use_triangles
+from equipoise.lab.gpu.teams.units import deal_none, first_dealer, no_context, show_first, unit_taker
 from equipoise.lab.trial.run import assign_unit, run_stage, show_context, start_trial
 
 WORDS = 3
@@ -184,7 +184,7 @@ def _middle(
 def _shared_score_caller(policy: Policy, *, waits: bool) -> Callable[..., None]:
     """What takes the place of a call through an address (choice/scoring.py): every thread has some arms.
 
-    It ``waits`` before, unless the unit before has ended so (units.py).
+    It ``waits`` before, unless the unit before has ended so (teams/units.py).
     """
     score = Kernel(type(policy).score, inline=True)
     begin = wait if waits else Kernel(_nothing, inline=True)

@@ -26,8 +26,8 @@ from equipoise.core.jit.addresses import array_at
 from equipoise.core.jit.deferred import call_later, deferred
 from equipoise.core.jit.kernel import Kernel
 from equipoise.core.jit.relinking import Relinker
-from equipoise.lab.gpu.lanes import LANES, Team, member, one_normal, team_size, wait
-from equipoise.lab.gpu.triangles import rotate_first
+from equipoise.lab.gpu.teams.lanes import LANES, Team, member, one_normal, team_size, wait
+from equipoise.lab.gpu.teams.triangles import rotate_first
 from equipoise.lab.trial.world import draw_outcome
 
 _HALF, _WORD, _NUMBER = ir.IntType(32), ir.IntType(64), ir.DoubleType()

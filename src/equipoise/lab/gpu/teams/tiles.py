@@ -22,8 +22,8 @@ from equipoise.core.jit.deferred import deferred
 from equipoise.core.jit.kernel import Kernel
 from equipoise.core.jit.nvptx import emit_call
 from equipoise.core.jit.relinking import Relinker
-from equipoise.lab.gpu.lanes import LANES, WARP, Team, lane_number
 from equipoise.lab.gpu.layout import Layout
+from equipoise.lab.gpu.teams.lanes import LANES, WARP, Team, lane_number
 
 _HELD = 36
 """Numbers of a factor that a thread should keep, at most."""

@@ -19,7 +19,7 @@ from equipoise.core.jit.deferred import deferred
 from equipoise.core.jit.kernel import Kernel
 from equipoise.core.jit.nvptx import emit_call
 from equipoise.core.jit.relinking import Relinker
-from equipoise.lab.gpu.lanes import LANES, Team, member, team_size, wait
+from equipoise.lab.gpu.teams.lanes import LANES, Team, member, team_size, wait
 
 _AHEAD = 4
 """Rows that are asked for before they are needed, and turns that are written one after the other."""

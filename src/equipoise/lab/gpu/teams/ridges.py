@@ -17,7 +17,7 @@ from equipoise.core.arms import coordinates
 from equipoise.core.estimates import ridge as ridges
 from equipoise.core.jit.kernel import Kernel
 from equipoise.core.jit.relinking import Relinker
-from equipoise.lab.gpu.lanes import WARP, Team, member, team_size, wait
+from equipoise.lab.gpu.teams.lanes import WARP, Team, member, team_size, wait
 from equipoise.lab.trial import judge as judging
 
 

@@ -1,0 +1,75 @@
+"""Programs that are kept under all that they depend on: in memory, and as machine code on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numba
+
+from equipoise.core.jit import storage
+from equipoise.core.jit.nvptx import new_draft
+from equipoise.lab.gpu.driver import CodeRefused, Device, Program
+from equipoise.lab.gpu.layout import Groups, Places, all_arrays
+from equipoise.lab.gpu.program import WORDS
+
+PROGRAMS: dict[tuple[str, ...], Program] = {}
+"""Ready to run, by GPU and key."""
+DRAFTS: dict[tuple[str, ...], str] = {}
+_TYPES: dict[tuple[Any, ...], str] = {}
+
+
+def kept_draft(key: tuple[str, ...], make: Callable[[], Callable[..., None]]) -> str:
+    """What programs of several layouts are finished from, compiled once a process."""
+    if key not in DRAFTS:
+        DRAFTS[key] = new_draft(make(), WORDS)
+    return DRAFTS[key]
+
+
+def kept_program(
+    device: Device, key: tuple[str, ...], make: Callable[[], str], *, stored: bool = True
+) -> Program:
+    """A program for a GPU, compiled once a process, and kept on disk as machine code."""
+    whole = (device.description, *key)
+    if whole not in PROGRAMS:
+        name = f"GPU {whole}"
+        program = _from_disk(device, name) if stored else None
+        if program is None:
+            code = device.assemble(make())
+            if stored:
+                storage.write(name, code)
+            program = device.load(code)
+        PROGRAMS[whole] = program
+    return PROGRAMS[whole]
+
+
+def _from_disk(device: Device, name: str) -> Program | None:
+    """None if it is not there, or is nothing that this driver takes."""
+    code = storage.read(name)
+    if code is None:
+        return None
+    try:
+        return device.load(code)
+    except CodeRefused:
+        return None
+
+
+def array_kinds(groups: Groups, places: Mapping[str, Places]) -> list[str]:
+    """All of a program's arrays that it is compiled for, and where they lie."""
+    kinds = [array_types(groups)]
+    for group, name, array in all_arrays(groups):
+        lies = "near" if name in places[group].near else "far"
+        kinds.append(f"{places[group].constants(name, array.shape)} {lies}")
+    return kinds
+
+
+def array_types(groups: Groups) -> str:
+    """The types of a program's arrays."""
+    # To ask Numba takes milliseconds, and every run of every policy asks.
+    outline = tuple(
+        (type(arrays), *((array.dtype, array.ndim, array.flags.num) for array in arrays))
+        for arrays in groups.values()
+    )
+    if outline not in _TYPES:
+        _TYPES[outline] = str([str(numba.typeof(arrays)) for arrays in groups.values()])
+    return _TYPES[outline]

@@ -1,0 +1,10 @@
+"""What the threads of a trial do together, in place of a processor's vectors.
+
+=============  =============================================================================
+``lanes``      threads of a trial, where a processor has four lanes
+``tiles``      an arm's factor in the registers of these threads
+``triangles``  factors of arms that have few units, shared out among them
+``units``      what is far away, asked for before it is needed; first units, dealt at once
+``ridges``     judging by ridge, shared out among them
+=============  =============================================================================
+"""
