@@ -10,7 +10,8 @@ import equipoise as eq
 from equipoise.core.estimates.estimators import ESTIMATORS, Estimator
 from equipoise.core.jit.decorators import compiled
 from equipoise.core.policies.base.policy import known_policies, restore_policies
-from equipoise.lab.gpu import ahead, bench
+from equipoise.lab.gpu import ahead, bench, kept
+from equipoise.lab.gpu.kept import array_types
 from equipoise.lab.trial.world import Draws
 
 BASE = {"noise": (0.3, 0.7, 1.5), "dim": 3, "budget": 60, "estimator": "ridge"}
@@ -76,20 +77,46 @@ def anonymous(ptx):
     return re.sub(r"_ZN\w+", lambda found: names.setdefault(found[0], f"name {len(names)}"), ptx)
 
 
-@pytest.mark.slow
-def test_programs_with_the_same_key_are_the_same(asked):
-    by_key, lot = {}, random.Random(1)
+def all_programs(asked):
+    """Keys of programs and of their drafts, what they are for, and what makes them."""
     for scene, changes in SCENES.items():
         for policy in POLICIES:
             mine = seat(policy, **changes)
             for what in ("trials", "judged"):
                 mine.program(what)
-                by_key.setdefault(asked[-1][0], []).append((f"{policy}, {scene}, {what}", asked[-1][1]))
+                key, make, _ = asked[-1]
+                draft = *mine._drafted(what), array_types(mine.groups)
+                yield key, draft, f"{policy}, {scene}, {what}", make
+
+
+def made_alone(make):
+    kept.DRAFTS.clear()
+    return anonymous(make())
+
+
+@pytest.mark.slow
+def test_programs_with_the_same_key_are_the_same(asked):
+    by_key, lot = {}, random.Random(1)
+    for key, _, name, make in all_programs(asked):
+        by_key.setdefault(key, []).append((name, make))
     shared = [programs for programs in by_key.values() if len(programs) > 1]
     assert len(shared) > 50
     for programs in lot.sample(shared, 25):
         (one, make), (other, make_other) = lot.sample(programs, 2)
-        assert anonymous(make()) == anonymous(make_other()), (one, other)
+        assert made_alone(make) == made_alone(make_other), (one, other)
+
+
+@pytest.mark.slow
+def test_a_draft_serves_all_programs_that_have_its_key(asked):
+    by_draft, lot = {}, random.Random(2)
+    for key, draft, name, make in all_programs(asked):
+        by_draft.setdefault(draft, {}).setdefault(key, (name, make))
+    shared = [list(programs.values()) for programs in by_draft.values() if len(programs) > 1]
+    assert len(shared) > 10
+    for programs in lot.sample(shared, 10):
+        (one, make), (other, make_other) = lot.sample(programs, 2)
+        made_alone(make)
+        assert anonymous(make_other()) == made_alone(make_other), (one, other)
 
 
 def estimator_with(number):
