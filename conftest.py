@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import linecache
 import sys
+from collections.abc import Iterator
 from doctest import ELLIPSIS
 from pathlib import Path
 from types import ModuleType
@@ -76,6 +77,19 @@ class PageExamples(pytest.Item):
     def reportinfo(self) -> tuple[Path, int, str]:
         """Where pytest says a failure is."""
         return self.path, 0, self.path.name
+
+
+@pytest.fixture(autouse=True)
+def _policies_of_examples(request: pytest.FixtureRequest) -> Iterator[None]:
+    """What an example in a docstring registers is gone when it ends: tests after it look at all policies."""
+    if not isinstance(request.node, pytest.DoctestItem):
+        yield
+        return
+    from equipoise.core.policies.base.policy import known_policies, restore_policies
+
+    known = known_policies()
+    yield
+    restore_policies(known)
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> Page | None:

@@ -68,8 +68,8 @@ class Runner:
             return
         from equipoise.lab.gpu.ahead import compiled_meanwhile
 
-        unfinished = ((point[0], self._unfinished(*point)) for point in points)
-        with compiled_meanwhile(unfinished, self.device):
+        lacking = ((point[0], self._unfinished(*point)) for point in points)
+        with compiled_meanwhile(lacking, self.device):
             yield
 
     def _unfinished(self, scenario: Arena, policies: Sequence[Policy | str], trials: int) -> list[Policy]:

@@ -43,7 +43,7 @@ class EmulatedDevice:
 
     def free_bytes(self):
         """Enough for some trials."""
-        return 2**28
+        return 2**34
 
     def allocate(self, size):
         """Memory, with anything in it."""

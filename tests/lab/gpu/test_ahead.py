@@ -159,6 +159,55 @@ def test_nobody_waits_where_no_helper_can_be_started(workshop, monkeypatch):
     assert workshop.done == []
 
 
+def test_a_round_that_cannot_begin_keeps_nobody_waiting(workshop, monkeypatch):
+    workshop.held[2] = threading.Event()
+    start, started = threading.Thread.start, []
+
+    def some_start(thread):
+        started.append(thread)
+        if len(started) == 3:
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    def end(helpers):
+        workshop.dies = True
+        workshop.held[2].set()
+
+    monkeypatch.setattr(ahead._Helpers, "end", end)
+    monkeypatch.setattr(threading.Thread, "start", some_start)
+    with pytest.raises(RuntimeError, match="can't start"):
+        ahead.compile_ahead(points(2, 3), "cuda")
+    assert ahead._ROUNDS == []
+    assert len(started) == 3
+
+
+def test_who_waits_for_a_round_that_is_given_up_goes_on(workshop, monkeypatch):
+    workshop.held[2] = workshop.held[3] = threading.Event()
+
+    def end(helpers):
+        workshop.dies = True
+        workshop.held[2].set()
+
+    monkeypatch.setattr(ahead._Helpers, "end", end)
+    with ThreadPoolExecutor(1) as pool:
+        with ahead.compiled_meanwhile(points(2, 3), "cuda"):
+            asked = pool.submit(ahead.compile_ahead, points(3), "cuda")
+            time.sleep(0.1)
+            assert not asked.done()
+        asked.result(PATIENCE)
+    assert ahead._ROUNDS == []
+
+
+def test_small_gpus_have_no_memory_for_helpers(workshop, monkeypatch):
+    device = ahead.open_device()
+    monkeypatch.setattr(device, "free_bytes", lambda: 7 * 2**30)
+    ahead.compile_ahead(points(2, 3), "cuda")
+    assert workshop.done == []
+    monkeypatch.setattr(device, "free_bytes", lambda: 8 * 2**30)
+    ahead.compile_ahead(points(2, 3), "cuda")
+    assert len(workshop.done) == 10
+
+
 def test_what_is_not_there_in_the_end_is_given_up(workshop, monkeypatch):
     workshop.held[3] = threading.Event()
     before = threading.active_count()

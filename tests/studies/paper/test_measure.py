@@ -2,6 +2,7 @@ import pytest
 
 from equipoise.studies.paper.figure1 import PANELS
 from equipoise.studies.paper.measure import PaperStudy
+from equipoise.studies.reproduce.plan import new_plan
 
 
 def study(names, *, width_trials=0):
@@ -24,17 +25,27 @@ def test_the_comparison_of_widths_is_work_too():
 
 
 def test_programs_are_asked_for_with_the_trials_that_they_will_run():
-    class Asked(Exception):
-        pass
+    arenas = [arena for sweep in study("a").sweeps for arena in sweep.arenas]
+    for width_trials, counts in ((0, [10_000]), (2_000, [10_000, 2_000])):
+        points = list(study("a", width_trials=width_trials).points())
+        assert [trials for arena, _, trials in points if arena == arenas[0]] == counts
+        assert [arena for arena, policies, _ in points if policies == ("uniform",)] == arenas
+
+
+def test_they_are_compiled_while_points_are_measured():
+    class Compiling:
+        def __enter__(self):
+            raise KeyboardInterrupt
+
+        def __exit__(self, *error):
+            return False
 
     class Runner:
-        def compile_ahead(self, points):
+        def compiling(self, points):
             self.points = list(points)
-            raise Asked
+            return Compiling()
 
-    runner, arenas = Runner(), [arena for sweep in study("a").sweeps for arena in sweep.arenas]
-    for width_trials, counts in ((0, [10_000]), (2_000, [10_000, 2_000])):
-        with pytest.raises(Asked):
-            study("a", width_trials=width_trials).measure(runner)
-        assert [trials for arena, _, trials in runner.points if arena == arenas[0]] == counts
-        assert [arena for arena, policies, _ in runner.points if policies == ("uniform",)] == arenas
+    runner, plan = Runner(), new_plan(["a"], scale=1.0, width_trials=10, data=None, asked=True)
+    with pytest.raises(KeyboardInterrupt):
+        plan.measure(runner)
+    assert runner.points == list(plan.paper.points())

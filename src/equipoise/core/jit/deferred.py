@@ -86,4 +86,7 @@ def fill(draft: str, layout: Any) -> str:
             builder.ret_void()
         else:
             builder.ret(found)
-    return str(module)
+    text = str(module)
+    # A generator cannot leave gaps itself: nobody would fill them.
+    assert not re.search(rf"^declare .*{_PREFIX}\d+", text, re.M)
+    return text

@@ -30,11 +30,15 @@ from equipoise.lab.gpu.offers import CPU, split
 from equipoise.lab.scenario import Scenario
 
 _WORTH_A_HELPER = 4
-"""Tasks that are compiled sooner here than a helper has started."""
+"""Fewer tasks are compiled sooner here than helpers have started, and fewer helpers are not worth it."""
 _MOST_HELPERS = 16
 """Each has a context of its own on the GPU."""
+_SHARE_OF_MEMORY, _HELPERS_MEMORY = 0.25, 2**29
+"""What contexts of helpers may take of the GPU's memory, beside trials, and about the bytes of one."""
+_ANSWERS = ("equipoise: done", "equipoise: not done")
+"""What a helper says when it has looked at a task."""
 _SECONDS = {"trials": (2.4, 1.0), "judged": (1.2, 0.7), "draws": (1.0, 0.5)}
-"""What Numba's part of programs takes, about, and what is done for each; only ratios matter."""
+"""What Numba's part of programs takes, about, and then each of them; only ratios matter."""
 _SETTINGS = ("width", "bound", "delta", "caution")
 """Options of policies that are numbers in memory, and no part of a program."""
 
@@ -62,48 +66,56 @@ def compiled_meanwhile(points: Points, device: str) -> Iterator[Callable[[], Non
     if device == CPU or storage.writable_folder() is None:
         yield lambda: None
         return
-    tasks = [task for task in _tasks(points, device) if storage.read(_done(task)) is None]
-    with _CHANGING:
-        begun = {kind: ready for each in _ROUNDS for kind, ready in each.ready.items()}
-        mine = _Round([task for task in tasks if task["kind"] not in begun])
-        _ROUNDS.append(mine)
-    wanted = mine.ready | {task["kind"]: begun[task["kind"]] for task in tasks if task["kind"] in begun}
+    tasks, mine = list(_tasks(points, device)), _Round()
     try:
-        mine.start()
-        yield lambda: _wait_for(wanted.values())
+        with _CHANGING:
+            tasks = [task for task in tasks if storage.read(_done(task)) is None]
+            begun = {kind: ready for each in _ROUNDS for kind, ready in each.ready.items()}
+            _ROUNDS.append(mine)
+            mine.start([task for task in tasks if task["kind"] not in begun])
+        events = [begun.get(task["kind"]) or mine.ready.get(task["kind"]) for task in tasks]
+        yield lambda: _wait_for(events)
     finally:
         with _CHANGING:
-            _ROUNDS.remove(mine)
+            if mine in _ROUNDS:
+                _ROUNDS.remove(mine)
         mine.end()
 
 
-def _wait_for(events: Iterable[Event]) -> None:
+def _wait_for(events: Iterable[Event | None]) -> None:
     for event in events:
-        event.wait()
+        if event is not None:  # or nobody does it ahead
+            event.wait()
 
 
 class _Round:
     """Tasks that helpers do at the same time, if these are worth it."""
 
-    def __init__(self, tasks: Sequence[Task]) -> None:
-        count = min(_processors(), _MOST_HELPERS, len(tasks))
-        self._count = count if count >= _WORTH_A_HELPER else 0
-        self._tasks = tasks if self._count else ()
-        self.ready = {task["kind"]: Event() for task in self._tasks}
+    def __init__(self) -> None:
+        self.ready: dict[str, Event] = {}
         """Set when a task is done, or nobody will do it here."""
         self._helpers, self._threads = _Helpers(), list[Thread]()
 
-    def start(self) -> None:
+    def start(self, tasks: Sequence[Task]) -> None:
         """Begin."""
-        for batch in _batches(self._tasks, self._count):
-            self._threads.append(Thread(target=self._work_off, args=(batch,), daemon=True))
-            self._threads[-1].start()
+        count = min(_processors(), _MOST_HELPERS, len(tasks))
+        if count >= _WORTH_A_HELPER:
+            count = min(count, int(_SHARE_OF_MEMORY * open_device().free_bytes() / _HELPERS_MEMORY))
+        if count < _WORTH_A_HELPER:
+            return
+        self.ready = {task["kind"]: Event() for task in tasks}
+        for batch in _batches(tasks, count):
+            thread = Thread(target=self._work_off, args=(batch,), daemon=True)
+            thread.start()
+            self._threads.append(thread)
 
     def end(self) -> None:
-        """Give up what is not done; what is half done is not kept."""
+        """Give up what is not done; what is half done is not kept, and nobody waits for it."""
         self._helpers.end()
         for thread in self._threads:
             thread.join()
+        for event in self.ready.values():
+            event.set()
 
     def _work_off(self, batch: Sequence[Task]) -> None:
         """Have tasks done by a helper; those that it does not manage are done by nobody here."""
@@ -125,7 +137,8 @@ def _does(helper: subprocess.Popen[str], task: Task) -> bool:
     assert helper.stdout is not None
     helper.stdin.write(json.dumps(task) + "\n")
     helper.stdin.flush()
-    return bool(helper.stdout.readline())
+    # Libraries may print something, too.
+    return any(line.startswith(_ANSWERS) for line in iter(helper.stdout.readline, ""))
 
 
 def _batches(tasks: Sequence[Task], helpers: int) -> list[list[Task]]:
@@ -236,9 +249,9 @@ def _help() -> None:
         try:
             compile_program(Scenario.from_dict(task["scenario"]), parse_policy(task["policy"]), task["what"])
             storage.write(_done(task), b"")
-            print("done", flush=True)
-        except Exception as error:  # whoever needs the program will say what is wrong
-            print(f"not done: {error!r}", flush=True)
+            print(_ANSWERS[0], flush=True)
+        except Exception:  # whoever needs the program will say what is wrong
+            print(_ANSWERS[1], flush=True)
 
 
 if __name__ == "__main__":

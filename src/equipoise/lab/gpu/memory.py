@@ -33,7 +33,8 @@ class Assembler:
     """Makes functions of compiled code that find the arrays of one group.
 
     They take the place of a trial in its block, and that of its team in its block of threads. Of the arrays'
-    places it only looks at those that no layout changes: which are one and the same, held, or fixed.
+    places it only looks at those that no layout changes: which are a trial's own, one and the same, held, or
+    fixed.
     """
 
     def __init__(self, group: str, arrays: Any, places: Places) -> None:

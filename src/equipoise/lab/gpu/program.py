@@ -72,7 +72,7 @@ class Plan:
 def trial_program(plan: Plan) -> Callable[..., None]:
     """Trials of a policy: takes the number of the first, how many there are, and what is left free.
 
-    Of the plan's layout only the types of arrays are looked at, and whether there are tiles.
+    Of the plan's layout nothing is looked at that depends on sizes, but whether there are tiles.
     """
     assemblers = plan.assemblers()
     relink = Relinker()
