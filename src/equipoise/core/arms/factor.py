@@ -278,3 +278,12 @@ def copy(source: Stack, i: int, b: int, target: Stack, j: int, t: int) -> None:
     for r in range(dim):
         for c in range(dim):
             target[j, t, r, c] = source[i, b, r, c]
+
+
+@compiled
+def clear(factors: Stack, i: int, b: int) -> None:
+    """Fill one matrix of a stack with zeros."""
+    dim = factors.shape[2]
+    for r in range(dim):
+        for c in range(dim):
+            factors[i, b, r, c] = 0.0

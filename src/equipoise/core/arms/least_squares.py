@@ -153,7 +153,7 @@ def _invert_design(state: State, i: int) -> None:
             return
         factor.copy(state.scratch, 0, 0, state.factors, i, design)
     trace_sum = _trace_sum(state.seen_factor, state.factors, i, design)
-    if arm.data_ready or _is_sane(state.trial[0], trace_sum, arm.count):
+    if arm.data_ready or is_sane(state.trial[0], trace_sum, arm.count):
         arm.design_ready = 1
         _set_trace(arm, state.trial[0], trace_sum)
 
@@ -265,7 +265,7 @@ def invert_data(state: State, i: int) -> None:
         return
     invertible = factor.invert_upper(state.factors, i, arm.buffer, state.scratch)
     trace_sum = _trace_sum(state.seen_factor, state.scratch, 0, 0) if invertible else np.inf
-    if not _is_sane(state.trial[0], trace_sum, arm.observed):
+    if not is_sane(state.trial[0], trace_sum, arm.observed):
         if arm.pending == 0:
             forget_design(arm)
         return
@@ -277,8 +277,15 @@ def invert_data(state: State, i: int) -> None:
         z[r] = entry
     for r in range(dim):
         state.coefs[i, r] = z[r]
+    begin_learning(state, i, trace_sum)
+
+
+@inlined
+def begin_learning(state: State, i: int, trace_sum: float) -> None:
+    """Note that the data of arm i have become invertible, and what their Tr(MS⁻¹) is."""
+    arm = state.arms[i]
     arm.data_ready = 1
-    arm.dof = arm.observed - dim
+    arm.dof = arm.observed - state.z.shape[0]
     arm.noise_variance = arm.rss / arm.dof
     arm.inverse_root_dof = 1.0 / np.sqrt(arm.dof)
     if state.trial[0].pools:
@@ -327,6 +334,7 @@ def per_context(trial: Any, trace_sum: float) -> float:
 
 
 @compiled
-def _is_sane(trial: Any, trace_sum: float, count: int) -> bool:
+def is_sane(trial: Any, trace_sum: float, count: int) -> bool:
+    """Whether a design of so many units is conditioned well enough to be used."""
     limit = _SANE if count < 2 * (trial.dim + 1) else _NONSINGULAR
     return per_context(trial, trace_sum) * count <= limit * trial.dim

@@ -111,11 +111,9 @@ def _forget_rows(state: State, i: int) -> None:
     arm.noise_variance = arm.inverse_root_dof = 1.0
     forget_design(arm)
     forget_spread(state, i)
-    coefs, factor_of_data = state.coefs[i], state.factors[i, 0]
     for r in range(dim):
-        coefs[r] = 0.0
-        for c in range(dim):
-            factor_of_data[r, c] = 0.0
+        state.coefs[i, r] = 0.0
+    factor.clear(state.factors, i, 0)
     provisional.drop(arm)
     provisional.begin(state, i)
 

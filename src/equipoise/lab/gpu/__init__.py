@@ -3,8 +3,10 @@
 =============  ===============================================================================================
 ``offers``     which trials a GPU runs, and why it does not run others
 ``bench``      trials of several policies on the same draws, as lab/trial/bench.py runs them on a processor
+``seat``       one of these policies: its arrays, its programs
 ``ahead``      programs of studies, compiled by several processes
 ``kept``       programs in memory and on disk
+``opening``    how trials begin: first units of all arms
 ``program``    what every team of threads does, put together of the lab's own functions
 ``drawing``    contexts and truths, drawn before
 ``judging``    what trials are worth, afterwards

@@ -37,7 +37,7 @@ _SHARE_OF_MEMORY, _HELPERS_MEMORY = 0.25, 2**29
 """What contexts of helpers may take of the GPU's memory, beside trials, and about the bytes of one."""
 _ANSWERS = ("equipoise: done", "equipoise: not done")
 """What a helper says when it has looked at a task."""
-_SECONDS = {"trials": (2.4, 1.0), "judged": (1.2, 0.7), "draws": (1.0, 0.5)}
+_SECONDS = {"trials": (2.4, 1.0), "judged": (1.2, 0.7), "draws": (1.0, 0.5), "opened": (1.0, 0.5)}
 """What Numba's part of programs takes, about, and then each of them; only ratios matter."""
 _SETTINGS = ("width", "bound", "delta", "caution")
 """Options of policies that are numbers in memory, and no part of a program."""
@@ -209,7 +209,7 @@ def _tasks(points: Points, device: str) -> Iterator[Task]:
             world, dim, arms = _kind_of(arena.to_dict()), arena.dim, len(arena.noise)
             options = {key: value for key, value in vars(policy).items() if key not in _SETTINGS}
             mine = policy.name, _kind_of(options)
-            for what, kind in (("draws", ()), ("trials", mine), ("judged", mine)):
+            for what, kind in (("draws", ()), ("opened", ()), ("trials", mine), ("judged", mine)):
                 family = repr((what, world, kind))
                 task = {"what": what, "kind": repr((family, dim, arms)), "family": family}
                 if task["kind"] not in seen:

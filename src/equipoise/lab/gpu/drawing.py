@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from numba.extending import intrinsic
 
 from equipoise.core.arithmetic.lanes import LANES as VECTOR
@@ -17,7 +18,8 @@ from equipoise.lab.gpu.layout import Layout, Places
 from equipoise.lab.gpu.memory import Assembler
 from equipoise.lab.gpu.places import PLACES
 from equipoise.lab.gpu.teams.lanes import LANES, Team, number_of
-from equipoise.lab.pieces.contexts.gaussian import address_of
+from equipoise.lab.pieces.contexts.gaussian import GaussianContexts, address_of
+from equipoise.lab.scenario import Scenario
 from equipoise.lab.trial.world import truth_address
 
 
@@ -74,3 +76,23 @@ def _four_normals(typing_context, table, words):
         return numbers
 
     return VECTOR(table, VECTOR), generate
+
+
+def is_drawn_there(scenario: Scenario) -> bool:
+    """Whether all that is drawn beforehand are normal contexts and truths, which the GPU draws itself."""
+    contexts = scenario.contexts
+    varying = scenario.dim - int(scenario.intercept)
+    return (
+        type(contexts) is GaussianContexts
+        and np.array_equal(contexts.covariance_matrix(varying), np.eye(varying))
+        and scenario.truth is None
+        and scenario.coef is None
+        and scenario.curvature == 0.0
+        and scenario.coef_drift == 0.0
+        and scenario.outcomes is None
+        and not scenario.noise_shape.at_hand
+        and scenario.delay is None
+        and not scenario.lost
+        and scenario.drop_out is None
+        and not scenario.closures
+    )

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from equipoise.core.choice import scoring
+from equipoise.core.estimates import alike
 from equipoise.core.estimates.estimators import ESTIMATORS, RIDGE
 from equipoise.core.jit.kernel import Kernel
 from equipoise.core.jit.relinking import Relinker
@@ -26,6 +27,8 @@ def judge_program(plan: Plan, estimator: str) -> Callable[..., None]:
     use_design(relink, plan.policy)
     if estimator == RIDGE:
         use_rows(relink)
+    if plan.forgets_rows:
+        relink.replace(alike.outcomes_alike, Kernel(_differ, inline=True))
     handles = {group: each.handle() for group, each in plan.assemblers().items()}
     state_of, rule_of, world_of = (handles[group] for group in ("state", "rule", "world"))
     judge_of, ledger_of = handles["judge"], handles["ledger"]
@@ -57,6 +60,11 @@ def judge_program(plan: Plan, estimator: str) -> Callable[..., None]:
             ledger.course[row + place, 0] = state.trial[0].step
 
     return judge_by_fits
+
+
+def _differ(state: Any, i: int) -> bool:
+    """Outcomes of units with normal contexts are never all alike."""
+    return False
 
 
 def _judge_fitted(estimator: str) -> Callable[..., None]:

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from equipoise.core.arms.state import ARM, State
+from equipoise.core.arms.state import ARM, ROW, State
 from equipoise.lab.gpu.driver import Device
 from equipoise.lab.gpu.layout import Groups, Places, Share, share_of
 from equipoise.lab.gpu.teams.lanes import WARP, Team
+from equipoise.lab.gpu.teams.opening import Room
 from equipoise.lab.trial.world import World
 
 _THREADS_A_BLOCK = 128
 _COST_OF_DISTANCE = 0.75
 """How much slower a trial gets with each step of :func:`placements`, about."""
-
-_MOST_ARMS_TOGETHER = 16
-"""That are dealt their first units at once: programs get longer with each of them."""
 
 PLACES = {
     "state": Places(
@@ -52,6 +50,7 @@ PLACES = {
     "world": Places(
         own=frozenset(("outcome", "normals", "at_hand", "clock", "pulls", "stream")),
         near=frozenset(("outcome", "normals", "at_hand", "pulls")),
+        kept=frozenset(("pulls",)),
         held=frozenset(("setting", "clock")),
         fixed={"clock": ("place", "number", "pause")},
         long={
@@ -68,6 +67,7 @@ PLACES = {
         long=dict.fromkeys(("errors", "counts", "coverage", "plain_coverage", "course", "support"), (0,))
     ),
     "order": Places(own=frozenset(("ties",))),
+    "room": Places(own=frozenset(Room._fields), near=frozenset(Room._fields)),
     "work": Places(
         own=frozenset(
             (
@@ -100,7 +100,7 @@ _FARTHER: tuple[dict[str, tuple[str, ...]], ...] = (
 """What gives way, by group, where arms or features are many: the more trials at once, the better."""
 
 
-def placements(*, at_once: bool, one_context: bool) -> list[dict[str, Places]]:
+def placements(*, at_once: bool, one_context: bool, forgets_rows: bool) -> list[dict[str, Places]]:
     """Where arrays may lie: first what is fastest for each trial, last what lets most trials run at once."""
     found = [
         {group: places.without(moved.get(group, ())) for group, places in PLACES.items()}
@@ -112,7 +112,27 @@ def placements(*, at_once: bool, one_context: bool) -> list[dict[str, Places]]:
     if one_context:
         same = {"gains": "g", "contexts": "z"}
         found = [{**each, "state": replace(each["state"], same=same)} for each in found]
-    return found
+    return [_with_one_row(each) for each in found] if forgets_rows else found
+
+
+def _with_one_row(placed: dict[str, Places]) -> dict[str, Places]:
+    """All units of a trial have the same row, which nobody reads: what is written there is not even made."""
+    state = placed["state"]
+    state = replace(
+        state,
+        near=state.near | {"outcomes"},
+        held=state.held | {"rows"},
+        fixed={**state.fixed, "rows": ROW.names or ()},
+        same={**state.same, "rows": "rows", "outcomes": "outcomes"},
+    )
+    return {**placed, "state": state}
+
+
+def opening_placement(running: Mapping[str, Places]) -> dict[str, Places]:
+    """The same while trials begin, by running ones."""
+    far = {group: replace(places, near=frozenset(), held=frozenset()) for group, places in running.items()}
+    state = replace(far["state"], near=frozenset(("g",)))
+    return {**far, "state": state, "room": PLACES["room"]}
 
 
 def judging_placements() -> list[dict[str, Places]]:
@@ -180,6 +200,11 @@ NARROW_ARM = np.dtype(
 """ARM with counts of half a word: two thirds of its size."""
 
 
+def with_one_row(state: State) -> State:
+    """The same state, where all units have the same row."""
+    return state._replace(rows=state.rows[:1], outcomes=state.outcomes[:1])
+
+
 def with_one_factor(state: State) -> State:
     """The same state: where outcomes come at once, a design needs no factor beside that of the data."""
     return state._replace(factors=np.ascontiguousarray(state.factors[:, :1]))
@@ -222,5 +247,4 @@ def is_plain(state: Any, world: Any) -> bool:
         and not trial["limited"]
         and not any(setting[name] for name in names)
         and not any(len(drawn) for drawn in (world.closures, world.shocks, world.curves))
-        and len(state.arms) <= _MOST_ARMS_TOGETHER
     )

@@ -27,7 +27,7 @@ from equipoise.lab.gpu.memory import Assembler, fetch
 from equipoise.lab.gpu.teams.lanes import member, number_of, team_size, use_threads, wait
 from equipoise.lab.gpu.teams.tiles import are_tiles, use_tiles
 from equipoise.lab.gpu.teams.triangles import use_triangles
-from equipoise.lab.gpu.teams.units import deal_none, first_dealer, no_context, show_first, unit_taker
+from equipoise.lab.gpu.teams.units import no_context, show_first, unit_taker
 from equipoise.lab.trial.run import assign_unit, run_stage, show_context, start_trial
 
 WORDS = 3
@@ -54,7 +54,9 @@ class Plan:
     one_context: bool
     """Only that of the unit at hand is there, where functions look for a whitened one."""
     deals_first: bool
-    """The first units of all arms are dealt at once."""
+    """The first units of all arms are dealt at once, by a program before (opening.py)."""
+    forgets_rows: bool
+    """Nobody looks at what units have left once they are over."""
 
     def assemblers(self) -> dict[str, Assembler]:
         """What finds the arrays of every group."""
@@ -86,7 +88,7 @@ def trial_program(plan: Plan) -> Callable[..., None]:
     relink.replace(scoring.call_score, Kernel(scorer, inline=True))
     use_design(relink, plan.policy)
     if plan.one_factor:
-        relink.replace(factor.beside, Kernel(_itself, inline=True))
+        relink.replace(factor.beside, Kernel(itself, inline=True))
     if plan.at_once:
         use_no_delays(relink)
     shown: Callable[..., None] = no_context
@@ -99,7 +101,8 @@ def trial_program(plan: Plan) -> Callable[..., None]:
         for out in (False, True)
     )
     # What happens once a trial is apart from the loop over its units, and finds its arrays by itself.
-    begin = Kernel(_beginning(assemblers, relink, first_dealer(relink) if plan.deals_first else deal_none))
+    first = _has_begun if plan.deals_first else _beginning(assemblers, relink)
+    begin = Kernel(first, inline=plan.deals_first)
     units = Kernel(_middle(assemblers, relink, shown), inline=True)
     thread, block, block_threads, blocks = map(number_of, ("tid", "ctaid", "ntid", "nctaid"))
 
@@ -147,19 +150,18 @@ def _no_arrays(trial: int, local: int) -> None:
     pass
 
 
-def _beginning(
-    assemblers: Mapping[str, Assembler], relink: Relinker, dealer: Callable[..., None]
-) -> Callable[..., None]:
-    handles = (assemblers[group].handle() for group in ("state", "rule", "world", "order"))
-    state_of, rule_of, world_of, order_of = handles
-    start, deal = relink(start_trial), Kernel(dealer, inline=True)
+def _beginning(assemblers: Mapping[str, Assembler], relink: Relinker) -> Callable[..., None]:
+    state_of, world_of, order_of = (assemblers[group].handle() for group in ("state", "world", "order"))
+    start = relink(start_trial)
 
     def apart_begin(place: int, local: int, number: int) -> None:
-        state, world = state_of(place, local), world_of(place, local)
-        start(state, order_of(place, local).ties, world, place, number)
-        deal(state, rule_of(place, local), world)
+        start(state_of(place, local), order_of(place, local).ties, world_of(place, local), place, number)
 
     return apart_begin
+
+
+def _has_begun(place: int, local: int, number: int) -> None:
+    """The same after a program that has seen to it."""
 
 
 def _middle(
@@ -237,7 +239,8 @@ def _nothing() -> None:
     pass
 
 
-def _itself(b: int) -> int:
+def itself(b: int) -> int:
+    """What takes the place of :func:`equipoise.core.arms.factor.beside` where arms have one factor."""
     return b
 
 

@@ -4,7 +4,10 @@
 ``lanes``      threads of a trial, where a processor has four lanes
 ``tiles``      an arm's factor in the registers of these threads
 ``triangles``  factors of arms that have few units, shared out among them
-``units``      what is far away, asked for before it is needed; first units, dealt at once
+``units``      what is far away, asked for before it is needed
+``opening``    first units of all arms, dealt at once
+``pipeline``   how these enter their triangles
+``inverses``   and how triangles are inverted
 ``ridges``     judging by ridge, shared out among them
 =============  =============================================================================
 """

@@ -149,18 +149,6 @@ class _Tile:
         first = builder.gep(start, [builder.zext(place, _WORD)])
         return [builder.load(builder.gep(first, [_WORD(r * shape.width)])) for r in range(shape.dim)]
 
-    def lanes_of(self, columns: list[Any]) -> list[Any]:
-        """A thread's lane of the numbers that threads have for their columns."""
-        builder, team = self.builder, self.shape.team
-        if team.size == LANES:
-            return columns
-        lane, found = lane_number(builder), []
-        for k in range(self.shape.strips):
-            number, member = divmod(k * LANES, team.size)
-            owner = builder.add(lane, _HALF(member))
-            found.append(team.number_of_member(builder, columns[number], owner))
-        return found
-
     def _lane(self, start: Any, number: int) -> Any:
         builder, row = self.builder, self.row_number(number)
         inside = self.is_row(number)
@@ -171,6 +159,18 @@ class _Tile:
 
     def _strip(self, first: Any, k: int) -> Any:
         return self.builder.gep(first, [_WORD(k * LANES)])
+
+
+def lanes_of(builder: Any, team: Team, width: int, columns: list[Any]) -> list[Any]:
+    """A thread's lane of the numbers that threads have for the columns of a matrix."""
+    if team.size == LANES:
+        return columns
+    lane, found = lane_number(builder), []
+    for k in range(width // LANES):
+        number, member = divmod(k * LANES, team.size)
+        owner = builder.add(lane, _HALF(member))
+        found.append(team.number_of_member(builder, columns[number], owner))
+    return found
 
 
 def _along(context: Any, tile: _Tile, start: Any, kind: Any, z: Any) -> tuple[list[Any], Any]:
@@ -188,7 +188,7 @@ def _along_columns(
     for r in range(shape.dim):
         entry = builder.load(builder.gep(data, [_WORD(r)]))
         f = [builder.fma(column[r], entry, sum_) for column, sum_ in zip(columns, f, strict=True)]
-    along, squares = tile.lanes_of(f), _NUMBER(0.0)
+    along, squares = lanes_of(builder, shape.team, shape.width, f), _NUMBER(0.0)
     for number in along:
         squares = builder.fma(number, number, squares)
     return along, shape.team.total(builder, squares)
@@ -257,7 +257,7 @@ def _squared(typing_context, factors, i, b):
                 square = builder.fma(entry, entry, square)
             columns.append(square)
         squares = _NUMBER(0.0)
-        for column in tile.lanes_of(columns):
+        for column in lanes_of(builder, shape.team, shape.width, columns):
             squares = builder.fma(column, _NUMBER(1.0), squares)
         return shape.team.total(builder, squares)
 

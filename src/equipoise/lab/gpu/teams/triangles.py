@@ -23,8 +23,6 @@ from equipoise.lab.gpu.teams.lanes import LANES, Team, member, team_size, wait
 
 _AHEAD = 4
 """Rows that are asked for before they are needed, and turns that are written one after the other."""
-_TOGETHER = 8
-"""Arms that take in their first units together, at most."""
 _HALF, _WORD, _NUMBER = ir.IntType(32), ir.IntType(64), ir.DoubleType()
 
 
@@ -51,7 +49,15 @@ def use_triangles(relink: Relinker) -> None:
             store_one(target, goal + place, load_one(source, first + place))
         wait()
 
+    def clear(factors: Any, i: int, b: int) -> None:
+        numbers = factors.shape[2] * factors.shape[3]
+        first = (factors.shape[1] * i + b) * numbers
+        for place in range(member(), numbers, team_size()):
+            store_one(factors, first + place, 0.0)
+        wait()
+
     replacements: list[tuple[Any, Callable[..., Any]]] = [
+        (factor.clear, clear),
         (factor.rotate, rotate),
         (factor.invert_upper, invert_upper),
         (factor.copy, copy),
@@ -60,7 +66,7 @@ def use_triangles(relink: Relinker) -> None:
         relink.replace(kernel, Kernel(function, inline=True))
 
 
-class _Columns:
+class Columns:
     """A thread's columns of a matrix: every so-manieth."""
 
     def __init__(self, builder: Any, dim: int, team: Team) -> None:
@@ -84,7 +90,7 @@ class _Columns:
             yield k, k * self.team.size, min(self.dim, (k + 1) * self.team.size)
 
 
-class _Variable:
+class Variable:
     """A number that changes in a loop."""
 
     def __init__(self, builder: Any, number: Any) -> None:
@@ -94,9 +100,11 @@ class _Variable:
         self.set(number)
 
     def get(self) -> Any:
+        """What it is now."""
         return self._builder.load(self._room)
 
     def set(self, number: Any) -> None:
+        """Let it be another."""
         self._builder.store(number, self._room)
 
 
@@ -120,14 +128,12 @@ class _Rotation:
         self, builder: Any, dim: int, team: Team, data: Any, across: Any, sides: Any, line: Any, y: Any
     ) -> None:
         self._builder, self._dim, self._team = builder, dim, team
-        self._columns = columns = _Columns(builder, dim, team)
+        self._columns = columns = Columns(builder, dim, team)
         self._data, self._across = data, across
         self._sides = [builder.gep(sides, [place]) for place in columns.places]
-        self._side = [_Variable(builder, builder.load(place)) for place in self._sides]
-        self._rest = [
-            _Variable(builder, builder.load(builder.gep(line, [place]))) for place in columns.places
-        ]
-        self._left = _Variable(builder, y)
+        self._side = [Variable(builder, builder.load(place)) for place in self._sides]
+        self._rest = [Variable(builder, builder.load(builder.gep(line, [place]))) for place in columns.places]
+        self._left = Variable(builder, y)
 
     def emit(self) -> Any:
         """Turn by turn; what is left of y."""
@@ -136,7 +142,7 @@ class _Rotation:
             whole = (last - first) // _AHEAD * _AHEAD
             # Rows change in their own turn only, so those of the next turns can be asked for.
             asked = self.ask(own, [_WORD(first + step) for step in range(_AHEAD)])
-            ahead = [[_Variable(builder, entry) for entry in row] for row in asked]
+            ahead = [[Variable(builder, entry) for entry in row] for row in asked]
             with cgutils.for_range_slice(builder, _WORD(first), _WORD(first + whole), _WORD(_AHEAD)) as (
                 j,
                 _,
@@ -177,7 +183,7 @@ class _Rotation:
         builder = self._builder
         owner = builder.trunc(builder.sub(j, _WORD(first)), _HALF)
         pivot, entry = self.corner(own, owner, row)
-        square, needed = _square_of(builder, pivot, entry)
+        square, needed = square_of(builder, pivot, entry)
         # While an arm has few units, most entries are zero already.
         with builder.if_then(needed):
             length = emit_call(builder, "sqrt", _NUMBER, [square])
@@ -219,89 +225,12 @@ class _Rotation:
         self._side[own].set(builder.select(mine, other, self._side[own].get()))
 
 
-def _square_of(builder: Any, pivot: Any, entry: Any) -> tuple[Any, Any]:
+def square_of(builder: Any, pivot: Any, entry: Any) -> tuple[Any, Any]:
     """The square of what a pivot becomes, and whether it is to be turned at all."""
     square = builder.fadd(builder.fmul(pivot, pivot), builder.fmul(entry, entry))
     nothing = _NUMBER(0.0)
     differs = builder.fcmp_unordered("!=", entry, nothing)
     return square, builder.and_(differs, builder.fcmp_ordered(">", square, nothing))
-
-
-@deferred
-def _rotate_first(typing_context, factors, coefs, records, contexts, place, outcomes, r, lefts):
-    def generate(layout, context, builder, signature, arguments):
-        dim, team, arms = layout.dim, layout.team, len(layout.groups["state"].arms)
-        together = min(team.size, _TOGETHER)
-        stack, sides, records, lines, outcomes, lefts = (
-            context.make_array(signature.args[k])(context, builder, arguments[k]) for k in (0, 1, 2, 3, 5, 7)
-        )
-        across, width = (cgutils.unpack_tuple(builder, stack.shape)[axis] for axis in (1, 3))
-        units = cgutils.unpack_tuple(builder, lines.shape)[1]
-        record = signature.args[2].dtype
-        order_size = ir.IntType(record.typeof("order").bitwidth)
-
-        def rotation(i: int) -> _Rotation:
-            start = builder.bitcast(records.data, ir.IntType(8).as_pointer())
-            at = builder.gep(start, [_WORD(i * record.size + record.offset("order"))])
-            order = builder.load(builder.bitcast(at, order_size.as_pointer()))
-            if order_size.width < _WORD.width:
-                order = builder.sext(order, _WORD)
-            t = builder.add(builder.mul(arguments[6], _WORD(arms)), order)
-            number = builder.add(builder.mul(units, arguments[4]), t)
-            line = builder.gep(lines.data, [builder.mul(number, _WORD(dim))])
-            matrix = builder.mul(builder.mul(across, _WORD(i)), builder.mul(_WORD(dim), width))
-            data, side = builder.gep(stack.data, [matrix]), builder.gep(sides.data, [_WORD(i * dim)])
-            y = builder.load(builder.gep(outcomes.data, [t]))
-            return _Rotation(builder, dim, team, data, width, side, line, y)
-
-        for first in range(0, arms, together):
-            group = range(first, min(arms, first + together))
-            rotations = [rotation(i) for i in group]
-            _turn_together(builder, dim, team, rotations)
-            for i, each in zip(group, rotations, strict=True):
-                builder.store(each.end(), builder.gep(lefts.data, [_WORD(i)]))
-
-    kinds = factors, coefs, records, contexts, types.intp, outcomes, types.intp, lefts
-    return types.void(*kinds), generate
-
-
-# Typed as the function it is inside compiled code, not as the code generator above.
-rotate_first: Any = _rotate_first
-"""Take one line each into the triangles of all arms, which take turns together.
-
-A root and quotients take longest, and every turn needs those of the turn before. Here a thread has those of
-an arm, so that several arms' are computed at once.
-"""
-
-
-def _turn_together(builder: Any, dim: int, team: Team, rotations: list[_Rotation]) -> None:
-    member = team.member(builder)
-    for own, first, last in _Columns(builder, dim, team).turns():
-        asked = [each.ask(own, [_WORD(first)])[0] for each in rotations]
-        ahead = [[_Variable(builder, entry) for entry in row] for row in asked]
-        with cgutils.for_range_slice(builder, _WORD(first), _WORD(last), _WORD(1)) as (j, _):
-            rows = [[entry.get() for entry in row] for row in ahead]
-            later = [each.ask(own, [builder.add(j, _WORD(1))])[0] for each in rotations]
-            owner = builder.trunc(builder.sub(j, _WORD(first)), _HALF)
-            corners = [each.corner(own, owner, row) for each, row in zip(rotations, rows, strict=True)]
-            pivot, entry = corners[0]
-            for place, (its_pivot, its_entry) in enumerate(corners[1:], 1):
-                is_mine = builder.icmp_unsigned("==", member, _HALF(place))
-                pivot = builder.select(is_mine, its_pivot, pivot)
-                entry = builder.select(is_mine, its_entry, entry)
-            square, needed = _square_of(builder, pivot, entry)
-            with builder.if_then(team.any(builder, needed)):
-                length = emit_call(builder, "sqrt", _NUMBER, [square])
-                turn = length, builder.fdiv(pivot, length), builder.fdiv(entry, length)
-                # No length is negative but that of an arm which is not turned.
-                turn = builder.select(needed, length, _NUMBER(-1.0)), *turn[1:]
-                for place, (each, row) in enumerate(zip(rotations, rows, strict=True)):
-                    its_turn = [team.number_of_member(builder, number, _HALF(place)) for number in turn]
-                    with builder.if_then(builder.fcmp_ordered(">", its_turn[0], _NUMBER(0.0))):
-                        each.apply(own, owner, j, row, tuple(its_turn))
-            for row, entries in zip(ahead, later, strict=True):
-                for variable, number in zip(row, entries, strict=True):
-                    variable.set(number)
 
 
 def _store_where(builder: Any, condition: Any, number: Any, place: Any) -> None:
@@ -323,7 +252,7 @@ def _inverted(typing_context, factors, i, b, inverse):
         matrix = builder.add(builder.mul(across, i), b)
         upper = builder.gep(array.data, [builder.mul(matrix, builder.mul(_WORD(dim), width))])
         goal = context.make_array(signature.args[3])(context, builder, inverse).data
-        columns = _Columns(builder, dim, team)
+        columns = Columns(builder, dim, team)
 
         def at(data: Any, r: Any, c: Any) -> Any:
             return builder.gep(data, [builder.add(builder.mul(r, width), c)])
@@ -331,7 +260,7 @@ def _inverted(typing_context, factors, i, b, inverse):
         dependent, pivots = ir.IntType(1)(0), []
         for place in columns.places:
             pivot = builder.load(at(upper, place, place))
-            sum_ = _Variable(builder, _NUMBER(0.0))
+            sum_ = Variable(builder, _NUMBER(0.0))
             with cgutils.for_range(builder, builder.add(place, _WORD(1))) as loop:
                 entry = _absolute(builder, builder.load(at(upper, loop.index, place)))
                 sum_.set(builder.fadd(sum_.get(), entry))
@@ -361,7 +290,7 @@ def _invert_entry(
     # As far as the four columns reach that a processor takes together.
     end = builder.add(builder.and_(c, _WORD(-LANES)), _WORD(LANES))
     end = builder.select(builder.icmp_signed("<", end, _WORD(dim)), end, _WORD(dim))
-    entries = _Variable(builder, _NUMBER(0.0))
+    entries = Variable(builder, _NUMBER(0.0))
     with cgutils.for_range_slice(builder, builder.add(r, _WORD(1)), end, _WORD(1)) as (k, _):
         factors = builder.load(at(upper, r, k)), builder.load(at(goal, k, c))
         entries.set(builder.fma(*factors, entries.get()))

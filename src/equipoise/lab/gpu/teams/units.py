@@ -16,18 +16,12 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from equipoise.core.arithmetic.bits import float_of
-from equipoise.core.arms.least_squares import invert_data, observe_at_once
-from equipoise.core.arms.state import TOLD
+from equipoise.core.arms.least_squares import observe_at_once
 from equipoise.core.choice.decide import CHOOSE, assign_next, next_arm
-from equipoise.core.draws.normal import TABLE_BY_TERMS
-from equipoise.core.draws.streams import BLOCK, NOISE, block_words
 from equipoise.core.jit.addresses import array_at
 from equipoise.core.jit.deferred import call_later, deferred
-from equipoise.core.jit.kernel import Kernel
 from equipoise.core.jit.relinking import Relinker
-from equipoise.lab.gpu.teams.lanes import LANES, Team, member, one_normal, team_size, wait
-from equipoise.lab.gpu.teams.triangles import rotate_first
+from equipoise.lab.gpu.teams.lanes import LANES, Team, wait
 from equipoise.lab.trial.world import draw_outcome
 
 _HALF, _WORD, _NUMBER = ir.IntType(32), ir.IntType(64), ir.DoubleType()
@@ -56,68 +50,6 @@ def unit_taker(relink: Relinker) -> Callable[..., None]:
         wait()
 
     return take_unit
-
-
-def first_dealer(relink: Relinker) -> Callable[..., None]:
-    """What takes the place of :func:`equipoise.lab.trial.opening.deal_first_units`, without any room.
-
-    A thread draws the outcomes of some units; then every arm takes in one unit after the other, together.
-    """
-    invert, answer = relink(invert_data), Kernel(_first_answer, inline=True)
-
-    def deal(state: Any, rule: Any, world: Any) -> None:
-        clock, lefts = world.clock[0], rule.scores
-        arms, dim = state.coefs.shape
-        each = dim + 1
-        if arms * each > clock.last:
-            return
-        wait()
-        for t in range(member(), arms * each, team_size()):
-            i = 0
-            while state.arms[i].order != t % arms:
-                i += 1
-            state.outcomes[t] = answer(world, t, i, t // arms)
-            row = state.rows[t]
-            row.arm, row.status, row.previous = i, TOLD, max(t - arms, -1)
-            row.propensity = row.likeliest = 1.0
-            row.possible = 1
-        wait()
-        for r in range(each):
-            rotate_first(
-                *(state.factors, state.coefs, state.arms, world.contexts, clock.place),
-                *(state.outcomes, r, lefts),
-            )
-            for i in range(arms):
-                state.arms[i].rss += lefts[i] * lefts[i]
-        for i in range(arms):
-            arm = state.arms[i]
-            arm.count = arm.assigned = arm.observed = each
-            arm.last_row = arms * dim + arm.order
-            world.pulls[i] = each
-            invert(state, i)
-        state.trial[0].step = clock.unit = arms * each
-        wait()
-
-    return deal
-
-
-def deal_none(state: Any, rule: Any, world: Any) -> None:
-    """The same where somebody has to be asked about every unit."""
-
-
-def _first_answer(world: Any, t: int, i: int, pull: int) -> float:
-    """:func:`~equipoise.lab.trial.world.draw_outcome` of plain worlds, by one thread alone."""
-    clock = world.clock[0]
-    context, coef = world.contexts[clock.place, t], world.coefs[clock.place, i]
-    words = block_words((world.setting[0].seed, clock.number, NOISE, i, 0), pull // BLOCK)
-    word, place = words[0], pull % BLOCK
-    word = words[1] if place == 1 else word
-    word = words[2] if place == 2 else word
-    word = words[3] if place == 3 else word
-    y = 0.0
-    for c in range(context.shape[0]):
-        y += context[c] * coef[c]
-    return y + world.deviations[i] * one_normal(TABLE_BY_TERMS, float_of(word))
 
 
 def show_first(state: Any, world: Any) -> None:

@@ -1,0 +1,108 @@
+"""The first units of all arms, dealt at once: what lab/trial/opening.py does, by the threads of a trial."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from equipoise.core.arithmetic.bits import float_of
+from equipoise.core.arms.least_squares import begin_learning, forget_design, is_sane
+from equipoise.core.arrays import Counts, Vector
+from equipoise.core.draws.normal import TABLE_BY_TERMS
+from equipoise.core.draws.streams import BLOCK, NOISE, block_words
+from equipoise.core.jit.handles import handled
+from equipoise.core.jit.kernel import Kernel
+from equipoise.core.jit.relinking import Relinker
+from equipoise.lab.gpu.teams.inverses import inverse_of, is_independent, norm_of, put_inverse
+from equipoise.lab.gpu.teams.lanes import member, one_normal, team_size, wait
+from equipoise.lab.gpu.teams.pipeline import pass_lines
+
+
+@handled
+class Room(NamedTuple):
+    """What the threads of a trial tell each other meanwhile."""
+
+    orders: Counts  # [m] whose turn it is
+    answers: Vector  # [m(d + 1)] outcomes, arm by arm
+    pivots: Vector  # [m·d] reciprocals of the triangles' diagonals
+    lefts: Vector  # [m] residual sums of squares
+
+
+def new_room(arms: int, dim: int) -> Room:
+    """Room for the first units of so many arms."""
+    return Room(np.zeros(arms, np.int64), np.zeros(arms * (dim + 1)), np.zeros(arms * dim), np.zeros(arms))
+
+
+def first_dealer(relink: Relinker) -> Callable[..., None]:
+    """What takes the place of :func:`equipoise.lab.trial.opening.deal_first_units`, without rows."""
+    sane, begin, forget = map(relink, (is_sane, begin_learning, forget_design))
+    answer = Kernel(_answer, inline=True)
+
+    def deal(state: Any, world: Any, room: Any) -> None:
+        clock = world.clock[0]
+        arms, dim = state.coefs.shape
+        each = dim + 1
+        if arms * each > clock.last:
+            return
+        wait()
+        for i in range(member(), arms, team_size()):
+            room.orders[i] = state.arms[i].order
+        blocks = (dim + BLOCK) // BLOCK
+        wait()
+        for number in range(member(), arms * blocks, team_size()):
+            answer(world, room, number // blocks, number % blocks, each)
+        wait()
+        pass_lines(
+            *(state.factors, state.coefs, world.contexts, clock.place),
+            *(room.orders, room.answers, room.pivots, room.lefts),
+        )
+        wait()
+        for i in range(arms):
+            arm = state.arms[i]
+            arm.count = arm.assigned = arm.observed = each
+            arm.last_row = arms * dim + arm.order
+            arm.rss = room.lefts[i]
+            world.pulls[i] = each
+            inverse = inverse_of(state.factors, i, room.pivots)
+            trace_sum = norm_of(inverse) if is_independent(state.factors, i) else np.inf
+            if not sane(state.trial[0], trace_sum, each):
+                forget(arm)
+                continue
+            wait()
+            put_inverse(inverse, state.factors, i)
+            wait()
+            for r in range(member(), dim, team_size()):
+                entry = 0.0
+                for c in range(r, dim):
+                    entry += state.factors[i, 0, r, c] * state.coefs[i, c]
+                state.g[r] = entry
+            wait()
+            for r in range(member(), dim, team_size()):
+                state.coefs[i, r] = state.g[r]
+            begin(state, i, trace_sum)
+        state.trial[0].step = clock.unit = arms * each
+        wait()
+
+    return deal
+
+
+def _answer(world: Any, room: Any, i: int, block: int, each: int) -> None:
+    """Outcomes of some units of arm i, as :func:`~equipoise.lab.trial.world.draw_outcome` of plain worlds."""
+    clock = world.clock[0]
+    coef = world.coefs[clock.place, i]
+    words = block_words((world.setting[0].seed, clock.number, NOISE, i, 0), block)
+    for k in range(BLOCK):
+        pull = BLOCK * block + k
+        if pull < each:
+            word = words[0]
+            word = words[1] if k == 1 else word
+            word = words[2] if k == 2 else word
+            word = words[3] if k == 3 else word
+            context = world.contexts[clock.place, pull * room.orders.shape[0] + room.orders[i]]
+            y = 0.0
+            for c in range(context.shape[0]):
+                y += context[c] * coef[c]
+            noise = world.deviations[i] * one_normal(TABLE_BY_TERMS, float_of(word))
+            room.answers[i * each + pull] = y + noise
