@@ -203,6 +203,8 @@ class _Translator:
             return []
         if name == "shfl":
             return [self._exchange(kinds, operands)]
+        if name == "activemask":
+            return [f"ALONE {self._value(operands[0], 'b32')} = mask;"]
         if name == "vote":
             goal, source, members = (self._value(part, "b32") for part in operands)
             return [

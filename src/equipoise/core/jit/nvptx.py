@@ -28,7 +28,8 @@ TABLE = "equipoise_table"
 CONSTANT = 4
 """The address space of constants."""
 
-_TABLE_WORDS = 2048
+TABLE_WORDS = 2048
+"""How many."""
 _MOST_REGISTERS = 255
 _NODE = 10**6  # of metadata: no other has that number
 
@@ -100,7 +101,7 @@ def _retargeted(text: str, name: str, words: int) -> str:
     arguments = ", ".join(f"i64 %word.{place}" for place in range(words))
     # Numba's functions take places for their result and for an exception, and return a status.
     return f"""{_for_gpu(text)}
-@{TABLE} = addrspace({CONSTANT}) externally_initialized global [{_TABLE_WORDS} x i64] zeroinitializer, align 8
+@{TABLE} = addrspace({CONSTANT}) externally_initialized global [{TABLE_WORDS} x i64] zeroinitializer, align 8
 define ptx_kernel void @{ENTRY}({arguments}) {{
   %result = alloca i64
   %exception = alloca ptr

@@ -59,6 +59,7 @@ def array_kinds(groups: Groups, places: Mapping[str, Places]) -> list[str]:
     kinds = [array_types(groups)]
     for group, name, array in all_arrays(groups):
         lies = "near" if name in places[group].near else "far"
+        lies = "constant" if name in places[group].constant else lies
         kinds.append(f"{places[group].constants(name, array.shape)} {lies}")
     return kinds
 

@@ -48,6 +48,8 @@ class Places:
     """Single records that the loop over the units keeps in registers."""
     fixed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Fields of these that the loop does not change."""
+    constant: frozenset[str] = frozenset()
+    """Numbers that nobody changes, which follow the table among a program's constants: one array at most."""
     drawn: frozenset[str] = frozenset()
     """Those that were drawn for every trial of a block."""
     long: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
@@ -124,6 +126,11 @@ class Layout:
     share: Share = Share({}, 0)
     known: Mapping[str, Known] = field(default_factory=dict)
     """See :func:`~equipoise.lab.gpu.places.known_of`."""
+
+    @property
+    def table_words(self) -> int:
+        """How long the table is, without what follows."""
+        return COLUMNS * sum(1 for _ in all_arrays(self.groups))
 
     @property
     def dim(self) -> int:

@@ -140,6 +140,9 @@ class Assembler:
             offset = builder.add(builder.mul(local, _WORD(layout.share.size)), offset)
             start = builder.gep(_shared(builder), [_WORD(0), offset], inbounds=True)
             return builder.addrspacecast(start, ir.PointerType(_BYTE))
+        if name in places.constant:
+            start = builder.gep(_table(builder), [_WORD(0), _WORD(layout.table_words)], inbounds=True)
+            return builder.addrspacecast(start, ir.PointerType(_BYTE))
         own = name in places.own or name in places.drawn
         return _far(builder, layout.row(self._group, name), trial if own else None)
 
@@ -206,14 +209,20 @@ fetch: Any = _fetch
 
 def _read(builder: Any, row: int, column: int) -> Any:
     """A number of the table."""
+    word = builder.load(
+        builder.gep(_table(builder), [_WORD(0), _WORD(row * COLUMNS + column)], inbounds=True)
+    )
+    word.set_metadata("invariant.load", builder.module.add_metadata([]))
+    return word
+
+
+def _table(builder: Any) -> Any:
     table = builder.module.globals.get(TABLE)
     if table is None:
         kind = ir.ArrayType(_WORD, 0)
         table = ir.GlobalVariable(builder.module, kind, TABLE, addrspace=CONSTANT)
         table.linkage = "external"
-    word = builder.load(builder.gep(table, [_WORD(0), _WORD(row * COLUMNS + column)], inbounds=True))
-    word.set_metadata("invariant.load", builder.module.add_metadata([]))
-    return word
+    return table
 
 
 def _far(builder: Any, row: int, number: Any) -> Any:

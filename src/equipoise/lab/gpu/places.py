@@ -45,6 +45,7 @@ PLACES = {
         own=frozenset(("scores",)),
         near=frozenset(("scores",)),
         held=frozenset(("terms",)),
+        constant=frozenset(("settings",)),
         long={"settings": (0,)},
     ),
     "world": Places(
@@ -126,6 +127,11 @@ def _with_one_row(placed: dict[str, Places]) -> dict[str, Places]:
         same={**state.same, "rows": "rows", "outcomes": "outcomes"},
     )
     return {**placed, "state": state}
+
+
+def with_far_settings(placed: Mapping[str, Places]) -> dict[str, Places]:
+    """The same for rules with more numbers than there is room among constants."""
+    return {**placed, "rule": replace(placed["rule"], constant=frozenset())}
 
 
 def opening_placement(running: Mapping[str, Places]) -> dict[str, Places]:

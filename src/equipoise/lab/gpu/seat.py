@@ -13,7 +13,7 @@ from equipoise.core.arms.state import State
 from equipoise.core.arrays import Counts
 from equipoise.core.estimates.estimators import ESTIMATORS, RIDGE, new_workspace
 from equipoise.core.jit.fingerprint import lasting_fingerprint
-from equipoise.core.jit.nvptx import to_ptx
+from equipoise.core.jit.nvptx import TABLE_WORDS, to_ptx
 from equipoise.core.jit.sources import is_stamped
 from equipoise.core.policies.base.design import Design
 from equipoise.core.policies.base.policy import Policy
@@ -33,6 +33,7 @@ from equipoise.lab.gpu.places import (
     narrowed,
     opening_placement,
     placements,
+    with_far_settings,
     with_one_factor,
     with_one_row,
 )
@@ -106,13 +107,14 @@ class Seat:
         judges = judging_team(dim) if self._estimator == RIDGE else Team(LANES)
         blocks = _MOST_BLOCKS_OF_LARGE_TEAMS if team.size > LANES and one_factor else _MOST_BLOCKS
         choices = placements(at_once=bool(at_once), one_context=one_context, forgets_rows=forgets)
+        judgings = judging_placements() if self._estimator == RIDGE else judging_placements()[1:]
+        settings = self.groups["rule"].settings
+        words = COLUMNS * sum(1 for _ in all_arrays(self.groups))
+        if words + COLUMNS * len(Room._fields) + len(settings) > TABLE_WORDS:
+            choices, judgings = ([with_far_settings(each) for each in some] for some in (choices, judgings))
         running = arranged(self.groups, choices, team, device, blocks)
         judged = arranged(
-            self.groups,
-            judging_placements() if self._estimator == RIDGE else judging_placements()[1:],
-            judges,
-            device,
-            _BLOCKS_THAT_JUDGE,
+            *(self.groups, judgings, judges, device, _BLOCKS_THAT_JUDGE),
             cost_of_distance=_COST_OF_JUDGING_FAR_AWAY,
         )
         self._arrangements = {"trials": running, "judged": judged}
@@ -195,11 +197,14 @@ class Seat:
             else:
                 buffer = self._buffer(group, name, array, count if lasts else 1)
             rows.append(table_row(shape, buffer.address, stride))
-        table, spent = np.array(rows), 0.0
+        spent = 0.0
         if "opened" in self.plans:
             # Its room is beside the processors alone.
-            room = np.zeros((len(Room._fields), COLUMNS), np.int64)
-            spent += self._launch("opened", np.concatenate([table, room]), (first, count, 0))
+            room = [np.zeros(COLUMNS, np.int64)] * len(Room._fields)
+            spent += self._launch("opened", np.concatenate([*rows, *room]), (first, count, 0))
+        is_there = bool(self.plans["trials"].layout.places["rule"].constant)
+        constants = self.groups["rule"].settings if is_there else np.zeros(0)
+        table = np.concatenate([*rows, constants.view(np.int64)])
         spent += self._launch("trials", table, (first, count, 0))
         spent += self._launch("judged", table, (0, count, 0))
         for name, buffer in results.items():

@@ -100,12 +100,30 @@ class Team:
         first = builder.and_(register(builder, "tid"), _HALF(WARP - self.size))
         return builder.shl(_HALF(2**self.size - 1), first)
 
+    def emit_order(self, builder: Any) -> None:
+        """See what other threads of the trial have written before, which are here, too."""
+        emit_call(builder, "llvm.nvvm.bar.warp.sync", ir.VoidType(), [self._here(builder)])
+
+    def _here(self, builder: Any) -> Any:
+        """The bits of the threads that go in step with this one, those of its trial among them.
+
+        Of a mask that threads might have worked out differently machine code looks first whether they all
+        have the same, which takes longer than what they exchange.
+        """
+        if self.size == WARP:
+            return self._mask(builder)
+        # Once in every run of instructions: threads may part where one ends.
+        block = builder.block
+        if not hasattr(block, "threads_here"):
+            block.threads_here = builder.asm(ir.FunctionType(_HALF, []), "activemask.b32 $0;", "=r", [], True)
+        return block.threads_here
+
     def _exchanged(self, builder: Any, number: Any, how: str, place: Any, within: int) -> Any:
         """The number of another thread, counted among so many neighbours; in two halves."""
         halves, found = builder.bitcast(number, _HALVES), _HALVES(ir.Undefined)
         bounds = _HALF((WARP - within) << 8 | (WARP - 1))
         for half in (_HALF(0), _HALF(1)):
-            arguments = [self._mask(builder), builder.extract_element(halves, half), place, bounds]
+            arguments = [self._here(builder), builder.extract_element(halves, half), place, bounds]
             other = emit_call(builder, f"llvm.nvvm.shfl.sync.{how}.i32", _HALF, arguments)
             found = builder.insert_element(found, other, half)
         return builder.bitcast(found, _NUMBER)
@@ -115,6 +133,14 @@ class Team:
 def _wait(typing_context):
     def generate(layout, context, builder, signature, arguments):
         layout.team.emit_wait(builder)
+
+    return types.void(), generate
+
+
+@deferred
+def _order(typing_context):
+    def generate(layout, context, builder, signature, arguments):
+        layout.team.emit_order(builder)
 
     return types.void(), generate
 
@@ -138,6 +164,8 @@ def _team_size(typing_context):
 # Typed as the functions they are inside compiled code, not as the code generators above.
 wait: Any = _wait
 """Wait until all threads of the trial are here, and see what they have written."""
+in_order: Any = _order
+"""The same where threads of the trial have gone in step since they met: nobody waits."""
 member: Any = _member
 """Which thread of its trial this is."""
 team_size: Any = _team_size

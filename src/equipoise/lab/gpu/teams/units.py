@@ -21,7 +21,7 @@ from equipoise.core.choice.decide import CHOOSE, assign_next, next_arm
 from equipoise.core.jit.addresses import array_at
 from equipoise.core.jit.deferred import call_later, deferred
 from equipoise.core.jit.relinking import Relinker
-from equipoise.lab.gpu.teams.lanes import LANES, Team, wait
+from equipoise.lab.gpu.teams.lanes import LANES, Team, in_order, wait
 from equipoise.lab.trial.world import draw_outcome
 
 _HALF, _WORD, _NUMBER = ir.IntType(32), ir.IntType(64), ir.DoubleType()
@@ -45,9 +45,9 @@ def unit_taker(relink: Relinker) -> Callable[..., None]:
         truth = line_of(world.coefs, place, arm)
         assign(state, rule.settings, arm, CHOOSE)
         observe(state, t, arm, draw(world, state.contexts[t], truth, t, arm))
-        wait()
+        in_order()
         put(state.z, ahead)
-        wait()
+        in_order()
 
     return take_unit
 
