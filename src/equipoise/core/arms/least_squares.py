@@ -20,7 +20,7 @@ from equipoise.core.arms.noise_pool import note_variance, pool_variances
 from equipoise.core.arms.spread import note_spread
 from equipoise.core.arms.state import LOST, PENDING, TOLD, State
 from equipoise.core.arms.whitening import weighted_square, whiten
-from equipoise.core.arrays import Matrix
+from equipoise.core.arrays import Matrix, Vector
 from equipoise.core.jit.decorators import compiled, inlined
 
 # k·Tr(ΣS⁻¹)/d is about the squared condition number of the whitened contexts, whatever their
@@ -213,13 +213,12 @@ def _learn(state: State, i: int, row: int, y: float) -> None:
     arm.gain_row = -1
     if joins:
         arm.buffer = factor.beside(data)
-    z, coefs, gains = state.z, state.coefs[i], state.gains[i]
+    z, coefs = state.z, state.coefs[i]
     residual = y
     for r in range(dim):
         residual -= z[r] * coefs[r]
     step = residual / h
-    for r in range(dim):
-        coefs[r] += gains[r] * step
+    move(coefs, state.gains[i], step)
     arm.rss += residual * step
     arm.pending -= 1
     arm.observed += 1
@@ -229,6 +228,13 @@ def _learn(state: State, i: int, row: int, y: float) -> None:
     if state.trial[0].pools:
         note_variance(arm)
     note_spread(state, (i, residual * step, h))
+
+
+@inlined
+def move(coefs: Vector, gains: Vector, step: float) -> None:
+    """Let coefficients follow an outcome."""
+    for r in range(coefs.shape[0]):
+        coefs[r] += gains[r] * step
 
 
 @compiled

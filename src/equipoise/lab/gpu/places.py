@@ -137,8 +137,7 @@ def with_far_settings(placed: Mapping[str, Places]) -> dict[str, Places]:
 def opening_placement(running: Mapping[str, Places]) -> dict[str, Places]:
     """The same while trials begin, by running ones."""
     far = {group: replace(places, near=frozenset(), held=frozenset()) for group, places in running.items()}
-    state = replace(far["state"], near=frozenset(("g",)))
-    return {**far, "state": state, "room": PLACES["room"]}
+    return {**far, "room": PLACES["room"]}
 
 
 def judging_placements() -> list[dict[str, Places]]:

@@ -114,6 +114,47 @@ def _put(typing_context, columns, factors, i):
     return types.void(_NUMBERS, factors, types.intp), generate
 
 
+@intrinsic
+def _solution(typing_context, factors, i, sides):
+    def generate(context, builder, signature, arguments):
+        with builder.goto_entry_block():
+            room = builder.alloca(ir.ArrayType(_NUMBER, _ROOM))
+        call_later(context, builder, types.void(factors, i, sides), [*arguments, room], fill)
+        return builder.bitcast(room, _NUMBER.as_pointer())
+
+    def fill(layout, context, builder, signature, arguments):
+        stack, i, sides, room = arguments
+        dim = layout.dim
+        first = _matrix(context, builder, layout, signature.args[0], stack, i)
+        side = context.make_array(signature.args[2])(context, builder, sides).data
+        side = builder.gep(side, [builder.mul(i, _WORD(dim))])
+        numbers = [builder.load(builder.gep(side, [_WORD(c)])) for c in range(dim)]
+        for k, r in enumerate(Columns(builder, dim, layout.team).places):
+            line = builder.gep(first, [builder.mul(r, _WORD(layout.width))])
+            entries = [builder.load(builder.gep(line, [_WORD(c)])) for c in range(dim)]
+            sum_ = _NUMBER(0.0)
+            for entry, number in zip(entries, numbers, strict=True):  # zeros come first
+                sum_ = builder.fadd(sum_, builder.fmul(entry, number))
+            builder.store(sum_, cgutils.gep_inbounds(builder, room, 0, k))
+
+    return _NUMBERS(factors, types.intp, sides), generate
+
+
+@deferred
+def _put_solution(typing_context, solution, sides, i):
+    def generate(layout, context, builder, signature, arguments):
+        solution, sides, i = arguments
+        side = context.make_array(signature.args[1])(context, builder, sides).data
+        side = builder.gep(side, [builder.mul(i, _WORD(layout.dim))])
+        own = Columns(builder, layout.dim, layout.team)
+        for k, (place, inside) in enumerate(zip(own.places, own.inside, strict=True)):
+            with builder.if_then(ir.IntType(1)(1) if inside is None else inside):
+                number = builder.load(builder.gep(solution, [_WORD(k)]))
+                builder.store(number, builder.gep(side, [place]))
+
+    return types.void(_NUMBERS, sides, types.intp), generate
+
+
 # Typed as the functions they are inside compiled code, not as the code generators above.
 is_independent: Any = _independent
 """Whether no column of an arm's R is, up to rounding, a combination of those before it."""
@@ -123,6 +164,10 @@ norm_of: Any = _norm
 """‖R⁻¹‖², as :func:`equipoise.core.arms.factor.squared_norm` sums it up."""
 put_inverse: Any = _put
 """Write R⁻¹ where R was."""
+solution_of: Any = _solution
+"""A thread's entries of R⁻¹q, from R⁻¹ and q."""
+put_solution: Any = _put_solution
+"""Write R⁻¹q where q was."""
 
 
 def _numbers(builder: Any, dim: int, team: Team) -> list[Any]:

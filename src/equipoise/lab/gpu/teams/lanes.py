@@ -23,7 +23,7 @@ from numba.extending import intrinsic
 
 from equipoise.core.arithmetic import lanes
 from equipoise.core.arithmetic.bits import float_of
-from equipoise.core.arms import factor
+from equipoise.core.arms import factor, least_squares
 from equipoise.core.draws import normal, streams
 from equipoise.core.jit.deferred import deferred
 from equipoise.core.jit.kernel import Kernel
@@ -276,6 +276,13 @@ def _fill_normals(address: Any, block: int, target: Any, row: int, column: int) 
     wait()
 
 
+def _move(coefs: Any, gains: Any, step: float) -> None:
+    """What takes the place of :func:`~equipoise.core.arms.least_squares.move`: a thread has some of them."""
+    for r in range(member(), coefs.shape[0], team_size()):
+        coefs[r] += gains[r] * step
+    in_order()
+
+
 SYNCED = (
     factor.gain,
     factor.extend,
@@ -302,6 +309,7 @@ def use_threads(relink: Relinker) -> None:
             normal.generated: _normals,
         }
     )
+    relink.replace(least_squares.move, Kernel(_move, inline=True))
     relink.replace(normal.TABLE, normal.TABLE_BY_TERMS)
     relink.replace(streams.fill_normals, Kernel(relink.function(_fill_normals), inline=True))
     for kernel in SYNCED:

@@ -15,7 +15,14 @@ from equipoise.core.draws.streams import BLOCK, NOISE, block_words
 from equipoise.core.jit.handles import handled
 from equipoise.core.jit.kernel import Kernel
 from equipoise.core.jit.relinking import Relinker
-from equipoise.lab.gpu.teams.inverses import inverse_of, is_independent, norm_of, put_inverse
+from equipoise.lab.gpu.teams.inverses import (
+    inverse_of,
+    is_independent,
+    norm_of,
+    put_inverse,
+    put_solution,
+    solution_of,
+)
 from equipoise.lab.gpu.teams.lanes import member, one_normal, team_size, wait
 from equipoise.lab.gpu.teams.pipeline import pass_lines
 
@@ -73,14 +80,9 @@ def first_dealer(relink: Relinker) -> Callable[..., None]:
             wait()
             put_inverse(inverse, state.factors, i)
             wait()
-            for r in range(member(), dim, team_size()):
-                entry = 0.0
-                for c in range(r, dim):
-                    entry += state.factors[i, 0, r, c] * state.coefs[i, c]
-                state.g[r] = entry
+            solution = solution_of(state.factors, i, state.coefs)
             wait()
-            for r in range(member(), dim, team_size()):
-                state.coefs[i, r] = state.g[r]
+            put_solution(solution, state.coefs, i)
             begin(state, i, trace_sum)
         state.trial[0].step = clock.unit = arms * each
         wait()

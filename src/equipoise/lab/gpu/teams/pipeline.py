@@ -23,6 +23,8 @@ from equipoise.lab.gpu.teams.triangles import Variable, square_of
 
 _MOST_HELD = 64
 """Numbers that a thread should have in registers, of its rows and of the line at hand."""
+_AHEAD = 2
+"""Lines that are asked for before they are read."""
 _SECTOR = 4
 """Numbers that are read from far away at once."""
 _HALF, _WORD, _NUMBER = ir.IntType(32), ir.IntType(64), ir.DoubleType()
@@ -93,16 +95,18 @@ class _Pipeline:
         builder, each, last = self._builder, self._dim + 1, (self._dim - 1) // self._own
         count = self._arms * each
         ahead = Variable(builder, _HALF(0)), Variable(builder, _HALF(0))
-        self._ask(*(number.get() for number in ahead))
+        for _ in range(_AHEAD):
+            self._ask(*(number.get() for number in ahead))
+            _count_on(builder, *ahead, each)
         with cgutils.for_range(builder, _HALF(count + last)) as loop:
             self._hand_on()
             number = builder.sub(loop.index, self._member)
             works = builder.icmp_unsigned("<", number, _HALF(count))
             if last + 1 < self._team.size:
                 works = builder.and_(works, builder.icmp_unsigned("<=", self._member, _HALF(last)))
-            _count_on(builder, *ahead, each)
             with builder.if_then(builder.icmp_unsigned("<", ahead[0].get(), _HALF(self._arms))):
                 self._ask(*(number.get() for number in ahead))
+            _count_on(builder, *ahead, each)
             with builder.if_then(works):
                 with builder.if_then(builder.icmp_unsigned("==", self._member, _HALF(0))):
                     self._take()
@@ -141,8 +145,8 @@ class _Pipeline:
         inside = builder.icmp_unsigned("<", place, _HALF(self._dim))
         place = builder.select(inside, place, _HALF(self._dim - 1))
         address = builder.ptrtoint(builder.gep(line, [builder.zext(place, _WORD)]), _WORD)
-        kind = ir.FunctionType(_NUMBER, [_WORD])
-        builder.asm(kind, "ld.global.f64 $0, [$1];", "=d,l", [address], True)
+        kind = ir.FunctionType(ir.VoidType(), [_WORD])
+        builder.asm(kind, "prefetch.global.L1 [$0];", "l", [address], True)
 
     def _take(self) -> None:
         """The first thread reads a line, and its outcome."""
