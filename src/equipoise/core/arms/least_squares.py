@@ -183,7 +183,7 @@ def extend_design(state: State, i: int, row: int) -> None:
         provisional.extend(state, i)
         return
     alone = arm.pending == 1 and arm.data_ready
-    design = factor.beside(arm.buffer)
+    design = next_design(arm)
     source = arm.buffer if alone else design
     # Taken from the data's factor it is the gain that observe() will need, and is kept.
     g = state.gains[i] if alone else state.g
@@ -203,7 +203,6 @@ def extend_design(state: State, i: int, row: int) -> None:
 def _learn(state: State, i: int, row: int, y: float) -> None:
     """Take an outcome, of context z, into an arm whose data are invertible."""
     arm = state.arms[i]
-    data = arm.buffer
     dim = state.z.shape[0]
     # The last pending outcome makes the design the data, unless rows have left the design since.
     joins = arm.pending == 1 and arm.design_ready == 1
@@ -212,7 +211,7 @@ def _learn(state: State, i: int, row: int, y: float) -> None:
     h = arm.gain_scale
     arm.gain_row = -1
     if joins:
-        arm.buffer = factor.beside(data)
+        arm.buffer = next_design(arm)
     z, coefs = state.z, state.coefs[i]
     residual = y
     for r in range(dim):
@@ -307,7 +306,13 @@ def begin_learning(state: State, i: int, trace_sum: float) -> None:
 @inlined
 def design_place(arm: Any) -> int:
     """Which factor of the arm is the design's."""
-    return arm.buffer if arm.pending == 0 else factor.beside(arm.buffer)
+    return arm.buffer if arm.pending == 0 else next_design(arm)
+
+
+@inlined
+def next_design(arm: Any) -> int:
+    """Which factor a unit's design is written to: its outcome may be late, and meanwhile the data's stays."""
+    return factor.beside(arm.buffer)
 
 
 @compiled

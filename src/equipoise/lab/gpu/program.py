@@ -25,6 +25,7 @@ from equipoise.core.policies.base.policy import Policy
 from equipoise.lab.gpu.layout import Layout
 from equipoise.lab.gpu.memory import Assembler, fetch
 from equipoise.lab.gpu.teams.lanes import member, number_of, team_size, use_threads, wait
+from equipoise.lab.gpu.teams.looking import use_looks_ahead
 from equipoise.lab.gpu.teams.tiles import are_tiles, use_tiles
 from equipoise.lab.gpu.teams.triangles import use_triangles
 from equipoise.lab.gpu.teams.units import no_context, show_first, unit_taker
@@ -94,6 +95,8 @@ def trial_program(plan: Plan) -> Callable[..., None]:
     shown: Callable[..., None] = no_context
     if plan.one_context:
         relink.replace(provisional.rebuild, Kernel(_never_rebuilt, inline=True))
+        if plan.has_tiles:
+            use_looks_ahead(relink)
         relink.replace(assign_unit, Kernel(unit_taker(relink), inline=True))
         shown = show_first
     copy_in, copy_out = (
@@ -123,6 +126,7 @@ def trial_program(plan: Plan) -> Callable[..., None]:
 def use_no_delays(relink: Relinker) -> None:
     """Let copies know that outcomes come at once: then no design ever waits, and none runs ahead."""
     relink.replace(least_squares.waits, Kernel(_never, inline=True))
+    relink.replace(least_squares.next_design, Kernel(_in_place, inline=True))
     relink.replace(least_squares.settle, Kernel(_nothing_to_settle, inline=True))
     relink.replace(least_squares.gain_anew, Kernel(_gain_is_there, inline=True))
 
@@ -246,6 +250,11 @@ def itself(b: int) -> int:
 
 def _never(arm: Any, dim: int) -> bool:
     return False
+
+
+def _in_place(arm: Any) -> int:
+    """Where outcomes come at once, an arm's factor need not stay."""
+    return arm.buffer if arm.data_ready else factor.beside(arm.buffer)
 
 
 def _nothing_to_settle(state: Any) -> None:

@@ -3,6 +3,7 @@
 =============  =============================================================================
 ``lanes``      threads of a trial, where a processor has four lanes
 ``tiles``      an arm's factor in the registers of these threads
+``looking``    factors of all arms, for policies that look at contexts
 ``triangles``  factors of arms that have few units, shared out among them
 ``units``      what is far away, asked for before it is needed
 ``opening``    first units of all arms, dealt at once

@@ -27,7 +27,7 @@ from equipoise.lab.gpu.teams.lanes import LANES, WARP, Team, lane_number
 
 _HELD = 36
 """Numbers of a factor that a thread should keep, at most."""
-_LARGEST = 64
+LARGEST = 64
 """Numbers of a factor that a thread may have: up to 40 features."""
 _HALF, _WORD, _NUMBER = ir.IntType(32), ir.IntType(64), ir.DoubleType()
 
@@ -46,7 +46,7 @@ def _numbers_a_thread(dim: int, width: int, size: int) -> int:
 
 def are_tiles(dim: int, width: int, team: Team) -> bool:
     """Whether registers have room for factors of that many rows and columns."""
-    return _numbers_a_thread(dim, width, team.size) <= _LARGEST
+    return _numbers_a_thread(dim, width, team.size) <= LARGEST
 
 
 def use_tiles(relink: Relinker) -> None:
@@ -91,7 +91,7 @@ _wait_for_others: Any = _wait
 """Wait for all threads of the trial, where one reads what another has written."""
 
 
-class _Shape:
+class Shape:
     """How a factor is shared out."""
 
     def __init__(self, layout: Layout) -> None:
@@ -103,10 +103,10 @@ class _Shape:
         self.columns = -(-width // team.size)
 
 
-class _Tile:
+class Tile:
     """One matrix of a stack, while code is generated."""
 
-    def __init__(self, context: Any, builder: Any, kind: Any, stack: Any, shape: _Shape) -> None:
+    def __init__(self, context: Any, builder: Any, kind: Any, stack: Any, shape: Shape) -> None:
         self.builder, self.shape = builder, shape
         array = context.make_array(kind)(context, builder, stack)
         self._data, self._across = array.data, cgutils.unpack_tuple(builder, array.shape)[1]
@@ -173,16 +173,16 @@ def lanes_of(builder: Any, team: Team, width: int, columns: list[Any]) -> list[A
     return found
 
 
-def _along(context: Any, tile: _Tile, start: Any, kind: Any, z: Any) -> tuple[list[Any], Any]:
+def _along(context: Any, tile: Tile, start: Any, kind: Any, z: Any) -> tuple[list[Any], Any]:
     """A thread's lane of f = Vᵀz, and fᵀf."""
     columns = [tile.column(start, number) for number in range(tile.shape.columns)]
-    return _along_columns(context, tile, columns, kind, z)
+    return along_columns(context, tile.builder, tile.shape, columns, kind, z)
 
 
-def _along_columns(
-    context: Any, tile: _Tile, columns: list[list[Any]], kind: Any, z: Any
+def along_columns(
+    context: Any, builder: Any, shape: Shape, columns: list[list[Any]], kind: Any, z: Any
 ) -> tuple[list[Any], Any]:
-    builder, shape = tile.builder, tile.shape
+    """The same from a thread's columns of V."""
     data = context.make_array(kind)(context, builder, z).data
     f = [_NUMBER(0.0)] * shape.columns
     for r in range(shape.dim):
@@ -198,8 +198,8 @@ def _along_columns(
 def _projected(typing_context, factors, i, b, z):
     def generate(layout, context, builder, signature, arguments):
         stack, i, b, z = arguments
-        shape = _Shape(layout)
-        tile = _Tile(context, builder, signature.args[0], stack, shape)
+        shape = Shape(layout)
+        tile = Tile(context, builder, signature.args[0], stack, shape)
         return _along(context, tile, tile.start(i, b), signature.args[3], z)[1]
 
     return types.float64(factors, types.intp, types.intp, z), generate
@@ -209,13 +209,13 @@ def _projected(typing_context, factors, i, b, z):
 def _extended(typing_context, factors, i, b, target, z, g):
     def generate(layout, context, builder, signature, arguments):
         stack, i, b, target, z, g = arguments
-        shape = _Shape(layout)
-        tile = _Tile(context, builder, signature.args[0], stack, shape)
+        shape = Shape(layout)
+        tile = Tile(context, builder, signature.args[0], stack, shape)
         start, goal = tile.start(i, b), tile.start(i, target)
         rows = [tile.row(start, number) for number in range(shape.rows)]
         if shape.team.size == LANES:  # it has its columns
             columns = [list(column) for column in zip(*rows, strict=True)]
-            along, square = _along_columns(context, tile, columns, signature.args[4], z)
+            along, square = along_columns(context, builder, shape, columns, signature.args[4], z)
         else:
             along, square = _along(context, tile, start, signature.args[4], z)
         h = builder.fadd(_NUMBER(1.0), square)
@@ -248,8 +248,8 @@ def _extended(typing_context, factors, i, b, target, z, g):
 def _squared(typing_context, factors, i, b):
     def generate(layout, context, builder, signature, arguments):
         stack, i, b = arguments
-        shape = _Shape(layout)
-        tile = _Tile(context, builder, signature.args[0], stack, shape)
+        shape = Shape(layout)
+        tile = Tile(context, builder, signature.args[0], stack, shape)
         start, columns = tile.start(i, b), []
         for number in range(shape.columns):
             square = _NUMBER(0.0)

@@ -1,0 +1,106 @@
+"""Policies that look at a context read the factors of all arms: the next one is asked for while one is used."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from equipoise.core.arms import factor
+from equipoise.core.arms.least_squares import per_context
+from equipoise.core.choice import leverage
+from equipoise.core.jit.deferred import deferred
+from equipoise.core.jit.kernel import Kernel
+from equipoise.core.jit.relinking import Relinker
+from equipoise.lab.gpu.teams.lanes import in_order
+from equipoise.lab.gpu.teams.tiles import LARGEST, Shape, Tile, along_columns
+
+_WORD, _NUMBER = ir.IntType(64), ir.DoubleType()
+_NUMBERS = types.CPointer(types.float64)
+
+
+def use_looks_ahead(relink: Relinker) -> None:
+    """Let copies of compiled functions look at arms in that way: outcomes come at once, Σ is given."""
+    beside, of_context = relink(factor.beside), relink(per_context)
+
+    def look_at(state: Any, which: Any) -> None:
+        arms, trial = state.arms.shape[0], state.trial[0]
+        in_order()
+        now, later, first = new_room(), new_room(), state.arms[0]
+        ask(now, state.factors, 0, first.buffer if first.design_ready else beside(first.buffer))
+        for i in range(arms):
+            arm = state.arms[i]
+            if i + 1 < arms:
+                after = state.arms[i + 1]
+                ask(later, state.factors, i + 1, after.buffer if after.design_ready else beside(after.buffer))
+            square = squared_along(now, state.z)
+            hand_on(later, now)
+            if arm.design_ready or arm.provisional:
+                arm.leverage = square
+                if not arm.design_ready:
+                    arm.trace = of_context(trial, arm.provisional_sum)
+            else:
+                # Nothing is known of any arm's design: all contexts are alike to all arms.
+                arm.leverage = arm.trace = 1.0
+
+    relink.replace(leverage.look_at, Kernel(look_at, inline=True))
+
+
+@intrinsic
+def _new_room(typing_context):
+    def generate(context, builder, signature, arguments):
+        with builder.goto_entry_block():
+            room = builder.alloca(ir.ArrayType(_NUMBER, LARGEST))
+        return builder.bitcast(room, _NUMBER.as_pointer())
+
+    return _NUMBERS(), generate
+
+
+@deferred
+def _ask(typing_context, room, factors, i, b):
+    def generate(layout, context, builder, signature, arguments):
+        room, stack, i, b = arguments
+        tile = Tile(context, builder, signature.args[1], stack, Shape(layout))
+        start = tile.start(i, b)
+        columns = [tile.column(start, number) for number in range(tile.shape.columns)]
+        for place, entry in enumerate(entry for column in columns for entry in column):
+            builder.store(entry, builder.gep(room, [_WORD(place)]))
+
+    return types.void(_NUMBERS, factors, types.intp, types.intp), generate
+
+
+@deferred
+def _squared(typing_context, columns, z):
+    def generate(layout, context, builder, signature, arguments):
+        shape = Shape(layout)
+        columns = [
+            [builder.load(builder.gep(arguments[0], [_WORD(k * shape.dim + r)])) for r in range(shape.dim)]
+            for k in range(shape.columns)
+        ]
+        return along_columns(context, builder, shape, columns, signature.args[1], arguments[1])[1]
+
+    return types.float64(_NUMBERS, z), generate
+
+
+@deferred
+def _hand_on(typing_context, source, goal):
+    def generate(layout, context, builder, signature, arguments):
+        shape = Shape(layout)
+        for place in range(shape.columns * shape.dim):
+            number = builder.load(builder.gep(arguments[0], [_WORD(place)]))
+            builder.store(number, builder.gep(arguments[1], [_WORD(place)]))
+
+    return types.void(_NUMBERS, _NUMBERS), generate
+
+
+# Typed as the functions they are inside compiled code, not as the code generators above.
+new_room: Any = _new_room
+"""Room for a thread's columns of a factor."""
+ask: Any = _ask
+"""Ask for them."""
+squared_along: Any = _squared
+"""zᵀVVᵀz, of such columns."""
+hand_on: Any = _hand_on
+"""Copy columns to where others were."""
