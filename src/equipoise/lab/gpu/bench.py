@@ -34,7 +34,7 @@ from equipoise.lab.gpu.places import (
     with_one_factor,
 )
 from equipoise.lab.gpu.program import Order, Plan, trial_program
-from equipoise.lab.gpu.teams.lanes import LANES, Team
+from equipoise.lab.gpu.teams.lanes import LANES, WARP, Team
 from equipoise.lab.gpu.teams.ridges import judging_team
 from equipoise.lab.gpu.teams.tiles import best_team
 from equipoise.lab.gpu.teams.units import fits
@@ -52,7 +52,7 @@ _REGISTERS = 65_536
 """Of a processor."""
 _COST_OF_JUDGING_FAR_AWAY = 0.1
 _MOST_TRIALS = 65_536
-_THREADS_THAT_DRAW, _BLOCKS_THAT_DRAW = 128, 12
+_THREADS_THAT_DRAW, _BLOCKS_THAT_DRAW = 128, 8
 _BLOCKS_THAT_JUDGE = 4
 # Of the memory that is free: others may want some.
 _SHARE_OF_MEMORY = 0.5
@@ -138,6 +138,7 @@ class _DeviceWorld:
 
     def _draw_there(self, first: int, count: int) -> float:
         groups, program = {"world": self.arrays}, drawing(self.arrays, self._device)
+        shared = _THREADS_THAT_DRAW // WARP * drawing_layout(self.arrays).share.size
         rows = []
         for _, name, array in all_arrays(groups):
             buffer = self.buffers.get(name) or self._uploaded.get(name)
@@ -146,7 +147,7 @@ class _DeviceWorld:
             rows.append(table_row(self.shapes.get(name, array.shape), buffer.address))
         blocks = self._device.processors * _BLOCKS_THAT_DRAW
         words = self._seed, first, count
-        return program.launch(np.array(rows), blocks, _THREADS_THAT_DRAW, 0, words) / 1e3
+        return program.launch(np.array(rows), blocks, _THREADS_THAT_DRAW, shared, words) / 1e3
 
 
 class Seat:
@@ -339,13 +340,14 @@ def _of_many(shape: tuple[int, ...], block: int) -> tuple[int, ...]:
 
 def drawing(world: World, device: Device) -> Program:
     """The program that draws such a world."""
-    layout = drawing_layout(world)
+    layout, registers = drawing_layout(world), _REGISTERS // (_THREADS_THAT_DRAW * _BLOCKS_THAT_DRAW)
 
     def make() -> str:
         draft = kept_draft(("draws", array_types(layout.groups)), lambda: draw_program(layout))
-        return to_ptx(draft, layout, device.target)
+        return to_ptx(draft, layout, device.target, registers=registers)
 
-    return kept_program(device, ("draws", *array_kinds(layout.groups, layout.places)), make)
+    key = "draws", str(layout.known), str(registers), *array_kinds(layout.groups, layout.places)
+    return kept_program(device, key, make)
 
 
 def compile_program(scenario: Scenario, policy: Policy, what: str) -> None:

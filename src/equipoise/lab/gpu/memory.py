@@ -138,7 +138,7 @@ class Assembler:
         if name in places.near:
             offset = _WORD(layout.share.offsets[self._group, name])
             offset = builder.add(builder.mul(local, _WORD(layout.share.size)), offset)
-            start = builder.gep(_shared(builder), [_WORD(0), offset], inbounds=True)
+            start = builder.gep(near_memory(builder), [_WORD(0), offset], inbounds=True)
             return builder.addrspacecast(start, ir.PointerType(_BYTE))
         own = name in places.own or name in places.drawn
         return _far(builder, layout.row(self._group, name), trial if own else None)
@@ -224,7 +224,7 @@ def _far(builder: Any, row: int, number: Any) -> Any:
     return builder.addrspacecast(start, ir.PointerType(_BYTE))
 
 
-def _shared(builder: Any) -> Any:
+def near_memory(builder: Any) -> Any:
     memory = builder.module.globals.get(_MEMORY)
     if memory is None:
         memory = ir.GlobalVariable(builder.module, ir.ArrayType(_BYTE, 0), _MEMORY, addrspace=_SHARED)

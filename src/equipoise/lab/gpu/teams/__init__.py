@@ -6,5 +6,6 @@
 ``triangles``  factors of arms that have few units, shared out among them
 ``units``      what is far away, asked for before it is needed; first units, dealt at once
 ``ridges``     judging by ridge, shared out among them
+``lines``      contexts and truths, drawn by all threads of a warp
 =============  =============================================================================
 """
