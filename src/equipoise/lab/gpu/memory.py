@@ -225,6 +225,7 @@ def _far(builder: Any, row: int, number: Any) -> Any:
 
 
 def near_memory(builder: Any) -> Any:
+    """The memory beside the processors, of which a program has so much as it is launched with."""
     memory = builder.module.globals.get(_MEMORY)
     if memory is None:
         memory = ir.GlobalVariable(builder.module, ir.ArrayType(_BYTE, 0), _MEMORY, addrspace=_SHARED)

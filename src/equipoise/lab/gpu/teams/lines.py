@@ -231,15 +231,17 @@ class _Warp:
         is_short = builder.icmp_unsigned("<", end, builder.zext(count, _WORD))
         count = builder.select(is_short, builder.trunc(end, _HALF), count)
         # As much as possible is taken some words at a time, and nobody asks whether they are there.
-        together = _HALF(WARP * cut.at_once)
-        whole = builder.mul(builder.udiv(count, together), together)
-        with cgutils.for_range_slice(builder, _HALF(0), whole, together) as (done, _):
-            first = builder.add(done, self._lane)
-            self._turn([builder.add(first, _HALF(WARP * k)) for k in range(cut.at_once)], goal, before, table)
-        with cgutils.for_range_slice(builder, builder.add(whole, self._lane), count, _HALF(WARP)) as (
-            place,
-            _,
-        ):
+        together = WARP * cut.at_once
+        with builder.goto_entry_block():
+            done = builder.alloca(_HALF)
+        builder.store(self._lane, done)
+        end = builder.sub(count, _HALF(together - WARP))
+        with cgutils.for_range_slice(builder, self._lane, end, _HALF(together)) as (first, _):
+            places = [builder.add(first, _HALF(WARP * k)) for k in range(cut.at_once)]
+            self._turn(places, goal, before, table)
+            builder.store(builder.add(first, _HALF(together)), done)
+        first = builder.load(done)
+        with cgutils.for_range_slice(builder, first, count, _HALF(WARP)) as (place, _):
             self._turn([place], goal, before, table)
 
     def _turn(self, places: list[Any], goal: Any, before: Any, table: Any) -> None:
