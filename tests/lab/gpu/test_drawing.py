@@ -53,7 +53,7 @@ def test_one_trial_of_few_units():
 
 @pytest.mark.parametrize("ones", [0, 1])
 def test_pieces_cover_lines(ones):
-    for dim in range(1, 200):
+    for dim in range(1, 300):
         cut = Cut(dim, ones)
         assert 1 <= cut.blocks <= MOST_BLOCKS
         assert 0 <= cut.last <= cut.blocks * BLOCK

@@ -53,8 +53,9 @@ class Cut:
 
     @property
     def blocks(self) -> int:
-        """Blocks of a piece: so many that the last piece of a line has few too many."""
-        return min(range(1, MOST_BLOCKS + 1), key=lambda each: (-(-self._blocks // each) * each, -each))
+        """Blocks of a piece: of few pieces, of which the last one has few too many."""
+        # To find its place costs a piece about as much as a block.
+        return min(range(1, MOST_BLOCKS + 1), key=lambda each: (-(-self._blocks // each) * (each + 1), -each))
 
     @property
     def pieces(self) -> int:
@@ -83,9 +84,9 @@ class Cut:
 
     @property
     def at_once(self) -> int:
-        """Words that a thread takes at the same time."""
-        turns = -(-self.words // WARP)
-        return min(range(1, _MOST_AT_ONCE + 1), key=lambda each: (-(-turns // each) * each, -each))
+        """Words that a thread takes at the same time; what is left over is taken one by one."""
+        turns = self.words // WARP
+        return min(range(1, _MOST_AT_ONCE + 1), key=lambda each: (sum(divmod(turns, each)), -each))
 
     @property
     def is_spread(self) -> bool:
