@@ -305,6 +305,9 @@ def _computed(name: str, kinds: list[str], sources: list[str]) -> str:
         if name == "shl":
             return f"(uint{width}_t)shifted_left({given[0]}, {by})"
         return f"shifted_{'down' if signed else 'right'}({given[0]}, {by})"
+    if name == "shf" and kinds == ["l", "wrap", "b32"]:
+        low, high, by = sources
+        return f"(uint32_t)((((uint64_t)({high}) << 32 | (uint32_t)({low})) << (({by}) & 31)) >> 32)"
     if name in ("min", "max"):
         return f"{given[0]} {'<' if name == 'min' else '>'} {given[1]} ? {given[0]} : {given[1]}"
     if name == "neg":

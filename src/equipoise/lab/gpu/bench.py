@@ -15,13 +15,14 @@ from equipoise.lab.gpu.drawing import draw_program, drawing_layout, is_drawn_the
 from equipoise.lab.gpu.driver import Buffer, Device, Program, open_device
 from equipoise.lab.gpu.kept import array_kinds, array_types, kept_draft, kept_program
 from equipoise.lab.gpu.layout import all_arrays, table_row
-from equipoise.lab.gpu.seat import Seat
+from equipoise.lab.gpu.seat import REGISTERS, Seat
+from equipoise.lab.gpu.teams.lanes import WARP
 from equipoise.lab.scenario import Scenario
 from equipoise.lab.trial.ledger import Ledger
 from equipoise.lab.trial.world import Draws, World
 
 _MOST_TRIALS = 65_536
-_THREADS_THAT_DRAW, _BLOCKS_THAT_DRAW = 128, 12
+_THREADS_THAT_DRAW, _BLOCKS_THAT_DRAW = 128, 8
 # Of the memory that is free: others may want some.
 _SHARE_OF_MEMORY = 0.5
 _HOST_BYTES = 2**29
@@ -106,6 +107,7 @@ class _DeviceWorld:
 
     def _draw_there(self, first: int, count: int) -> float:
         groups, program = {"world": self.arrays}, drawing(self.arrays, self._device)
+        shared = _THREADS_THAT_DRAW // WARP * drawing_layout(self.arrays).share.size
         rows = []
         for _, name, array in all_arrays(groups):
             buffer = self.buffers.get(name) or self._uploaded.get(name)
@@ -114,7 +116,7 @@ class _DeviceWorld:
             rows.append(table_row(self.shapes.get(name, array.shape), buffer.address))
         blocks = self._device.processors * _BLOCKS_THAT_DRAW
         words = self._seed, first, count
-        return program.launch(np.array(rows), blocks, _THREADS_THAT_DRAW, 0, words) / 1e3
+        return program.launch(np.array(rows), blocks, _THREADS_THAT_DRAW, shared, words) / 1e3
 
 
 def _of_many(shape: tuple[int, ...], block: int) -> tuple[int, ...]:
@@ -124,13 +126,14 @@ def _of_many(shape: tuple[int, ...], block: int) -> tuple[int, ...]:
 
 def drawing(world: World, device: Device) -> Program:
     """The program that draws such a world."""
-    layout = drawing_layout(world)
+    layout, registers = drawing_layout(world), REGISTERS // (_THREADS_THAT_DRAW * _BLOCKS_THAT_DRAW)
 
     def make() -> str:
         draft = kept_draft(("draws", array_types(layout.groups)), lambda: draw_program(layout))
-        return to_ptx(draft, layout, device.target)
+        return to_ptx(draft, layout, device.target, registers=registers)
 
-    return kept_program(device, ("draws", *array_kinds(layout.groups, layout.places)), make)
+    key = "draws", str(layout.known), str(registers), *array_kinds(layout.groups, layout.places)
+    return kept_program(device, key, make)
 
 
 def compile_program(scenario: Scenario, policy: Policy, what: str) -> None:

@@ -138,7 +138,7 @@ class Assembler:
         if name in places.near:
             offset = _WORD(layout.share.offsets[self._group, name])
             offset = builder.add(builder.mul(local, _WORD(layout.share.size)), offset)
-            start = builder.gep(_shared(builder), [_WORD(0), offset], inbounds=True)
+            start = builder.gep(near_memory(builder), [_WORD(0), offset], inbounds=True)
             return builder.addrspacecast(start, ir.PointerType(_BYTE))
         if name in places.constant:
             start = builder.gep(_table(builder), [_WORD(0), _WORD(layout.table_words)], inbounds=True)
@@ -233,7 +233,8 @@ def _far(builder: Any, row: int, number: Any) -> Any:
     return builder.addrspacecast(start, ir.PointerType(_BYTE))
 
 
-def _shared(builder: Any) -> Any:
+def near_memory(builder: Any) -> Any:
+    """The memory beside the processors, of which a program has so much as it is launched with."""
     memory = builder.module.globals.get(_MEMORY)
     if memory is None:
         memory = ir.GlobalVariable(builder.module, ir.ArrayType(_BYTE, 0), _MEMORY, addrspace=_SHARED)

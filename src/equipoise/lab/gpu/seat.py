@@ -54,7 +54,7 @@ from equipoise.lab.trial.world import Draws, World
 _MOST_BLOCKS, _MOST_BLOCKS_OF_LARGE_TEAMS = 2, 3
 """On a processor: more threads would have too few registers for an arm's factor, and factors no room in
 caches, where an arm has two."""
-_REGISTERS = 65_536
+REGISTERS = 65_536
 """Of a processor."""
 _COST_OF_JUDGING_FAR_AWAY = 0.1
 _BLOCKS_THAT_JUDGE = 4
@@ -247,7 +247,7 @@ class Seat:
     def _registers(self, what: str) -> int:
         """How many a thread may have, for as many to be there as were planned."""
         team, arranged = self.plans[what].layout.team, self._arrangements[what]
-        return _REGISTERS // (arranged.teams * team.size * arranged.blocks) // 8 * 8
+        return REGISTERS // (arranged.teams * team.size * arranged.blocks) // 8 * 8
 
     def program(self, what: str) -> Program:
         """The same, ready to run."""

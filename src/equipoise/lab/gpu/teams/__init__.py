@@ -10,5 +10,6 @@
 ``pipeline``   how these enter their triangles
 ``inverses``   and how triangles are inverted
 ``ridges``     judging by ridge, shared out among them
+``lines``      contexts and truths, drawn by all threads of a warp
 =============  =============================================================================
 """

@@ -1,4 +1,4 @@
-"""Policies that look at a context read the factors of all arms: the next one is asked for while one is used."""
+"""Policies that look at contexts read the factors of all arms: the next one is asked for while one is used."""
 
 from __future__ import annotations
 
