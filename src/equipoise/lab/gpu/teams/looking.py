@@ -1,4 +1,4 @@
-"""Policies that look at contexts read the factors of all arms: the next one is asked for while one is used."""
+"""Policies that look at contexts read factors of all arms: while one is used the next one is asked for."""
 
 from __future__ import annotations
 
