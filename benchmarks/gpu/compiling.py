@@ -27,8 +27,9 @@ import equipoise as eq
 from equipoise.core.arithmetic.numerics import NUMERICS
 from equipoise.core.jit.nvptx import to_ptx
 from equipoise.core.text_tables import markdown_table
-from equipoise.lab.gpu import bench, kept
+from equipoise.lab.gpu import kept
 from equipoise.lab.gpu.drawing import draw_program, drawing_layout
+from equipoise.lab.gpu.seat import Seat
 from equipoise.lab.trial.world import Draws
 from equipoise.studies.paper.figure1 import PANELS, compared_policies
 
@@ -46,6 +47,7 @@ def jobs(dims: Sequence[int]) -> list[Job]:
     arenas = {arena.dim: arena for panel in PANELS.values() for arena in panel.sweep.arenas}
     chosen = [arenas[dim] for dim in (dims or arenas)]
     found = [(arena, "uniform", "draws") for arena in chosen]
+    found += [(arena, "uniform", "opened") for arena in chosen]
     for what in ("trials", "judged"):
         found += [(arena, policy, what) for policy in compared_policies() for arena in chosen]
     return found
@@ -55,7 +57,7 @@ def ptx_of(job: Job) -> str:
     scenario, policy, what = job
     draws = Draws(scenario, 0, block=1)
     if what != "draws":
-        return bench.Seat(scenario, eq.parse_policy(policy), 0, draws, Gpu()).ptx(what)  # type: ignore[arg-type]
+        return Seat(scenario, eq.parse_policy(policy), 0, draws, Gpu()).ptx(what)  # type: ignore[arg-type]
     layout = drawing_layout(draws.world)
     draft = kept.kept_draft(("draws",), lambda: draw_program(layout))
     return to_ptx(draft, layout, Gpu.target)

@@ -26,7 +26,7 @@ from equipoise.__main__ import run
 from equipoise.core.arithmetic.numerics import NUMERICS
 from equipoise.core.jit import storage
 from equipoise.core.text_tables import markdown_table
-from equipoise.lab.gpu import ahead, bench, offers
+from equipoise.lab.gpu import ahead, bench, offers, seat
 from studies import POLICIES, swept
 
 
@@ -86,9 +86,10 @@ def idle_gpu() -> Any:
     with contextlib.ExitStack() as stack:
         for module in (ahead, bench, offers):
             stack.enter_context(mock.patch.object(module, "open_device", return_value=device))
-        stack.enter_context(mock.patch.object(bench.Seat, "ptx", return_value=""))
-        stack.enter_context(mock.patch.object(bench, "to_ptx", return_value=""))
-        stack.enter_context(mock.patch.object(bench, "kept_draft", return_value=""))
+        stack.enter_context(mock.patch.object(seat.Seat, "ptx", return_value=""))
+        for module in (bench, seat):
+            stack.enter_context(mock.patch.object(module, "to_ptx", return_value=""))
+            stack.enter_context(mock.patch.object(module, "kept_draft", return_value=""))
         stack.enter_context(mock.patch.object(storage, "read", return_value=None))
         stack.enter_context(mock.patch.object(storage, "write"))
         stack.enter_context(mock.patch.object(ahead, "_processors", return_value=1))

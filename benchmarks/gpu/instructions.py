@@ -116,14 +116,14 @@ def counted(policy: str, dim: int) -> tuple[list[Done], str]:
                 scenario.replace(budget=units), [policy], trials=TRIALS, seed=1, device="cuda", workers=1
             )
             found.append([program.counts() for program in device.programs])
-        draws, trials, judged = device.programs
+        draws, *opening, trials, judged = device.programs
     first, both = found
     whole = [two - one for one, two in zip(first, both, strict=True)]
     each = (
         Done(draws, whole[0], TRIALS * UNITS),
-        Done(trials, first[1], TRIALS * forced),
-        Done(trials, whole[1] - first[1], TRIALS * (UNITS - forced)),
-        Done(judged, whole[2], TRIALS * UNITS),
+        Done(opening[0] if opening else trials, first[1], TRIALS * forced),
+        Done(trials, whole[-2] if opening else whole[-2] - first[-2], TRIALS * (UNITS - forced)),
+        Done(judged, whole[-1], TRIALS * UNITS),
     )
     return list(each), trials.ptx
 

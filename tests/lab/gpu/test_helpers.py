@@ -13,7 +13,7 @@ PROGRAM = """
 import numpy as np
 import equipoise as eq
 from emulation.device import emulated_gpu
-from equipoise.lab.gpu import ahead, bench
+from equipoise.lab.gpu import ahead, bench, seat
 
 scenario = eq.GaussianScenario(noise=[0.5, 2.0], dim=2, budget=30, estimator="ridge")
 run = {"dim": [2, 3], "policies": ["uniform"], "trials": 4, "seed": 5}
@@ -23,7 +23,7 @@ made, finish = [], bench.to_ptx
 def noted(*arguments, **options):
     made.append(arguments)
     return finish(*arguments, **options)
-bench.to_ptx = noted
+bench.to_ptx = seat.to_ptx = noted
 
 ahead._processors = lambda: 4
 with emulated_gpu():

@@ -10,7 +10,8 @@ import equipoise as eq
 from equipoise.core.estimates.estimators import ESTIMATORS, Estimator
 from equipoise.core.jit.decorators import compiled
 from equipoise.core.policies.base.policy import known_policies, restore_policies
-from equipoise.lab.gpu import ahead, bench, kept
+from equipoise.lab.gpu import ahead, kept
+from equipoise.lab.gpu import seat as seats
 from equipoise.lab.gpu.kept import array_types
 from equipoise.lab.trial.world import Draws
 
@@ -62,13 +63,13 @@ def asked(monkeypatch):
     def note(device, key, make, *, stored=True):
         seen.append((key, make, stored))
 
-    monkeypatch.setattr(bench, "kept_program", note)
+    monkeypatch.setattr(seats, "kept_program", note)
     return seen
 
 
 def seat(policy, **changes):
     scenario = eq.Scenario(**{**BASE, **changes})
-    return bench.Seat(scenario, eq.parse_policy(policy), 0, Draws(scenario, 0, block=1), Processor())
+    return seats.Seat(scenario, eq.parse_policy(policy), 0, Draws(scenario, 0, block=1), Processor())
 
 
 def anonymous(ptx):

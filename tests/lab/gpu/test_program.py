@@ -21,7 +21,8 @@ from equipoise.core.jit.nvptx import ENTRY, new_draft
 from equipoise.core.jit.plain import Plain
 from equipoise.core.jit.relinking import Relinker
 from equipoise.errors import DeviceUnavailable
-from equipoise.lab.gpu import ahead, bench, kept, program
+from equipoise.lab.gpu import ahead, kept, places, program
+from equipoise.lab.gpu import seat as seats
 from equipoise.lab.gpu.driver import devices
 from equipoise.lab.gpu.layout import share_of, trial_bytes
 from equipoise.lab.gpu.places import PLACES
@@ -44,14 +45,14 @@ class Processor:
 
 
 def seat(policy, scenario=SCENARIO):
-    return bench.Seat(scenario, eq.parse_policy(policy), 0, Draws(scenario, 0, block=1), Processor())
+    return seats.Seat(scenario, eq.parse_policy(policy), 0, Draws(scenario, 0, block=1), Processor())
 
 
 def layout_of(policy, scenario):
     return seat(policy, scenario).plans["trials"].layout
 
 
-@pytest.mark.parametrize("what", ["trials", "judged"])
+@pytest.mark.parametrize("what", ["opened", "trials", "judged"])
 def test_a_trial_compiles_for_a_gpu_without_one(what):
     ptx = seat("trace-ucb").ptx(what)
     assert ".target sm_80" in ptx
@@ -75,7 +76,7 @@ def test_what_is_left_out_changes_no_bit_where_outcomes_come_at_once():
         mine, ledger = here.seats[0], new_ledger(trials, 3)
         state = mine.stage.state
         if not whole:
-            state = bench.with_one_factor(state)
+            state = places.with_one_factor(state)
         here.draws.draw(0, trials)
         judged = mine.judge, ledger, slice(0, trials), 0
         run(state, rule_of(mine.stage), mine.ties, here.draws.world, *judged, room_for(state))
@@ -143,7 +144,7 @@ def test_trials_with_many_threads_compile():
     assert "shfl.sync.idx" in ptx
 
 
-@pytest.mark.parametrize("what", ["trials", "judged"])
+@pytest.mark.parametrize("what", ["opened", "trials", "judged"])
 def test_a_draft_serves_programs_of_other_sizes_as_if_it_were_their_own(what, monkeypatch):
     drafts = []
 
@@ -165,8 +166,10 @@ def test_a_draft_serves_programs_of_other_sizes_as_if_it_were_their_own(what, mo
     for scenario, ptx in zip(others, together[1:], strict=True):
         kept.DRAFTS.clear()
         alone = seat("trace-ucb", scenario).ptx(what)
-        # Numba numbers functions as they come.
-        assert re.sub(r"v\d+B", "", alone) == re.sub(r"v\d+B", "", ptx)
+        # Numba numbers functions as they come, and LLVM names what is outside in any order.
+        assert sorted(re.sub(r"v\d+B", "", alone).splitlines()) == sorted(
+            re.sub(r"v\d+B", "", ptx).splitlines()
+        )
 
 
 @pytest.mark.parametrize(
@@ -175,15 +178,15 @@ def test_a_draft_serves_programs_of_other_sizes_as_if_it_were_their_own(what, mo
         ({"delay": eq.Delay(mean=5)}, 4),
         ({"estimator": "pooled"}, 4),
         ({"dim": 41, "budget": 200}, 3),  # judging is the same: it has no tiles
-        ({"noise": [0.5] * 17, "budget": 200}, 3),  # so many arms are not dealt their first units together
-        ({"curvature": 0.5}, 3),
+        ({"noise": [0.5] * 17, "budget": 200}, 2),
+        ({"curvature": 0.5}, 4),  # somebody looks at rows
         ({"budget": 40_000}, 4),  # counts of whole words
     ],
 )
 def test_programs_of_other_functions_or_types_have_drafts_of_their_own(changes, drafts, monkeypatch):
     monkeypatch.setattr(kept, "DRAFTS", {})
     monkeypatch.setattr(kept, "new_draft", lambda make, words: "")
-    monkeypatch.setattr(bench, "to_ptx", lambda *arguments, **options: "")
+    monkeypatch.setattr(seats, "to_ptx", lambda *arguments, **options: "")
     for scenario in (SCENARIO, SCENARIO.replace(**changes)):
         for what in ("trials", "judged"):
             seat("trace-ucb", scenario).ptx(what)
@@ -198,7 +201,8 @@ def test_programs_of_a_study_are_compiled_once_each(monkeypatch):
         for budget in (60, 80)
     ]
     tasks = list(ahead._tasks(points, "cuda"))
-    assert sorted(task["what"] for task in tasks) == ["draws"] * 2 + ["judged"] * 4 + ["trials"] * 4
+    found = sorted(task["what"] for task in tasks)
+    assert found == ["draws"] * 2 + ["judged"] * 4 + ["opened"] * 2 + ["trials"] * 4
     for helpers in (1, 3, 7, 10):
         batches = ahead._batches(tasks, helpers)
         assert len(batches) == helpers
@@ -208,8 +212,8 @@ def test_programs_of_a_study_are_compiled_once_each(monkeypatch):
             [tasks.index(task) for task in batch] == sorted(map(tasks.index, batch)) for batch in batches
         )
         families = [{task["family"] for task in batch} for batch in batches]
-        assert all(len(family) == 1 for family in families) or helpers < 5
-        assert sum(map(len, families)) == max(5, helpers)
+        assert all(len(family) == 1 for family in families) or helpers < 6
+        assert sum(map(len, families)) == max(6, helpers)
 
 
 def test_the_plain_way_of_compiling_is_refused(monkeypatch):

@@ -121,7 +121,7 @@ def _with_one_row(placed: dict[str, Places]) -> dict[str, Places]:
     state = placed["state"]
     state = replace(
         state,
-        near=state.near | {"outcomes"},
+        near=state.near | {"outcomes"} if state.near else state.near,
         held=state.held | {"rows"},
         fixed={**state.fixed, "rows": ROW.names or ()},
         same={**state.same, "rows": "rows", "outcomes": "outcomes"},

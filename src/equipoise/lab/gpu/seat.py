@@ -60,8 +60,8 @@ _COST_OF_JUDGING_FAR_AWAY = 0.1
 _BLOCKS_THAT_JUDGE = 4
 _FEW_NUMBERS = 48
 """That leave so many threads room in which trials begin that four blocks are on a processor."""
-_LEAVE_ONE_OUT = "leave-one-out"
-"""An estimator that looks at units once more."""
+_BLIND_TO_UNITS = RIDGE, "pooled", "empirical-bayes"
+"""Estimators that do not look at single units once more."""
 
 
 class Drawn(Protocol):
@@ -143,7 +143,7 @@ class Seat:
         """
         differ = is_drawn_there(scenario) and scenario.dim > scenario.intercept
         drawn = isinstance(policy, Design) or state.trial["chance"][0] > 0.0
-        return differ and not drawn and self._estimator != _LEAVE_ONE_OUT and is_plain(state, world)
+        return differ and not drawn and self._estimator in _BLIND_TO_UNITS and is_plain(state, world)
 
     def _plan_opening(self, plan: Plan) -> None:
         """Let first units be dealt at once, if there is room for that."""
