@@ -34,6 +34,7 @@ from equipoise.lab.gpu.places import (
     with_one_factor,
 )
 from equipoise.lab.gpu.program import Order, Plan, trial_program
+from equipoise.lab.gpu.teams.abreast import with_room
 from equipoise.lab.gpu.teams.lanes import LANES, Team
 from equipoise.lab.gpu.teams.ridges import judging_team
 from equipoise.lab.gpu.teams.tiles import best_team
@@ -167,6 +168,10 @@ class Seat:
         if has_small_numbers(state, draws.world):
             state = state._replace(arms=narrowed(state.arms))
             judge = judge._replace(probe=narrowed(judge.probe))
+        judges = Team(LANES)
+        if self._estimator == RIDGE:
+            judges = judging_team(state, judge)
+            judge = with_room(state, judge)
         self.groups: dict[str, Any] = {
             "state": state,
             "rule": rule_of(seat.stage),
@@ -177,13 +182,12 @@ class Seat:
         }
         if self._estimator != RIDGE:
             self.groups["work"] = new_workspace(state, seat.ridge)
-        judges = judging_team(dim) if self._estimator == RIDGE else Team(LANES)
         blocks = _MOST_BLOCKS_OF_LARGE_TEAMS if team.size > LANES and one_factor else _MOST_BLOCKS
         choices = placements(at_once=bool(at_once), one_context=one_context)
         running = arranged(self.groups, choices, team, device, blocks)
         judged = arranged(
             self.groups,
-            judging_placements() if self._estimator == RIDGE else judging_placements()[1:],
+            judging_placements() if self._estimator == RIDGE else judging_placements()[-1:],
             judges,
             device,
             _BLOCKS_THAT_JUDGE,

@@ -84,7 +84,7 @@ class _Columns:
             yield k, k * self.team.size, min(self.dim, (k + 1) * self.team.size)
 
 
-class _Variable:
+class Variable:
     """A number that changes in a loop."""
 
     def __init__(self, builder: Any, number: Any) -> None:
@@ -94,9 +94,11 @@ class _Variable:
         self.set(number)
 
     def get(self) -> Any:
+        """What it is."""
         return self._builder.load(self._room)
 
     def set(self, number: Any) -> None:
+        """Change it."""
         self._builder.store(number, self._room)
 
 
@@ -123,11 +125,9 @@ class _Rotation:
         self._columns = columns = _Columns(builder, dim, team)
         self._data, self._across = data, across
         self._sides = [builder.gep(sides, [place]) for place in columns.places]
-        self._side = [_Variable(builder, builder.load(place)) for place in self._sides]
-        self._rest = [
-            _Variable(builder, builder.load(builder.gep(line, [place]))) for place in columns.places
-        ]
-        self._left = _Variable(builder, y)
+        self._side = [Variable(builder, builder.load(place)) for place in self._sides]
+        self._rest = [Variable(builder, builder.load(builder.gep(line, [place]))) for place in columns.places]
+        self._left = Variable(builder, y)
 
     def emit(self) -> Any:
         """Turn by turn; what is left of y."""
@@ -136,7 +136,7 @@ class _Rotation:
             whole = (last - first) // _AHEAD * _AHEAD
             # Rows change in their own turn only, so those of the next turns can be asked for.
             asked = self.ask(own, [_WORD(first + step) for step in range(_AHEAD)])
-            ahead = [[_Variable(builder, entry) for entry in row] for row in asked]
+            ahead = [[Variable(builder, entry) for entry in row] for row in asked]
             with cgutils.for_range_slice(builder, _WORD(first), _WORD(first + whole), _WORD(_AHEAD)) as (
                 j,
                 _,
@@ -278,7 +278,7 @@ def _turn_together(builder: Any, dim: int, team: Team, rotations: list[_Rotation
     member = team.member(builder)
     for own, first, last in _Columns(builder, dim, team).turns():
         asked = [each.ask(own, [_WORD(first)])[0] for each in rotations]
-        ahead = [[_Variable(builder, entry) for entry in row] for row in asked]
+        ahead = [[Variable(builder, entry) for entry in row] for row in asked]
         with cgutils.for_range_slice(builder, _WORD(first), _WORD(last), _WORD(1)) as (j, _):
             rows = [[entry.get() for entry in row] for row in ahead]
             later = [each.ask(own, [builder.add(j, _WORD(1))])[0] for each in rotations]
@@ -331,7 +331,7 @@ def _inverted(typing_context, factors, i, b, inverse):
         dependent, pivots = ir.IntType(1)(0), []
         for place in columns.places:
             pivot = builder.load(at(upper, place, place))
-            sum_ = _Variable(builder, _NUMBER(0.0))
+            sum_ = Variable(builder, _NUMBER(0.0))
             with cgutils.for_range(builder, builder.add(place, _WORD(1))) as loop:
                 entry = _absolute(builder, builder.load(at(upper, loop.index, place)))
                 sum_.set(builder.fadd(sum_.get(), entry))
@@ -361,7 +361,7 @@ def _invert_entry(
     # As far as the four columns reach that a processor takes together.
     end = builder.add(builder.and_(c, _WORD(-LANES)), _WORD(LANES))
     end = builder.select(builder.icmp_signed("<", end, _WORD(dim)), end, _WORD(dim))
-    entries = _Variable(builder, _NUMBER(0.0))
+    entries = Variable(builder, _NUMBER(0.0))
     with cgutils.for_range_slice(builder, builder.add(r, _WORD(1)), end, _WORD(1)) as (k, _):
         factors = builder.load(at(upper, r, k)), builder.load(at(goal, k, c))
         entries.set(builder.fma(*factors, entries.get()))
