@@ -5,6 +5,8 @@
 ``tiles``      an arm's factor in the registers of these threads
 ``triangles``  factors of arms that have few units, shared out among them
 ``units``      what is far away, asked for before it is needed; first units, dealt at once
-``ridges``     judging by ridge, shared out among them
+``systems``    an arm's ridge estimate in the registers of some threads
+``abreast``    judging by ridge, several arms at a time
+``ridges``     judging by ridge, one arm after the other
 =============  =============================================================================
 """

@@ -21,6 +21,7 @@ from equipoise.core.jit.decorators import inlined
 from equipoise.core.jit.deferred import deferred
 from equipoise.core.jit.kernel import Kernel
 from equipoise.core.jit.relinking import Relinker
+from equipoise.lab.gpu.memory import fetch
 from equipoise.lab.gpu.teams.lanes import member, team_size, wait
 from equipoise.lab.gpu.teams.systems import room_in, room_of, solve
 from equipoise.lab.trial import judge as judging
@@ -28,6 +29,8 @@ from equipoise.lab.trial.judge import judge_arm, prepare_judgement
 
 _NO_BOUNDS = -1.0
 """In the place of the elasticity of an arm whose intervals have none."""
+_SECTOR = 4
+"""Numbers that a GPU reads at once."""
 _WORD = ir.IntType(64)
 
 
@@ -52,6 +55,8 @@ def use_arms_abreast(relink: Relinker) -> None:
 
 
 def _judge_trial(state: Any, rule: Any, judge: Any, truth: Any, ledger: Any, k: int) -> None:
+    if _are_abreast():
+        _fetch_factors(state, 0)
     prepare_judgement(state, rule, judge)
     if _are_abreast():
         _judge_abreast(state, judge, truth, ledger, k)
@@ -92,6 +97,17 @@ def _prepare_judgement(state: Any, rule: Any, judge: Any) -> None:
 
 
 @inlined
+def _fetch_factors(state: Any, first: int) -> None:
+    """Ask for the factors of the arms that come next, while there is something else to do."""
+    size = _threads_an_arm()
+    i = min(first + member() // size, state.arms.shape[0] - 1)
+    length = state.factors.shape[2] * state.factors.shape[3]
+    begin = (i * state.factors.shape[1] + state.arms[i].buffer) * length
+    for place in range(member() % size * _SECTOR, length, size * _SECTOR):
+        fetch(state.factors, begin + place)
+
+
+@inlined
 def _judge_abreast(state: Any, judge: Any, truth: Any, ledger: Any, k: int) -> None:
     arms, dim = truth.shape
     size = _threads_an_arm()
@@ -101,6 +117,8 @@ def _judge_abreast(state: Any, judge: Any, truth: Any, ledger: Any, k: int) -> N
     for first in range(0, arms, groups):
         # Threads without an arm judge the last one along, and write nothing: all wait for each other.
         i = min(first + group, arms - 1)
+        if first + groups < arms:
+            _fetch_factors(state, first + groups)
         arm = state.arms[i]
         solve(
             state.factors,

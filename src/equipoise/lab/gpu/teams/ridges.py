@@ -1,8 +1,8 @@
-"""Judging an arm by ridge, shared out among the threads of a trial.
+"""Judging by ridge arm by arm, each shared out among all threads of a trial.
 
 The same sums as in core/estimates/ridge.py, core/arithmetic/solving.py and lab/trial/judge.py, each in the
 same order; but a processor goes from one sum to the next, and here every thread has rows or entries of its
-own. The matrices lie beside the processors.
+own. The matrices lie beside the processors. Most trials are judged as abreast.py says.
 """
 
 from __future__ import annotations

@@ -144,7 +144,10 @@ class _Arm:
     def __init__(self, builder: Any, room: Room, team: Team, near: list[Any]) -> None:
         self._builder, self._room, self._team = builder, room, team
         self._dim, size = room.dim, room.threads
-        member = team.member(builder)
+        # Read here each time: what follows from it would be found once and kept, in too many registers.
+        kind = ir.FunctionType(_HALF, [])
+        thread = builder.asm(kind, "mov.u32 $0, %tid.x;", "=r", [], side_effect=True)
+        member = builder.and_(thread, _HALF(team.size - 1))
         self._lane = builder.and_(member, _HALF(size - 1))
         group = builder.lshr(member, _HALF(size.bit_length() - 1))
         lengths = room.matrix, room.triangle, *(room.vector,) * 3
