@@ -21,16 +21,13 @@ from equipoise.core.jit.decorators import inlined
 from equipoise.core.jit.deferred import deferred
 from equipoise.core.jit.kernel import Kernel
 from equipoise.core.jit.relinking import Relinker
-from equipoise.lab.gpu.memory import fetch
 from equipoise.lab.gpu.teams.lanes import member, team_size, wait
-from equipoise.lab.gpu.teams.systems import room_in, room_of, solve
+from equipoise.lab.gpu.teams.systems import fetch_factor, room_in, room_of, solve
 from equipoise.lab.trial import judge as judging
 from equipoise.lab.trial.judge import judge_arm, prepare_judgement
 
 _NO_BOUNDS = -1.0
 """In the place of the elasticity of an arm whose intervals have none."""
-_SECTOR = 4
-"""Numbers that a GPU reads at once."""
 _WORD = ir.IntType(64)
 
 
@@ -99,12 +96,8 @@ def _prepare_judgement(state: Any, rule: Any, judge: Any) -> None:
 @inlined
 def _fetch_factors(state: Any, first: int) -> None:
     """Ask for the factors of the arms that come next, while there is something else to do."""
-    size = _threads_an_arm()
-    i = min(first + member() // size, state.arms.shape[0] - 1)
-    length = state.factors.shape[2] * state.factors.shape[3]
-    begin = (i * state.factors.shape[1] + state.arms[i].buffer) * length
-    for place in range(member() % size * _SECTOR, length, size * _SECTOR):
-        fetch(state.factors, begin + place)
+    i = min(first + member() // _threads_an_arm(), state.arms.shape[0] - 1)
+    fetch_factor(state.factors, i, state.arms[i].buffer)
 
 
 @inlined

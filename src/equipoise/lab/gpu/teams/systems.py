@@ -31,6 +31,8 @@ _ASKED = 16
 """Pairs of numbers of an arm's factor that a thread asks for at once."""
 _MOST_FEATURES = 40
 """Whose systems registers have room for."""
+_SECTOR = 4
+"""Numbers that a GPU reads at once."""
 _HALF, _WORD, _NUMBER = ir.IntType(32), ir.IntType(64), ir.DoubleType()
 _PAIR = ir.VectorType(_NUMBER, 2)
 
@@ -116,13 +118,10 @@ def _solved(typing_context, factors, coefs, i, b, ready, ridge, root, system, le
             if isinstance(kind, types.Array)
         }
         data = [arrays[k].data if k in arrays else one for k, one in enumerate(arguments)]
-        factors, coefs, i, b, ready, ridge, *near = data
-        width = layout.width
-        across = cgutils.unpack_tuple(builder, arrays[0].shape)[1]
-        matrix = builder.add(builder.mul(across, i), b)
-        kept = builder.gep(factors, [builder.mul(matrix, _WORD(room.dim * width))])
+        _, coefs, i, b, ready, ridge, *near = data
+        kept = _kept(builder, layout, arrays[0], i, b)
         known = builder.gep(coefs, [builder.mul(i, _WORD(room.dim))])
-        _Arm(builder, room, layout.team, near).solve((kept, known), width, ready, ridge)
+        _Arm(builder, room, layout.team, near).solve((kept, known), layout.width, ready, ridge)
 
     number, place = types.float64, types.intp
     kinds = factors, coefs, place, place, types.boolean, number, root, system, least_squares, coef, squares
@@ -136,6 +135,41 @@ solve: Any = _solved
 All threads of a warp come here, with the arms of their groups; the places have room for those of each.
 Who reads the results waits before.
 """
+
+
+@deferred
+def _fetched(typing_context, factors, i, b):
+    def generate(layout, context, builder, signature, arguments):
+        room = room_in(layout)
+        if room is None:
+            return
+        stack = context.make_array(signature.args[0])(context, builder, arguments[0])
+        lane = builder.and_(layout.team.member(builder), _HALF(room.threads - 1))
+        own = builder.zext(builder.mul(lane, _HALF(_SECTOR)), _WORD)
+        start = _kept(builder, layout, stack, *arguments[1:])
+        length, step = room.dim * layout.width, room.threads * _SECTOR
+        for first in range(0, length, step):
+            place = builder.add(own, _WORD(first))
+            if first + step > length:
+                inside = builder.icmp_unsigned("<", place, _WORD(length))
+                place = builder.select(inside, place, _WORD(0))
+            address = builder.ptrtoint(builder.gep(start, [place]), _WORD)
+            kind = ir.FunctionType(ir.VoidType(), [_WORD])
+            builder.asm(kind, "prefetch.global.L2 [$0];", "l", [address], True)
+
+    return types.void(factors, types.intp, types.intp), generate
+
+
+# Typed as the function it is inside compiled code, not as the code generator above.
+fetch_factor: Any = _fetched
+"""Ask for an arm's factor, which is far away and will be needed soon."""
+
+
+def _kept(builder: Any, layout: Layout, stack: Any, i: Any, b: Any) -> Any:
+    """The address of an arm's factor where it is kept."""
+    across = cgutils.unpack_tuple(builder, stack.shape)[1]
+    matrix = builder.add(builder.mul(across, i), b)
+    return builder.gep(stack.data, [builder.mul(matrix, _WORD(layout.dim * layout.width))])
 
 
 class _Arm:
