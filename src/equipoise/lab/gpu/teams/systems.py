@@ -216,25 +216,20 @@ class _Arm:
     def _copy(self, kept: Any, known: Any, width: int) -> None:
         """Bring an arm's factor and coefficients beside the processor; asked for before any is written."""
         builder, room = self._builder, self._room
-        pairs = -(-self._dim // 2)
-        count = self._dim * pairs
-        turns = range(0, count, room.threads)
+        pairs, columns = -(-self._dim // 2), []
+        for first in range(0, pairs, room.threads):
+            pair = builder.add(self._lane, _HALF(first))
+            if first + room.threads > pairs:
+                inside = builder.icmp_unsigned("<", pair, _HALF(pairs))
+                pair = builder.select(inside, pair, _HALF(pairs - 1))
+            column = builder.zext(builder.shl(pair, _HALF(1)), _WORD)
+            columns.append((builder.gep(kept, [column]), builder.gep(self._root, [column])))
+        turns = [(r, *column) for r in range(self._dim) for column in columns]
         for begin in range(0, len(turns), _ASKED):
-            found = []
-            for first in turns[begin : begin + _ASKED]:
-                number = builder.add(self._lane, _HALF(first))
-                if first + room.threads > count:
-                    inside = builder.icmp_unsigned("<", number, _HALF(count))
-                    number = builder.select(inside, number, _HALF(count - 1))
-                row = builder.udiv(number, _HALF(pairs))
-                column = builder.shl(builder.sub(number, builder.mul(row, _HALF(pairs))), _HALF(1))
-                source, goal = (
-                    builder.zext(builder.add(builder.mul(row, _HALF(length)), column), _WORD)
-                    for length in (width, room.row)
-                )
-                found.append((self._load_pair(builder.gep(kept, [source])), goal))
-            for pair, goal in found:
-                place = builder.gep(self._root, [goal])
+            asked = turns[begin : begin + _ASKED]
+            found = [self._load_pair(builder.gep(source, [_WORD(r * width)])) for r, source, _ in asked]
+            for pair, (r, _, goal) in zip(found, asked, strict=True):
+                place = builder.gep(goal, [_WORD(r * room.row)])
                 builder.store(pair, builder.bitcast(place, _PAIR.as_pointer()), align=16)
         for place in self._places:
             number = builder.load(builder.gep(known, [place]))
