@@ -52,6 +52,8 @@ def assert_same(scenario, policy, lots=(1, 2), **options):
         # Starts that leave some arms without an invertible S; trials of a warp part.
         ("trace-ucb", {"contexts": eq.BinaryContexts()}),
         ("trace-ucb", {"dim": 15, "budget": 60}),  # eight threads a trial
+        ("trace-ucb", {"noise": [0.3, 0.7, 2.0] * 6, "budget": 110}),  # judged eight arms at a time
+        pytest.param("trace-ucb", {"dim": 41, "budget": 140}, marks=pytest.mark.slow),  # and one by one
         pytest.param("trace-gain", {"dim": 30, "budget": 110}, marks=pytest.mark.slow),  # a warp
     ],
 )

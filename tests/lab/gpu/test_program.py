@@ -167,8 +167,8 @@ def test_a_draft_serves_programs_of_other_sizes_as_if_it_were_their_own(what, mo
         kept.DRAFTS.clear()
         alone = seat("trace-ucb", scenario).ptx(what)
         # Numba numbers functions as they come, and LLVM names what is outside in any order.
-        assert sorted(re.sub(r"v\d+B", "", alone).splitlines()) == sorted(
-            re.sub(r"v\d+B", "", ptx).splitlines()
+        assert sorted(re.sub(r"B\dv\d+", "", alone).splitlines()) == sorted(
+            re.sub(r"B\dv\d+", "", ptx).splitlines()
         )
 
 

@@ -116,15 +116,30 @@ def measure_elasticities(
     adaptive = False
     for _ in range(2 * arms.shape[0] + 1):
         for i in range(arms.shape[0]):
-            if arms[i].dof > 0 and arms[i].design_ready:
-                scored = result[i : i + 1]
-                result[i] = _elasticity(arms, probe, i, trial[0], score, settings, scored)
-                if result[i] == _UNREADABLE:
-                    result[i] = 1.0 - trial[0].chance
-                adaptive = adaptive or result[i] > 0.0
+            reacts = measure_elasticity(arms, probe, i, trial[0], score, settings, result)
+            adaptive = adaptive or reacts
         if adaptive:
             return
         trial[0].step += 1
+
+
+@compiled
+def measure_elasticity(
+    arms: npt.NDArray[Any],
+    probe: npt.NDArray[Any],
+    i: int,
+    trial: Any,
+    score: int,
+    settings: Vector,
+    result: Vector,
+) -> bool:
+    """Write arm i's ε at the trial's step, if σ̂² is known; whether that is more than 0."""
+    if arms[i].dof < 1 or not arms[i].design_ready:
+        return False
+    result[i] = _elasticity(arms, probe, i, trial, score, settings, result[i : i + 1])
+    if result[i] == _UNREADABLE:
+        result[i] = 1.0 - trial.chance
+    return bool(result[i] > 0.0)
 
 
 @compiled

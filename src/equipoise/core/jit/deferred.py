@@ -77,7 +77,9 @@ def call_later(
 def fill(draft: str, layout: Any) -> str:
     """LLVM's language for all gaps that a draft has, for a layout."""
     module = ir.Module()
-    for name in sorted(set(re.findall(rf"{_PREFIX}\d+", draft))):
+    # By number, so that the order does not depend on how many gaps other drafts had before.
+    for number in sorted({int(found) for found in re.findall(rf"{_PREFIX}(\d+)", draft)}):
+        name = f"{_PREFIX}{number}"
         gap = _gaps[name]
         function = ir.Function(module, gap.kind, name)
         builder = ir.IRBuilder(function.append_basic_block("entry"))

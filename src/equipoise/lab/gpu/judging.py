@@ -25,10 +25,10 @@ def judge_program(plan: Plan, estimator: str) -> Callable[..., None]:
     use_threads(relink)
     relink.replace(scoring.call_score, Kernel(score_caller(plan.policy), inline=True))
     use_design(relink, plan.policy)
-    if estimator == RIDGE:
-        use_rows(relink)
     if plan.forgets_rows:
         relink.replace(alike.outcomes_alike, Kernel(_differ, inline=True))
+    if estimator == RIDGE:
+        use_rows(relink)
     handles = {group: each.handle() for group, each in plan.assemblers().items()}
     state_of, rule_of, world_of = (handles[group] for group in ("state", "rule", "world"))
     judge_of, ledger_of = handles["judge"], handles["ledger"]

@@ -143,7 +143,9 @@ def opening_placement(running: Mapping[str, Places]) -> dict[str, Places]:
 def judging_placements() -> list[dict[str, Places]]:
     """The same when trials are over, and judged."""
     far = {group: replace(places, near=frozenset(), held=frozenset()) for group, places in PLACES.items()}
-    return [{**far, "judge": replace(far["judge"], near=PLACES["judge"].own)}, far]
+    near = PLACES["judge"].own
+    choices = near, near - {"probe", "elasticities"}  # which are long where there are many arms
+    return [*({**far, "judge": replace(far["judge"], near=names)} for names in choices), far]
 
 
 class Arrangement(NamedTuple):

@@ -38,6 +38,7 @@ from equipoise.lab.gpu.places import (
     with_one_row,
 )
 from equipoise.lab.gpu.program import Order, Plan, trial_program
+from equipoise.lab.gpu.teams.abreast import with_room
 from equipoise.lab.gpu.teams.inverses import LARGEST
 from equipoise.lab.gpu.teams.lanes import LANES, WARP, Team
 from equipoise.lab.gpu.teams.opening import Room, new_room
@@ -94,6 +95,10 @@ class Seat:
         if has_small:
             state = state._replace(arms=narrowed(state.arms))
             judge = judge._replace(probe=narrowed(judge.probe))
+        judges = Team(LANES)
+        if self._estimator == RIDGE:
+            judges = judging_team(state, judge)
+            judge = with_room(state, judge)
         self.groups: dict[str, Any] = {
             "state": state,
             "rule": rule_of(seat.stage),
@@ -104,10 +109,9 @@ class Seat:
         }
         if work is not None:
             self.groups["work"] = work
-        judges = judging_team(dim) if self._estimator == RIDGE else Team(LANES)
         blocks = _MOST_BLOCKS_OF_LARGE_TEAMS if team.size > LANES and one_factor else _MOST_BLOCKS
         choices = placements(at_once=bool(at_once), one_context=one_context, forgets_rows=forgets)
-        judgings = judging_placements() if self._estimator == RIDGE else judging_placements()[1:]
+        judgings = judging_placements() if self._estimator == RIDGE else judging_placements()[-1:]
         settings = self.groups["rule"].settings
         words = COLUMNS * sum(1 for _ in all_arrays(self.groups))
         if words + COLUMNS * len(Room._fields) + len(settings) > TABLE_WORDS:

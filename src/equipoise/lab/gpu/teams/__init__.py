@@ -9,7 +9,9 @@
 ``opening``    first units of all arms, dealt at once
 ``pipeline``   how these enter their triangles
 ``inverses``   and how triangles are inverted
-``ridges``     judging by ridge, shared out among them
+``systems``    an arm's ridge estimate in the registers of some threads
+``abreast``    judging by ridge, several arms at a time
+``ridges``     judging by ridge, one arm after the other
 ``lines``      contexts and truths, drawn by all threads of a warp
 =============  =============================================================================
 """

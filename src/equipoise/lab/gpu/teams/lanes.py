@@ -85,6 +85,18 @@ class Team:
         """The number that a thread of the trial has."""
         return self._exchanged(builder, number, "idx", member, self.size)
 
+    def number_of_neighbour(self, builder: Any, number: Any, place: Any, size: int) -> Any:
+        """The number that a thread has, counted among so many neighbours of the trial."""
+        return self._exchanged(builder, number, "idx", place, size)
+
+    def count_of_neighbours(self, builder: Any, count: Any, size: int) -> Any:
+        """The counts of so many neighbours, added up."""
+        total, bounds = builder.trunc(count, _HALF), _HALF(WARP - 1)
+        for step in (1 << k for k in range(size.bit_length() - 1)):
+            arguments = [self._mask(builder), total, _HALF(step), bounds]
+            total = builder.add(total, emit_call(builder, "llvm.nvvm.shfl.sync.bfly.i32", _HALF, arguments))
+        return builder.zext(total, _WORD)
+
     def any(self, builder: Any, condition: Any) -> Any:
         """Whether a condition holds for any thread of the trial."""
         return emit_call(builder, "llvm.nvvm.vote.any.sync", ir.IntType(1), [self._mask(builder), condition])

@@ -1,8 +1,8 @@
-"""Judging an arm by ridge, shared out among the threads of a trial.
+"""Judging by ridge arm by arm, each shared out among all threads of a trial.
 
 The same sums as in core/estimates/ridge.py, core/arithmetic/solving.py and lab/trial/judge.py, each in the
 same order; but a processor goes from one sum to the next, and here every thread has rows or entries of its
-own. The matrices lie beside the processors.
+own. The matrices lie beside the processors. Most trials are judged as abreast.py says.
 """
 
 from __future__ import annotations
@@ -17,13 +17,16 @@ from equipoise.core.arms import coordinates
 from equipoise.core.estimates import ridge as ridges
 from equipoise.core.jit.kernel import Kernel
 from equipoise.core.jit.relinking import Relinker
+from equipoise.lab.gpu.teams.abreast import use_arms_abreast
 from equipoise.lab.gpu.teams.lanes import WARP, Team, member, team_size, wait
+from equipoise.lab.gpu.teams.systems import room_of
 from equipoise.lab.trial import judge as judging
 
 
-def judging_team(dim: int) -> Team:
-    """About a thread for every row."""
-    return Team(WARP // 2 if dim <= WARP // 2 else WARP)
+def judging_team(state: Any, judge: Any) -> Team:
+    """A warp for arms side by side; for one after the other about a thread for every row."""
+    is_narrow = room_of(state, judge) is None and state.factors.shape[2] <= WARP // 2
+    return Team(WARP // 2 if is_narrow else WARP)
 
 
 def use_rows(relink: Relinker) -> None:
@@ -37,6 +40,7 @@ def use_rows(relink: Relinker) -> None:
     ]
     for kernel, function in replacements:
         relink.replace(kernel, Kernel(function))
+    use_arms_abreast(relink)
 
 
 def _copy_arm(state: Any, i: int, root: Any, coef: Any) -> None:
