@@ -163,10 +163,10 @@ def _elasticity(
     pull = 0.0  # what the pool does to the other arms' scores
     if trial.pools:
         pooled_dof, pooled_variance = trial.pooled_dof, trial.pooled_variance
-        pull = -_others_log_score(arms, probes, i, trial, score, settings, scored)
+        pull = -others_log_score(arms, probes, i, trial, score, settings, scored)
         probe.log_variance = arm.log_variance + log1p(_NUDGE)
         pool_variances(probes, trial)
-        pull += _others_log_score(arms, probes, i, trial, score, settings, scored)
+        pull += others_log_score(arms, probes, i, trial, score, settings, scored)
     call_score(score, one, trial, settings, scored)
     noisier = scored[0]
     if trial.pools:
@@ -220,7 +220,7 @@ def measure_first_weights(
 
 
 @compiled
-def _others_log_score(
+def others_log_score(
     arms: npt.NDArray[Any],
     probes: npt.NDArray[Any],
     i: int,

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from equipoise.core.choice import scoring
-from equipoise.core.estimates import alike
+from equipoise.core.estimates import alike, intervals
 from equipoise.core.estimates.estimators import ESTIMATORS, RIDGE
 from equipoise.core.jit.kernel import Kernel
 from equipoise.core.jit.relinking import Relinker
-from equipoise.lab.gpu.program import Plan, score_caller, use_design
+from equipoise.lab.gpu.program import Plan, others_asker, score_caller, use_design
 from equipoise.lab.gpu.teams.lanes import number_of, team_size, use_threads
 from equipoise.lab.gpu.teams.ridges import use_rows
 from equipoise.lab.trial.judge import judge_coefs, judge_intervals, judge_trial
@@ -24,6 +24,7 @@ def judge_program(plan: Plan, estimator: str) -> Callable[..., None]:
     relink = Relinker()
     use_threads(relink)
     relink.replace(scoring.call_score, Kernel(score_caller(plan.policy), inline=True))
+    relink.replace(intervals.others_log_score, Kernel(others_asker(plan.policy), inline=True))
     use_design(relink, plan.policy)
     if plan.forgets_rows:
         relink.replace(alike.outcomes_alike, Kernel(_differ, inline=True))

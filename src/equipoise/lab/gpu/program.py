@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numba.extending import intrinsic
 
+from equipoise.core.arithmetic.logarithm import log
 from equipoise.core.arms import factor, least_squares, provisional
 from equipoise.core.choice import scoring, weighing
 from equipoise.core.choice.ties import Ties
@@ -24,7 +25,7 @@ from equipoise.core.policies.base.design import Design
 from equipoise.core.policies.base.policy import Policy
 from equipoise.lab.gpu.layout import Layout
 from equipoise.lab.gpu.memory import Assembler, fetch
-from equipoise.lab.gpu.teams.lanes import member, number_of, team_size, use_threads, wait
+from equipoise.lab.gpu.teams.lanes import member, number_of, of_member, team_size, use_threads, wait
 from equipoise.lab.gpu.teams.looking import use_looks_ahead
 from equipoise.lab.gpu.teams.tiles import are_tiles, use_tiles
 from equipoise.lab.gpu.teams.triangles import use_triangles
@@ -223,6 +224,32 @@ def score_caller(policy: Policy) -> Callable[..., None]:
                 scores[i] = score(arms[i], trial, numbers)
 
     return call_score
+
+
+def others_asker(policy: Policy) -> Callable[..., float]:
+    """What takes the place of :func:`equipoise.core.estimates.intervals.others_log_score`."""
+    score = Kernel(type(policy).score, inline=True)
+
+    def ask(arms: Any, probes: Any, i: int, trial: Any, address: int, settings: Any, scored: Any) -> float:
+        numbers, size = open_bounded(_first_of(settings)), team_size()
+        total, others = 0.0, 0
+        wait()
+        for first in range(0, arms.shape[0], size):
+            j, mine = first + member(), np.nan
+            if j < arms.shape[0] and j != i and arms[j].dof > 0 and arms[j].design_ready:
+                probes[j].leverage = arms[j].trace
+                found = score(probes[j], trial, numbers)
+                if found > 0.0:
+                    mine = log(found)
+            wait()
+            for k in range(min(size, arms.shape[0] - first)):
+                its = of_member(mine, k)
+                if its == its:
+                    total += its
+                    others += 1
+        return total / max(others, 1)
+
+    return ask
 
 
 def _design_caller(design: Design) -> Callable[..., None]:

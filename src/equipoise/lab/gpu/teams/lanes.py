@@ -173,6 +173,14 @@ def _team_size(typing_context):
     return types.int64(), generate
 
 
+@deferred
+def _of_member(typing_context, number, place):
+    def generate(layout, context, builder, signature, arguments):
+        return layout.team.number_of_member(builder, arguments[0], builder.trunc(arguments[1], _HALF))
+
+    return types.float64(types.float64, types.intp), generate
+
+
 # Typed as the functions they are inside compiled code, not as the code generators above.
 wait: Any = _wait
 """Wait until all threads of the trial are here, and see what they have written."""
@@ -180,6 +188,8 @@ in_order: Any = _order
 """The same where threads of the trial have gone in step since they met: nobody waits."""
 member: Any = _member
 """Which thread of its trial this is."""
+of_member: Any = _of_member
+"""The number that a thread of the trial has."""
 team_size: Any = _team_size
 """How many threads the trial has."""
 

@@ -25,25 +25,33 @@ def use_looks_ahead(relink: Relinker) -> None:
     """Let copies of compiled functions look at arms in that way: outcomes come at once, Σ is given."""
     beside, of_context = relink(factor.beside), relink(per_context)
 
+    def note_leverage(arm: Any, trial: Any, square: float) -> None:
+        if arm.design_ready or arm.provisional:
+            arm.leverage = square
+            if not arm.design_ready:
+                arm.trace = of_context(trial, arm.provisional_sum)
+        else:
+            # Nothing is known of any arm's design: all contexts are alike to all arms.
+            arm.leverage = arm.trace = 1.0
+
+    note = Kernel(note_leverage, inline=True)
+
     def look_at(state: Any, which: Any) -> None:
         arms, trial = state.arms.shape[0], state.trial[0]
         in_order()
         now, later, first = new_room(), new_room(), state.arms[0]
         ask(now, state.factors, 0, first.buffer if first.design_ready else beside(first.buffer))
-        for i in range(arms):
-            arm = state.arms[i]
+        for i in range(0, arms, 2):
+            # Two at a time, so that no number has to be moved, and so to be there, before it is used.
             if i + 1 < arms:
                 after = state.arms[i + 1]
                 ask(later, state.factors, i + 1, after.buffer if after.design_ready else beside(after.buffer))
-            square = squared_along(now, state.z)
-            hand_on(later, now)
-            if arm.design_ready or arm.provisional:
-                arm.leverage = square
-                if not arm.design_ready:
-                    arm.trace = of_context(trial, arm.provisional_sum)
-            else:
-                # Nothing is known of any arm's design: all contexts are alike to all arms.
-                arm.leverage = arm.trace = 1.0
+            note(state.arms[i], trial, squared_along(now, state.z))
+            if i + 2 < arms:
+                after = state.arms[i + 2]
+                ask(now, state.factors, i + 2, after.buffer if after.design_ready else beside(after.buffer))
+            if i + 1 < arms:
+                note(state.arms[i + 1], trial, squared_along(later, state.z))
 
     relink.replace(leverage.look_at, Kernel(look_at, inline=True))
 
@@ -84,17 +92,6 @@ def _squared(typing_context, columns, z):
     return types.float64(_NUMBERS, z), generate
 
 
-@deferred
-def _hand_on(typing_context, source, goal):
-    def generate(layout, context, builder, signature, arguments):
-        shape = Shape(layout)
-        for place in range(shape.columns * shape.dim):
-            number = builder.load(builder.gep(arguments[0], [_WORD(place)]))
-            builder.store(number, builder.gep(arguments[1], [_WORD(place)]))
-
-    return types.void(_NUMBERS, _NUMBERS), generate
-
-
 # Typed as the functions they are inside compiled code, not as the code generators above.
 new_room: Any = _new_room
 """Room for a thread's columns of a factor."""
@@ -102,5 +99,3 @@ ask: Any = _ask
 """Ask for them."""
 squared_along: Any = _squared
 """zᵀVVᵀz, of such columns."""
-hand_on: Any = _hand_on
-"""Copy columns to where others were."""

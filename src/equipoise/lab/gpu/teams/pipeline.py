@@ -86,30 +86,39 @@ class _Pipeline:
         # Row a begins with its diagonal; the line begins with the column of the first row's.
         self._rows = [[Variable(builder, nothing) for _ in range(self._dim - a)] for a in range(self._own)]
         self._sides = [Variable(builder, nothing) for _ in range(self._own)]
-        self._line = [Variable(builder, nothing) for _ in range(self._dim)]
+        self._last = (self._dim - 1) // self._own
+        """The thread with the last row."""
+        self._reads_ahead = self._last + 1 < self._team.size
+        """Whether a thread without rows reads lines while others work on those before."""
+        length = self._dim + self._own if self._reads_ahead else self._dim
+        self._line = [Variable(builder, nothing) for _ in range(length)]
         self._left, self._squares = Variable(builder, nothing), Variable(builder, nothing)
         self._arm, self._pull = Variable(builder, _HALF(0)), Variable(builder, _HALF(0))
 
     def emit(self) -> None:
         """A line enters with every step, until the last one has left."""
-        builder, each, last = self._builder, self._dim + 1, (self._dim - 1) // self._own
+        builder, each, last = self._builder, self._dim + 1, self._last
         count = self._arms * each
         ahead = Variable(builder, _HALF(0)), Variable(builder, _HALF(0))
         for _ in range(_AHEAD):
             self._ask(*(number.get() for number in ahead))
             _count_on(builder, *ahead, each)
+        if self._reads_ahead:
+            self._read_ahead(each)
         with cgutils.for_range(builder, _HALF(count + last)) as loop:
             self._hand_on()
             number = builder.sub(loop.index, self._member)
             works = builder.icmp_unsigned("<", number, _HALF(count))
-            if last + 1 < self._team.size:
+            if self._reads_ahead:
                 works = builder.and_(works, builder.icmp_unsigned("<=", self._member, _HALF(last)))
+                self._read_ahead(each)
             with builder.if_then(builder.icmp_unsigned("<", ahead[0].get(), _HALF(self._arms))):
                 self._ask(*(number.get() for number in ahead))
             _count_on(builder, *ahead, each)
             with builder.if_then(works):
-                with builder.if_then(builder.icmp_unsigned("==", self._member, _HALF(0))):
-                    self._take()
+                if not self._reads_ahead:
+                    with builder.if_then(builder.icmp_unsigned("==", self._member, _HALF(0))):
+                        self._take(self._line)
                 for a in range(self._own):
                     self._turn(a)
                 left = self._left.get()
@@ -148,18 +157,27 @@ class _Pipeline:
         kind = ir.FunctionType(ir.VoidType(), [_WORD])
         builder.asm(kind, "prefetch.global.L1 [$0];", "l", [address], True)
 
-    def _take(self) -> None:
-        """The first thread reads a line, and its outcome."""
+    def _read_ahead(self, each: int) -> None:
+        """The last thread, from which the first one gets its lines, reads the next one."""
+        builder = self._builder
+        is_reader = builder.icmp_unsigned("==", self._member, _HALF(self._team.size - 1))
+        is_there = builder.icmp_unsigned("<", self._arm.get(), _HALF(self._arms))
+        with builder.if_then(builder.and_(is_reader, is_there)):
+            self._take(self._line[self._own :])
+            _count_on(builder, self._arm, self._pull, each)
+
+    def _take(self, goal: list[Variable]) -> None:
+        """Read a line, and its outcome."""
         builder, arm, pull = self._builder, self._arm.get(), self._pull.get()
         line = self._line_of(arm, pull)
-        for c, number in enumerate(self._line):
+        for c, number in enumerate(goal):
             number.set(builder.load(builder.gep(line, [_WORD(c)])))
         place = builder.add(builder.mul(arm, _HALF(self._dim + 1)), pull)
         self._left.set(builder.load(builder.gep(self._arrays[5], [builder.zext(place, _WORD)])))
 
     def _turn(self, a: int) -> None:
         """Bring an entry of the line to zero, by row a of this thread."""
-        builder, row, line = self._builder, self._rows[a], self._line[a:]
+        builder, row, line = self._builder, self._rows[a], self._line[a : self._dim]
         pivot, entry = row[0].get(), line[0].get()
         square, needed = square_of(builder, pivot, entry)
         with builder.if_then(needed):
