@@ -216,6 +216,18 @@ def test_programs_of_a_study_are_compiled_once_each(monkeypatch):
         assert sum(map(len, families)) == max(6, helpers)
 
 
+def test_helpers_whose_tasks_are_done_take_those_of_others():
+    tasks = [{"what": "judged", "kind": str(k), "family": str(k % 3)} for k in range(9)]
+    stock = ahead._Stock(tasks, 3)
+    mine, other = ([str(k) for k in range(9) if k % 3 == family] for family in (2, 1))
+    assert [stock.take(0)["kind"] for _ in range(3)] == mine
+    assert stock.take(1)["kind"] == other[0]
+    # What is needed last, of who has most to do.
+    assert {stock.take(0)["kind"], stock.take(0)["kind"]} == {"6", other[2]}
+    assert stock.leave() == stock.leave() == []  # the first is through, another one has died
+    assert sorted(task["kind"] for task in stock.leave()) == sorted(["0", "3", other[1]])
+
+
 def test_the_plain_way_of_compiling_is_refused(monkeypatch):
     monkeypatch.setattr(ways, "chosen", Plain)
     with pytest.raises(DeviceUnavailable, match="plain"):

@@ -37,7 +37,7 @@ _SHARE_OF_MEMORY, _HELPERS_MEMORY = 0.25, 2**29
 """What contexts of helpers may take of the GPU's memory, beside trials, and about the bytes of one."""
 _ANSWERS = ("equipoise: done", "equipoise: not done")
 """What a helper says when it has looked at a task."""
-_SECONDS = {"trials": (2.4, 1.0), "judged": (1.2, 0.7), "draws": (1.0, 0.5), "opened": (1.0, 0.5)}
+_SECONDS = {"trials": (2.4, 1.2), "judged": (1.6, 2.0), "draws": (1.0, 0.5), "opened": (1.0, 0.5)}
 """What Numba's part of programs takes, about, and then each of them; only ratios matter."""
 _SETTINGS = ("width", "bound", "delta", "caution")
 """Options of policies that are numbers in memory, and no part of a program."""
@@ -104,8 +104,9 @@ class _Round:
         if count < _WORTH_A_HELPER:
             return
         self.ready = {task["kind"]: Event() for task in tasks}
-        for batch in _batches(tasks, count):
-            thread = Thread(target=self._work_off, args=(batch,), daemon=True)
+        stock = _Stock(tasks, count)
+        for helper in range(count):
+            thread = Thread(target=self._work_off, args=(stock, helper), daemon=True)
             thread.start()
             self._threads.append(thread)
 
@@ -117,18 +118,17 @@ class _Round:
         for event in self.ready.values():
             event.set()
 
-    def _work_off(self, batch: Sequence[Task]) -> None:
-        """Have tasks done by a helper; those that it does not manage are done by nobody here."""
+    def _work_off(self, stock: _Stock, number: int) -> None:
+        """Have tasks done by a helper; one that it does not manage is done by nobody here."""
+        task = None
         try:
-            # None could be started, or it has died.
+            # None could be started, or it has died: others take what is left.
             with suppress(OSError), self._helpers.start() as helper:
-                for task in batch:
-                    if not _does(helper, task):
-                        return
+                while (task := stock.take(number)) is not None and _does(helper, task):
                     self.ready[task["kind"]].set()
         finally:
-            for task in batch:
-                self.ready[task["kind"]].set()
+            for undone in (*([task] if task else []), *stock.leave()):
+                self.ready[undone["kind"]].set()
 
 
 def _does(helper: subprocess.Popen[str], task: Task) -> bool:
@@ -139,6 +139,32 @@ def _does(helper: subprocess.Popen[str], task: Task) -> bool:
     helper.stdin.flush()
     # Libraries may print something, too.
     return any(line.startswith(_ANSWERS) for line in iter(helper.stdout.readline, ""))
+
+
+class _Stock:
+    """Tasks that helpers have not begun with: a batch for each, of which others take when theirs is done."""
+
+    def __init__(self, tasks: Sequence[Task], helpers: int) -> None:
+        self._lock, self._left = Lock(), helpers
+        self._batches = _batches(tasks, helpers)
+
+    def take(self, helper: int) -> Task | None:
+        """The next task of a helper's batch, or the last one of whoever has most to do, if any."""
+        with self._lock:
+            if self._batches[helper]:
+                return self._batches[helper].pop(0)
+            longest = max(self._batches, key=_seconds_left)
+            return longest.pop() if longest else None
+
+    def leave(self) -> list[Task]:
+        """One helper less; what nobody will do if that was the last one."""
+        with self._lock:
+            self._left -= 1
+            return [] if self._left else [task for batch in self._batches for task in batch]
+
+
+def _seconds_left(batch: Sequence[Task]) -> float:
+    return sum(_SECONDS[task["what"]][1] for task in batch)
 
 
 def _batches(tasks: Sequence[Task], helpers: int) -> list[list[Task]]:

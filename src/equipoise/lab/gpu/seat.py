@@ -59,8 +59,8 @@ REGISTERS = 65_536
 """Of a processor."""
 _COST_OF_JUDGING_FAR_AWAY = 0.1
 _BLOCKS_THAT_JUDGE = 4
-_FEW_NUMBERS = 48
-"""That leave so many threads room in which trials begin that four blocks are on a processor."""
+_OPENING_BLOCKS = (48, 4), (64, 3)
+"""How many numbers a thread may have in which trials begin, for so many blocks to be on a processor."""
 _BLIND_TO_UNITS = RIDGE, "pooled", "empirical-bayes"
 """Estimators that do not look at single units once more."""
 
@@ -68,8 +68,11 @@ _BLIND_TO_UNITS = RIDGE, "pooled", "empirical-bayes"
 class Drawn(Protocol):
     """What is drawn for a block of trials, in the GPU's memory."""
 
-    buffers: Mapping[str, Buffer]
-    shapes: Mapping[str, tuple[int, ...]]
+    @property
+    def buffers(self) -> Mapping[str, Buffer]: ...
+
+    @property
+    def shapes(self) -> Mapping[str, tuple[int, ...]]: ...
 
 
 class Seat:
@@ -156,7 +159,8 @@ class Seat:
         places = opening_placement(plan.layout.places)
         if share_of(groups, places, team).size * (WARP // team.size) > self._device.shared_bytes:
             return
-        blocks = 4 if numbers_held(dim, team.size) <= _FEW_NUMBERS else 2
+        held = numbers_held(dim, team.size)
+        blocks = next((blocks for most, blocks in _OPENING_BLOCKS if held <= most), _MOST_BLOCKS)
         found = arranged(groups, [places], team, self._device, blocks)
         self._arrangements["opened"] = found
         self.plans["trials"] = replace(plan, deals_first=True)
