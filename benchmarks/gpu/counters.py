@@ -51,6 +51,8 @@ METRICS = {
     "for results of arithmetic": (STALL.format("wait"), "", 1.0),
     "for instructions": (STALL.format("no_instruction"), "", 1.0),
 }
+SKIPPED = {"trace-ucb": "6", "trace-gain": "4"}
+"""Launches before these trials: only those of policies that do not look at contexts are opened."""
 CASES = [("trace-ucb", 10), ("trace-gain", 10), ("trace-ucb", 30)]
 
 
@@ -64,9 +66,9 @@ def work(policy: str, dim: int) -> None:
 
 
 def counted(policy: str, dim: int) -> dict[str, float]:
-    """The counters of the second run's trials; every run draws first, and judges afterwards."""
+    """The counters of the second run's trials; every run draws before, and judges afterwards."""
     names = ",".join(name for name, _, _ in METRICS.values())
-    command = ["ncu", "--csv", "--metrics", names, "--launch-skip", "4", "--launch-count", "1"]
+    command = ["ncu", "--csv", "--metrics", names, "--launch-skip", SKIPPED[policy], "--launch-count", "1"]
     inner = [sys.executable, str(Path(__file__).resolve()), "--work", policy, "--dim", str(dim)]
     text = subprocess.run([*command, *inner], check=True, capture_output=True, text=True).stdout
     lines = text[text.index('"ID"') :].splitlines()

@@ -69,10 +69,14 @@ class Drawn(Protocol):
     """What is drawn for a block of trials, in the GPU's memory."""
 
     @property
-    def buffers(self) -> Mapping[str, Buffer]: ...
+    def buffers(self) -> Mapping[str, Buffer]:
+        """By the names of arrays."""
+        ...
 
     @property
-    def shapes(self) -> Mapping[str, tuple[int, ...]]: ...
+    def shapes(self) -> Mapping[str, tuple[int, ...]]:
+        """Of these."""
+        ...
 
 
 class Seat:
