@@ -47,7 +47,7 @@ def jobs(dims: Sequence[int]) -> list[Job]:
     arenas = {arena.dim: arena for panel in PANELS.values() for arena in panel.sweep.arenas}
     chosen = [arenas[dim] for dim in (dims or arenas)]
     found = [(arena, "uniform", "draws") for arena in chosen]
-    found += [(arena, "uniform", "opened") for arena in chosen]
+    found += [(arena, "trace-ucb", "opened") for arena in chosen]
     for what in ("trials", "judged"):
         found += [(arena, policy, what) for policy in compared_policies() for arena in chosen]
     return found

@@ -202,6 +202,8 @@ def test_programs_of_a_study_are_compiled_once_each(monkeypatch):
     ]
     tasks = list(ahead._tasks(points, "cuda"))
     found = sorted(task["what"] for task in tasks)
+    # Not by the name of one that has no such program.
+    assert all(task["policy"].startswith("trace-ucb") for task in tasks if task["what"] == "opened")
     assert found == ["draws"] * 2 + ["judged"] * 4 + ["opened"] * 2 + ["trials"] * 4
     for helpers in (1, 3, 7, 10):
         batches = ahead._batches(tasks, helpers)

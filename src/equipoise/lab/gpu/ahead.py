@@ -235,7 +235,8 @@ def _tasks(points: Points, device: str) -> Iterator[Task]:
             world, dim, arms = _kind_of(arena.to_dict()), arena.dim, len(arena.noise)
             options = {key: value for key, value in vars(policy).items() if key not in _SETTINGS}
             mine = policy.name, _kind_of(options)
-            for what, kind in (("draws", ()), ("opened", ()), ("trials", mine), ("judged", mine)):
+            opening = [("opened", ())] if _may_open(policy) else []
+            for what, kind in (("draws", ()), *opening, ("trials", mine), ("judged", mine)):
                 family = repr((what, world, kind))
                 task = {"what": what, "kind": repr((family, dim, arms)), "family": family}
                 if task["kind"] not in seen:
@@ -248,6 +249,12 @@ def _is_known_to_helpers(policy: Policy) -> bool:
     kind = type(policy)
     others = (kind.weigh, kind.remember) if issubclass(kind, Design) else ()
     return all(is_stamped(function) for function in (kind.score, *others))
+
+
+def _may_open(policy: Policy) -> bool:
+    """Whether a program may begin a policy's trials, which is the same for all such policies."""
+    kind = type(policy)
+    return kind.forced_start and not kind.looks and not issubclass(kind, Design)
 
 
 def _kind_of(value: object) -> object:
