@@ -34,6 +34,7 @@ SCENES: dict[str, Callable[[], dict[str, Any]]] = {
     "the paper's size": lambda: {"noise": tuple(0.3 + 0.4 * i for i in range(7)), "dim": 10, "budget": 350},
     "one feature": lambda: {"noise": (0.5, 2.0), "dim": 1, "budget": 40},
     "many features": lambda: {"noise": (0.5, 1.0, 2.0), "dim": 30, "budget": 250},
+    "two columns a thread": lambda: {"noise": (0.5, 1.0, 2.0), "dim": 36, "budget": 190},
     "many arms": lambda: {"noise": tuple(0.1 * (i + 1) for i in range(60)), "dim": 2, "budget": 400},
     "very many arms": lambda: {"noise": tuple(0.01 * (i + 1) for i in range(900)), "dim": 1, "budget": 2_700},
     "intercept": lambda: {**BASE, "intercept": True},

@@ -22,7 +22,9 @@ def test_threads_have_room_for_their_rows(dim, threads):
 @pytest.mark.parametrize(
     ("dim", "arms", "changes"),
     [
-        (1, 2, {}),
+        (1, 1, {}),
+        (1, 2, {"intercept": True}),  # no context varies: rows are kept
+        (2, 2, {"intercept": True, "estimator": "empirical-bayes"}),
         (5, 3, {}),  # a thread without rows reads ahead
         (7, 3, {}),  # no thread is without rows, and the last one has fewer
         (4, 5, {"estimator": "pooled"}),

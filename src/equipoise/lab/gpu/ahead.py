@@ -235,7 +235,7 @@ def _tasks(points: Points, device: str) -> Iterator[Task]:
             world, dim, arms = _kind_of(arena.to_dict()), arena.dim, len(arena.noise)
             options = {key: value for key, value in vars(policy).items() if key not in _SETTINGS}
             mine = policy.name, _kind_of(options)
-            opening = [("opened", ())] if _may_open(policy) else []
+            opening = [("opened", mine)] if _may_open(policy) else []
             for what, kind in (("draws", ()), *opening, ("trials", mine), ("judged", mine)):
                 family = repr((what, world, kind))
                 task = {"what": what, "kind": repr((family, dim, arms)), "family": family}
@@ -252,7 +252,7 @@ def _is_known_to_helpers(policy: Policy) -> bool:
 
 
 def _may_open(policy: Policy) -> bool:
-    """Whether a program may begin a policy's trials, which is the same for all such policies."""
+    """Whether a program of its own may begin a policy's trials."""
     kind = type(policy)
     return kind.forced_start and not kind.looks and not issubclass(kind, Design)
 

@@ -117,7 +117,10 @@ def placements(*, at_once: bool, one_context: bool, forgets_rows: bool) -> list[
 
 
 def _with_one_row(placed: dict[str, Places]) -> dict[str, Places]:
-    """All units of a trial have the same row, which nobody reads: what is written there is not even made."""
+    """All units of a trial have the same row, which nobody reads: what is written there is not even made.
+
+    So it is with outcomes, but that these are written: near, or where all trials write theirs.
+    """
     state = placed["state"]
     state = replace(
         state,

@@ -147,10 +147,10 @@ class Seat:
         self._buffers: dict[tuple[str, str], Buffer] = {}
 
     def _forgets_rows(self, scenario: Scenario, policy: Policy, world: World, state: State) -> bool:
-        """Whether nobody looks at what units have left once they are over.
+        """Whether it is sure that nobody looks at what units have left once they are over.
 
         Lots and designs do, and whoever leaves one out; and whoever doubts that outcomes differ, as those of
-        units with normal contexts do.
+        units with normal contexts do. Worlds that are not plain are not looked into.
         """
         differ = is_drawn_there(scenario) and scenario.dim > scenario.intercept
         drawn = isinstance(policy, Design) or state.trial["chance"][0] > 0.0

@@ -5,9 +5,10 @@ one number in each of four threads, :func:`load` reads every thread's own, and :
 order that is written there, ``(0 + 1) + (2 + 3)``. So sums have the same bits.
 
 A trial has four threads, or 8, 16 or 32: then several of them are the same lane, and do the same, but for
-what tiles.py and triangles.py share out among all. All else is done by all threads alike. They read the
+what the other files of this room share out among all. All else is done by all threads alike. They read the
 same numbers and so take the same ways; where one has written what another reads, they wait for each other
-(:data:`SYNCED`). Trials that share a warp go their own ways.
+(:data:`SYNCED`, :data:`wait`), or go in step anyway (:data:`in_order`). Trials that share a warp go their own
+ways.
 
 What all do alike rests on threads of a trial going in step, as a GPU's do where they take the same way: all
 read a number that they count up before any of them writes it. No manual promises that.
@@ -127,7 +128,7 @@ class Team:
         # Once in every run of instructions: threads may part where one ends.
         block = builder.block
         if not hasattr(block, "threads_here"):
-            block.threads_here = builder.asm(ir.FunctionType(_HALF, []), "activemask.b32 $0;", "=r", [], True)
+            block.threads_here = emit_call(builder, "llvm.nvvm.activemask", _HALF, [])
         return block.threads_here
 
     def _exchanged(self, builder: Any, number: Any, how: str, place: Any, within: int) -> Any:
@@ -302,7 +303,7 @@ def _move(coefs: Any, gains: Any, step: float) -> None:
     """What takes the place of :func:`~equipoise.core.arms.least_squares.move`: a thread has some of them."""
     for r in range(member(), coefs.shape[0], team_size()):
         coefs[r] += gains[r] * step
-    in_order()
+    wait()
 
 
 SYNCED = (

@@ -15,8 +15,10 @@ from equipoise.core.jit.deferred import deferred
 from equipoise.core.jit.kernel import Kernel
 from equipoise.core.jit.relinking import Relinker
 from equipoise.lab.gpu.teams.lanes import in_order
-from equipoise.lab.gpu.teams.tiles import LARGEST, Shape, Tile, along_columns
+from equipoise.lab.gpu.teams.tiles import Shape, Tile, along_columns
 
+_ROOM = 80
+"""Numbers that a thread has room for: two columns of 40 features, the most that tiles have."""
 _WORD, _NUMBER = ir.IntType(64), ir.DoubleType()
 _NUMBERS = types.CPointer(types.float64)
 
@@ -60,7 +62,7 @@ def use_looks_ahead(relink: Relinker) -> None:
 def _new_room(typing_context):
     def generate(context, builder, signature, arguments):
         with builder.goto_entry_block():
-            room = builder.alloca(ir.ArrayType(_NUMBER, LARGEST))
+            room = builder.alloca(ir.ArrayType(_NUMBER, _ROOM))
         return builder.bitcast(room, _NUMBER.as_pointer())
 
     return _NUMBERS(), generate
@@ -73,6 +75,7 @@ def _ask(typing_context, room, factors, i, b):
         tile = Tile(context, builder, signature.args[1], stack, Shape(layout))
         start = tile.start(i, b)
         columns = [tile.column(start, number) for number in range(tile.shape.columns)]
+        assert tile.shape.columns * tile.shape.dim <= _ROOM
         for place, entry in enumerate(entry for column in columns for entry in column):
             builder.store(entry, builder.gep(room, [_WORD(place)]))
 

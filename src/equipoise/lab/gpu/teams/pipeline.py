@@ -131,6 +131,7 @@ class _Pipeline:
     def _hand_on(self) -> None:
         """Get from the thread before what is left of its line."""
         builder, own = self._builder, self._own
+        self._team.emit_wait(builder)  # threads have gone different ways
         before = builder.and_(builder.sub(self._member, _HALF(1)), _HALF(self._team.size - 1))
         left = [number.get() for number in self._line[own:]]
         given = [self._team.number_of_member(builder, number, before) for number in left]

@@ -141,7 +141,7 @@ class _Rotation:
         for own, first, last in columns.turns():
             whole = (last - first) // _AHEAD * _AHEAD
             # Rows change in their own turn only, so those of the next turns can be asked for.
-            asked = self.ask(own, [_WORD(first + step) for step in range(_AHEAD)])
+            asked = self._ask(own, [_WORD(first + step) for step in range(_AHEAD)])
             ahead = [[Variable(builder, entry) for entry in row] for row in asked]
             with cgutils.for_range_slice(builder, _WORD(first), _WORD(first + whole), _WORD(_AHEAD)) as (
                 j,
@@ -149,7 +149,7 @@ class _Rotation:
             ):
                 rows = [[entry.get() for entry in row] for row in ahead]
                 turns = [builder.add(j, _WORD(step)) for step in range(_AHEAD)]
-                later = self.ask(own, [builder.add(turn, _WORD(_AHEAD)) for turn in turns])
+                later = self._ask(own, [builder.add(turn, _WORD(_AHEAD)) for turn in turns])
                 for turn, row in zip(turns, rows, strict=True):
                     self._turn(own, first, turn, row)
                 for row, entries in zip(ahead, later, strict=True):
@@ -157,15 +157,15 @@ class _Rotation:
                         entry.set(number)
             for step in range(last - first - whole):
                 self._turn(own, first, _WORD(first + whole + step), [entry.get() for entry in ahead[step]])
-        return self.end()
+        return self._end()
 
-    def end(self) -> Any:
+    def _end(self) -> Any:
         """Write what q has become; what is left of y."""
         for place, side, inside in zip(self._sides, self._side, self._columns.inside, strict=True):
             _store_where(self._builder, inside, side.get(), place)
         return self._left.get()
 
-    def ask(self, own: int, rows: list[Any]) -> list[list[Any]]:
+    def _ask(self, own: int, rows: list[Any]) -> list[list[Any]]:
         """Ask for a thread's columns of some rows, from one of its columns on; past the last row, for it."""
         builder, found = self._builder, []
         for j in rows:
@@ -182,21 +182,21 @@ class _Rotation:
         """Bring entry j of the line to zero, which is in the threads' columns ``own``."""
         builder = self._builder
         owner = builder.trunc(builder.sub(j, _WORD(first)), _HALF)
-        pivot, entry = self.corner(own, owner, row)
+        pivot, entry = self._corner(own, owner, row)
         square, needed = square_of(builder, pivot, entry)
         # While an arm has few units, most entries are zero already.
         with builder.if_then(needed):
             length = emit_call(builder, "sqrt", _NUMBER, [square])
             cosine, sine = builder.fdiv(pivot, length), builder.fdiv(entry, length)
-            self.apply(own, owner, j, row, (length, cosine, sine))
+            self._apply(own, owner, j, row, (length, cosine, sine))
 
-    def corner(self, own: int, owner: Any, row: list[Any]) -> tuple[Any, Any]:
+    def _corner(self, own: int, owner: Any, row: list[Any]) -> tuple[Any, Any]:
         """What a turn begins with: the numbers of R and of the line in the column that is brought to zero."""
         builder, team = self._builder, self._team
         pivot = team.number_of_member(builder, row[0], owner)
         return pivot, team.number_of_member(builder, self._rest[own].get(), owner)
 
-    def apply(self, own: int, owner: Any, j: Any, row: list[Any], turn: tuple[Any, Any, Any]) -> None:
+    def _apply(self, own: int, owner: Any, j: Any, row: list[Any], turn: tuple[Any, Any, Any]) -> None:
         """Turn row j of R and the line, q and y by an angle whose cosine and sine are given."""
         builder, columns, (length, cosine, sine) = self._builder, self._columns, turn
         other = self._team.number_of_member(builder, self._side[own].get(), owner)
