@@ -5,6 +5,7 @@
 ``tiles``      an arm's factor in the registers of these threads
 ``looking``    factors of all arms, for policies that look at contexts
 ``triangles``  factors of arms that have few units, shared out among them
+``rooms``      numbers that a thread hands on from one function to another
 ``units``      what is far away, asked for before it is needed
 ``opening``    first units of all arms, dealt at once
 ``pipeline``   how these enter their triangles

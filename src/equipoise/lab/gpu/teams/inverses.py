@@ -14,10 +14,11 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 from equipoise.core.arms import factor
-from equipoise.core.jit.deferred import call_later, deferred
+from equipoise.core.jit.deferred import deferred
 from equipoise.core.jit.nvptx import emit_call
 from equipoise.lab.gpu.layout import Layout
 from equipoise.lab.gpu.teams.lanes import Team
+from equipoise.lab.gpu.teams.rooms import NUMBERS, filled_room
 from equipoise.lab.gpu.teams.tiles import lanes_of
 from equipoise.lab.gpu.teams.triangles import Columns
 
@@ -26,7 +27,6 @@ LARGEST = 64
 """Features of which threads have columns in registers, at most."""
 _ROOM = 2 * LARGEST
 """Numbers that a thread has room for: two columns of so many features, or more that are shorter."""
-_NUMBERS = types.CPointer(types.float64)
 
 
 @deferred
@@ -51,10 +51,7 @@ def _independent(typing_context, factors, i):
 @intrinsic
 def _inverse(typing_context, factors, i, pivots):
     def generate(context, builder, signature, arguments):
-        with builder.goto_entry_block():
-            room = builder.alloca(ir.ArrayType(_NUMBER, _ROOM))
-        call_later(context, builder, types.void(factors, i, pivots), [*arguments, room], fill)
-        return builder.bitcast(room, _NUMBER.as_pointer())
+        return filled_room(context, builder, signature, arguments, _ROOM, fill)
 
     def fill(layout, context, builder, signature, arguments):
         stack, i, pivots, room = arguments
@@ -77,9 +74,9 @@ def _inverse(typing_context, factors, i, pivots):
                 entry = builder.fma(sum_, builder.fneg(pivot), _NUMBER(0.0))
                 column[r] = builder.select(builder.icmp_unsigned("==", number, _HALF(r)), pivot, entry)
         for place, entry in enumerate(entry for column in columns for entry in column):
-            builder.store(entry, cgutils.gep_inbounds(builder, room, 0, place))
+            builder.store(entry, builder.gep(room, [_WORD(place)]))
 
-    return _NUMBERS(factors, types.intp, pivots), generate
+    return NUMBERS(factors, types.intp, pivots), generate
 
 
 @deferred
@@ -96,7 +93,7 @@ def _norm(typing_context, columns):
             squares = builder.fma(sum_, _NUMBER(1.0), squares)
         return layout.team.total(builder, squares)
 
-    return types.float64(_NUMBERS), generate
+    return types.float64(NUMBERS), generate
 
 
 @deferred
@@ -111,16 +108,13 @@ def _put(typing_context, columns, factors, i):
                 for r, entry in enumerate(column):
                     builder.store(entry, _at(builder, layout, first, _WORD(r), place))
 
-    return types.void(_NUMBERS, factors, types.intp), generate
+    return types.void(NUMBERS, factors, types.intp), generate
 
 
 @intrinsic
 def _solution(typing_context, factors, i, sides):
     def generate(context, builder, signature, arguments):
-        with builder.goto_entry_block():
-            room = builder.alloca(ir.ArrayType(_NUMBER, _ROOM))
-        call_later(context, builder, types.void(factors, i, sides), [*arguments, room], fill)
-        return builder.bitcast(room, _NUMBER.as_pointer())
+        return filled_room(context, builder, signature, arguments, _ROOM, fill)
 
     def fill(layout, context, builder, signature, arguments):
         stack, i, sides, room = arguments
@@ -135,9 +129,9 @@ def _solution(typing_context, factors, i, sides):
             sum_ = _NUMBER(0.0)
             for entry, number in zip(entries, numbers, strict=True):  # zeros come first
                 sum_ = builder.fadd(sum_, builder.fmul(entry, number))
-            builder.store(sum_, cgutils.gep_inbounds(builder, room, 0, k))
+            builder.store(sum_, builder.gep(room, [_WORD(k)]))
 
-    return _NUMBERS(factors, types.intp, sides), generate
+    return NUMBERS(factors, types.intp, sides), generate
 
 
 @deferred
@@ -152,7 +146,7 @@ def _put_solution(typing_context, solution, sides, i):
                 number = builder.load(builder.gep(solution, [_WORD(k)]))
                 builder.store(number, builder.gep(side, [place]))
 
-    return types.void(_NUMBERS, sides, types.intp), generate
+    return types.void(NUMBERS, sides, types.intp), generate
 
 
 # Typed as the functions they are inside compiled code, not as the code generators above.

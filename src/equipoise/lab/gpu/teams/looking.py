@@ -14,13 +14,14 @@ from equipoise.core.choice import leverage
 from equipoise.core.jit.deferred import deferred
 from equipoise.core.jit.kernel import Kernel
 from equipoise.core.jit.relinking import Relinker
+from equipoise.lab.gpu.teams import rooms
 from equipoise.lab.gpu.teams.lanes import in_order
+from equipoise.lab.gpu.teams.rooms import NUMBERS
 from equipoise.lab.gpu.teams.tiles import Shape, Tile, along_columns
 
 _ROOM = 80
 """Numbers that a thread has room for: two columns of 40 features, the most that tiles have."""
 _WORD, _NUMBER = ir.IntType(64), ir.DoubleType()
-_NUMBERS = types.CPointer(types.float64)
 
 
 def use_looks_ahead(relink: Relinker) -> None:
@@ -61,11 +62,9 @@ def use_looks_ahead(relink: Relinker) -> None:
 @intrinsic
 def _new_room(typing_context):
     def generate(context, builder, signature, arguments):
-        with builder.goto_entry_block():
-            room = builder.alloca(ir.ArrayType(_NUMBER, _ROOM))
-        return builder.bitcast(room, _NUMBER.as_pointer())
+        return rooms.new_room(builder, _ROOM)
 
-    return _NUMBERS(), generate
+    return NUMBERS(), generate
 
 
 @deferred
@@ -79,7 +78,7 @@ def _ask(typing_context, room, factors, i, b):
         for place, entry in enumerate(entry for column in columns for entry in column):
             builder.store(entry, builder.gep(room, [_WORD(place)]))
 
-    return types.void(_NUMBERS, factors, types.intp, types.intp), generate
+    return types.void(NUMBERS, factors, types.intp, types.intp), generate
 
 
 @deferred
@@ -92,7 +91,7 @@ def _squared(typing_context, columns, z):
         ]
         return along_columns(context, builder, shape, columns, signature.args[1], arguments[1])[1]
 
-    return types.float64(_NUMBERS, z), generate
+    return types.float64(NUMBERS, z), generate
 
 
 # Typed as the functions they are inside compiled code, not as the code generators above.

@@ -22,11 +22,11 @@ from equipoise.core.jit.addresses import array_at
 from equipoise.core.jit.deferred import call_later, deferred
 from equipoise.core.jit.relinking import Relinker
 from equipoise.lab.gpu.teams.lanes import LANES, Team, in_order, wait
+from equipoise.lab.gpu.teams.rooms import NUMBERS, filled_room
 from equipoise.lab.trial.world import draw_outcome
 
 _HALF, _WORD, _NUMBER = ir.IntType(32), ir.IntType(64), ir.DoubleType()
 _PAIR = ir.VectorType(_NUMBER, 2)
-_NUMBERS = types.CPointer(types.float64)
 _ROOM = 16
 """Numbers that a thread has room for: entries of a context, or a line."""
 
@@ -72,19 +72,16 @@ def fits(dim: int, team: Team) -> bool:
 @intrinsic
 def _ask(typing_context, contexts, place, t):
     def generate(context, builder, signature, arguments):
-        with builder.goto_entry_block():
-            room = builder.alloca(ir.ArrayType(_NUMBER, _ROOM))
-        call_later(context, builder, types.void(contexts, place, t), [*arguments, room], fill)
-        return builder.bitcast(room, _NUMBER.as_pointer())
+        return filled_room(context, builder, signature, arguments, _ROOM, fill)
 
     def fill(layout, context, builder, signature, arguments):
         *where, room = arguments
         first = _line(context, builder, layout.dim, signature.args[0], *where)
         for k, (entry, _) in enumerate(_own(builder, layout.dim, layout.team)):
             number = builder.load(builder.gep(first, [builder.zext(entry, _WORD)]))
-            builder.store(number, cgutils.gep_inbounds(builder, room, 0, k))
+            builder.store(number, builder.gep(room, [_WORD(k)]))
 
-    return _NUMBERS(contexts, types.intp, types.intp), generate
+    return NUMBERS(contexts, types.intp, types.intp), generate
 
 
 @deferred
@@ -100,7 +97,7 @@ def _put(typing_context, z, ahead):
                 with builder.if_then(inside):
                     builder.store(number, goal)
 
-    return types.void(z, _NUMBERS), generate
+    return types.void(z, NUMBERS), generate
 
 
 def _own(builder: Any, dim: int, team: Team) -> list[tuple[Any, Any]]:
