@@ -22,6 +22,8 @@ from equipoise.lab.gpu.teams.lanes import WARP, Team
 
 _LINE = 32
 """Bytes that a GPU reads at once."""
+_WIDEST = 16
+"""Bytes that a thread reads at once."""
 _BANKS = 128
 """Bytes that threads read at the same time without waiting, from the memory beside the processors."""
 
@@ -91,7 +93,7 @@ def share_of(groups: Groups, places: Mapping[str, Places], team: Team) -> Share:
     for group, name, array in all_arrays(groups):
         if name in places[group].near:
             offsets[group, name] = size
-            size += trial_bytes(array)
+            size += -(-int(array.nbytes) // _WIDEST) * _WIDEST
     # The same number of the trials of a warp, which it reads at once, is in different places of the banks.
     step = _BANKS * team.size // WARP
     while size % _BANKS != step % _BANKS:

@@ -20,7 +20,7 @@ from equipoise.core.jit.addresses import array_at
 from equipoise.core.jit.deferred import call_later, deferred
 from equipoise.core.jit.handles import Handle
 from equipoise.core.jit.nvptx import CONSTANT, TABLE
-from equipoise.lab.gpu.layout import ADDRESS, COLUMNS, SHAPE, STRIDE, Layout, Places, trial_bytes
+from equipoise.lab.gpu.layout import ADDRESS, COLUMNS, SHAPE, STRIDE, Layout, Places
 
 _WORD, _BYTE = ir.IntType(64), ir.IntType(8)
 _WORDS = ir.PointerType(_WORD)
@@ -121,7 +121,7 @@ class Assembler:
                     row = layout.row(self._group, name)
                     far = _far(builder, row, arguments[0] if name in places.kept else None)
                     source, target = (near, far) if out else (far, near)
-                    words = trial_bytes(self._array(layout, name)) // _ENTRY
+                    words = -(-self._array(layout, name).nbytes // _ENTRY)
                     _copy(layout, builder, source, target, words)
 
             return types.void(types.int64, types.int64), generate

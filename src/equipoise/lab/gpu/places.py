@@ -13,6 +13,7 @@ from equipoise.core.arms.state import ARM, ROW, State
 from equipoise.lab.gpu.driver import Device
 from equipoise.lab.gpu.layout import Groups, Places, Share, share_of
 from equipoise.lab.gpu.teams.lanes import WARP, Team
+from equipoise.lab.gpu.teams.looking import Coming
 from equipoise.lab.gpu.teams.opening import Room
 from equipoise.lab.trial.world import World
 
@@ -68,6 +69,7 @@ PLACES = {
         long=dict.fromkeys(("errors", "counts", "coverage", "plain_coverage", "course", "support"), (0,))
     ),
     "order": Places(own=frozenset(("ties",))),
+    "coming": Places(own=frozenset(Coming._fields), near=frozenset(Coming._fields)),
     "room": Places(own=frozenset(Room._fields), near=frozenset(Room._fields)),
     "work": Places(
         own=frozenset(
@@ -96,6 +98,11 @@ _FARTHER: tuple[dict[str, tuple[str, ...]], ...] = (
     {"state": ("coefs",)},
     {"state": ("coefs",), "world": ("normals", "at_hand", "pulls")},
     {"state": ("coefs", "arms"), "world": ("normals", "at_hand", "pulls")},
+    {
+        "state": ("coefs", "arms"),
+        "world": ("normals", "at_hand", "pulls"),
+        "coming": Coming._fields,
+    },
     {group: tuple(places.near) for group, places in PLACES.items()},
 )
 """What gives way, by group, where arms or features are many: the more trials at once, the better."""

@@ -26,10 +26,10 @@ from equipoise.core.policies.base.policy import Policy
 from equipoise.lab.gpu.layout import Layout
 from equipoise.lab.gpu.memory import Assembler, fetch
 from equipoise.lab.gpu.teams.lanes import member, number_of, of_member, team_size, use_threads, wait
-from equipoise.lab.gpu.teams.looking import use_looks_ahead
+from equipoise.lab.gpu.teams.looking import sight_of
 from equipoise.lab.gpu.teams.tiles import are_tiles, use_tiles
 from equipoise.lab.gpu.teams.triangles import use_triangles
-from equipoise.lab.gpu.teams.units import no_context, show_first, unit_taker
+from equipoise.lab.gpu.teams.units import first_shower, next_context, no_context, unit_taker
 from equipoise.lab.trial.run import assign_unit, run_stage, show_context, start_trial
 
 WORDS = 3
@@ -55,6 +55,8 @@ class Plan:
     """An arm has one factor, not two: besides, the policy does not look at contexts."""
     one_context: bool
     """Only that of the unit at hand is there, where functions look for a whitened one."""
+    looks_ahead: bool
+    """The policy looks at the contexts of some units to come at once (teams/looking.py)."""
     deals_first: bool
     """The first units of all arms are dealt at once, by a program before (opening.py)."""
     forgets_rows: bool
@@ -96,10 +98,9 @@ def trial_program(plan: Plan) -> Callable[..., None]:
     shown: Callable[..., None] = no_context
     if plan.one_context:
         relink.replace(provisional.rebuild, Kernel(_never_rebuilt, inline=True))
-        if plan.has_tiles:
-            use_looks_ahead(relink)
-        relink.replace(assign_unit, Kernel(unit_taker(relink), inline=True))
-        shown = show_first
+        sight = sight_of(relink, _coming_finder(assemblers)) if plan.looks_ahead else next_context()
+        relink.replace(assign_unit, Kernel(unit_taker(relink, sight), inline=True))
+        shown = first_shower(sight)
     copy_in, copy_out = (
         Kernel(_each([each.copier(out=out) for each in assemblers.values()]), inline=True)
         for out in (False, True)
@@ -122,6 +123,16 @@ def trial_program(plan: Plan) -> Callable[..., None]:
             copy_out(place, local)
 
     return run
+
+
+def _coming_finder(assemblers: Mapping[str, Assembler]) -> Callable[[int], Any]:
+    """What gives the units to come of a trial, by its place."""
+    coming_of, thread = assemblers["coming"].handle(), number_of("tid")
+
+    def find(place: int) -> Any:
+        return coming_of(place, thread() // team_size())
+
+    return find
 
 
 def use_no_delays(relink: Relinker) -> None:

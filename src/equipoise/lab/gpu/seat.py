@@ -41,10 +41,11 @@ from equipoise.lab.gpu.program import Order, Plan, trial_program
 from equipoise.lab.gpu.teams.abreast import with_room
 from equipoise.lab.gpu.teams.inverses import LARGEST
 from equipoise.lab.gpu.teams.lanes import LANES, WARP, Team
+from equipoise.lab.gpu.teams.looking import new_coming
 from equipoise.lab.gpu.teams.opening import Room, new_room
 from equipoise.lab.gpu.teams.pipeline import numbers_held, passing_team
 from equipoise.lab.gpu.teams.ridges import judging_team
-from equipoise.lab.gpu.teams.tiles import best_team
+from equipoise.lab.gpu.teams.tiles import are_tiles, best_team
 from equipoise.lab.gpu.teams.units import fits
 from equipoise.lab.scenario import Scenario
 from equipoise.lab.trial.bench import ScenarioSeat
@@ -114,6 +115,9 @@ class Seat:
             "ledger": new_ledger(1, len(state.arms)),
             "order": Order(seat.ties),
         }
+        looks_ahead = one_context and bool(state.trial["looks"][0]) and are_tiles(dim, width, team)
+        if looks_ahead:
+            self.groups["coming"] = new_coming(len(state.arms), dim)
         if work is not None:
             self.groups["work"] = work
         blocks = _MOST_BLOCKS_OF_LARGE_TEAMS if team.size > LANES and one_factor else _MOST_BLOCKS
@@ -137,6 +141,7 @@ class Seat:
             at_once=bool(at_once),
             one_factor=one_factor,
             one_context=one_context,
+            looks_ahead=looks_ahead,
             deals_first=False,
             forgets_rows=forgets,
         )
@@ -283,7 +288,7 @@ class Seat:
         """What a program is made of, whatever its layout."""
         plan = self.plans[what]
         tiles = what == "trials" and plan.has_tiles
-        kind = plan.at_once, plan.one_factor, plan.one_context, plan.deals_first, tiles
+        kind = plan.at_once, plan.one_factor, plan.one_context, plan.looks_ahead, plan.deals_first, tiles
         judged = self._estimator if what == "judged" else ""
         settings = what, judged, plan.forgets_rows, *(kind if what == "trials" else ())
         return *map(lasting_fingerprint, self._functions(what)), *map(str, settings)

@@ -141,13 +141,17 @@ class Tile:
 
     def column(self, start: Any, number: int) -> list[Any]:
         """Ask for one of a thread's columns; where there is none, for the first one."""
+        builder, shape, first = self.builder, self.shape, self.column_start(start, number)
+        return [builder.load(builder.gep(first, [_WORD(r * shape.width)])) for r in range(shape.dim)]
+
+    def column_start(self, start: Any, number: int) -> Any:
+        """The address of its first number."""
         builder, shape = self.builder, self.shape
         place = builder.add(shape.team.member(builder), _HALF(number * shape.team.size))
         if (number + 1) * shape.team.size > shape.width:
             inside = builder.icmp_unsigned("<", place, _HALF(shape.width))
             place = builder.select(inside, place, _HALF(0))
-        first = builder.gep(start, [builder.zext(place, _WORD)])
-        return [builder.load(builder.gep(first, [_WORD(r * shape.width)])) for r in range(shape.dim)]
+        return builder.gep(start, [builder.zext(place, _WORD)])
 
     def _lane(self, start: Any, number: int) -> Any:
         builder, row = self.builder, self.row_number(number)

@@ -9,7 +9,7 @@ they read that arm's factor, so that they wait for both at once.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from llvmlite import ir
 from numba import types
@@ -20,6 +20,7 @@ from equipoise.core.arms.least_squares import observe_at_once
 from equipoise.core.choice.decide import CHOOSE, assign_next, next_arm
 from equipoise.core.jit.addresses import array_at
 from equipoise.core.jit.deferred import call_later, deferred
+from equipoise.core.jit.kernel import Kernel
 from equipoise.core.jit.relinking import Relinker
 from equipoise.lab.gpu.teams.lanes import LANES, Team, in_order, wait
 from equipoise.lab.gpu.teams.rooms import NUMBERS, filled_room
@@ -31,13 +32,28 @@ _ROOM = 16
 """Numbers that a thread has room for: entries of a context, or a line."""
 
 
-def unit_taker(relink: Relinker) -> Callable[..., None]:
+class Sight(NamedTuple):
+    """What threads see of contexts, as functions for compiled code."""
+
+    distance: Any
+    """How many units ahead a context is asked for, by a trial's place in its block."""
+    begin: Any
+    """Put what the first unit needs where it is looked for; of the state and the world."""
+    show: Any
+    """The same when a unit begins; of the state, the place and the unit."""
+    move_on: Any
+    """What a unit ends with; of these, the arm that got it, and the context that was asked for."""
+
+
+def unit_taker(relink: Relinker, sight: Sight) -> Callable[..., None]:
     """What takes the place of :func:`equipoise.lab.trial.run.assign_unit`."""
     choose, assign, observe, draw = map(relink, (next_arm, assign_next, observe_at_once, draw_outcome))
+    distance, _, show, move_on = sight
 
     def take_unit(state: Any, rule: Any, world: Any, t: int) -> None:
         place = world.clock[0].place
-        ahead = ask(world.contexts, place, min(t + 1, world.contexts.shape[1] - 1))
+        ahead = ask(world.contexts, place, min(t + distance(place), world.contexts.shape[1] - 1))
+        show(state, place, t)
         arm = choose(state, rule.terms[0].score, rule.settings, rule.scores)
         if arm < 0:
             world.clock[0].units = t
@@ -46,18 +62,41 @@ def unit_taker(relink: Relinker) -> Callable[..., None]:
         assign(state, rule.settings, arm, CHOOSE)
         observe(state, t, arm, draw(world, state.contexts[t], truth, t, arm))
         in_order()
-        put(state.z, ahead)
+        move_on(state, place, t, arm, ahead)
         in_order()
 
     return take_unit
 
 
-def show_first(state: Any, world: Any) -> None:
-    """What the loop over the units begins with: the context of the first one."""
-    if world.contexts.shape[1] > 0:
+def next_context() -> Sight:
+    """Only the context of the unit at hand is there: policies do not look at it."""
+
+    def distance(place: int) -> int:
+        return 1
+
+    def begin(state: Any, world: Any) -> None:
         clock = world.clock[0]
         put(state.z, ask(world.contexts, clock.place, min(clock.unit, world.contexts.shape[1] - 1)))
-        wait()
+
+    def show(state: Any, place: int, t: int) -> None:
+        pass
+
+    def move_on(state: Any, place: int, t: int, arm: int, ahead: Any) -> None:
+        put(state.z, ahead)
+
+    return Sight(*(Kernel(each, inline=True) for each in (distance, begin, show, move_on)))
+
+
+def first_shower(sight: Sight) -> Callable[..., None]:
+    """What the loop over the units begins with."""
+    begin = sight.begin
+
+    def show_first(state: Any, world: Any) -> None:
+        if world.contexts.shape[1] > 0:
+            begin(state, world)
+            wait()
+
+    return show_first
 
 
 def no_context(state: Any, world: Any) -> None:
