@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from equipoise.core.arithmetic.products import less_inner
 from equipoise.core.arms import factor, provisional
 from equipoise.core.arms.noise_pool import note_variance, pool_variances
 from equipoise.core.arms.spread import note_spread
@@ -203,7 +204,6 @@ def extend_design(state: State, i: int, row: int) -> None:
 def _learn(state: State, i: int, row: int, y: float) -> None:
     """Take an outcome, of context z, into an arm whose data are invertible."""
     arm = state.arms[i]
-    dim = state.z.shape[0]
     # The last pending outcome makes the design the data, unless rows have left the design since.
     joins = arm.pending == 1 and arm.design_ready == 1
     if not joins or arm.gain_row != row:
@@ -212,12 +212,9 @@ def _learn(state: State, i: int, row: int, y: float) -> None:
     arm.gain_row = -1
     if joins:
         arm.buffer = next_design(arm)
-    z, coefs = state.z, state.coefs[i]
-    residual = y
-    for r in range(dim):
-        residual -= z[r] * coefs[r]
+    residual = less_inner(y, state.z, state.coefs[i])
     step = residual / h
-    move(coefs, state.gains[i], step)
+    move(state.coefs[i], state.gains[i], step)
     arm.rss += residual * step
     arm.pending -= 1
     arm.observed += 1

@@ -37,11 +37,13 @@ _TINIEST = 1e-300
 
 @inlined
 def note_variance(arm: Any) -> None:
-    """Keep log σ̂² without its bias, and how much it varies."""
+    """Keep log σ̂² without its bias, how much it varies, and what it counts for."""
     inverse = 1.0 / arm.dof
     bias = inverse * (1.0 + inverse / 3.0)
     arm.log_variance = log(max(arm.noise_variance, _TINIEST)) + bias
     arm.log_spread = inverse * (2.0 + inverse * (2.0 + inverse))
+    # Every choice reads it of every arm, and it changes with the arm's own outcomes alone.
+    arm.log_weight = 1.0 / (1.0 + arm.log_spread)
 
 
 @compiled
@@ -55,7 +57,7 @@ def pool_variances(arms: npt.NDArray[Any], trial: Any) -> None:
     weights, total = 0.0, 0.0
     for i in range(arms.shape[0]):
         if arms[i].dof > 0:
-            weight = 1.0 / (1.0 + arms[i].log_spread)
+            weight = arms[i].log_weight
             weights += weight
             total += weight * max(arms[i].log_variance, top - _DEEPEST)
     center = total / weights if known > 0 else 0.0
@@ -64,7 +66,7 @@ def pool_variances(arms: npt.NDArray[Any], trial: Any) -> None:
         unbiased = known / (known - 1.0)
         for i in range(arms.shape[0]):
             if arms[i].dof > 0:
-                weight = 1.0 / (1.0 + arms[i].log_spread)
+                weight = arms[i].log_weight
                 gap = max(arms[i].log_variance, top - _DEEPEST) - center
                 excess += weight * weight * (gap * gap * unbiased - arms[i].log_spread)
                 certainty += weight * weight

@@ -50,6 +50,7 @@ ARM = np.dtype(
         ("provisional_sum", "f8"),  # trace_sum of that
         ("log_variance", "f8"),  # log σ̂² without its bias; kept if the policy pools
         ("log_spread", "f8"),  # variance of log_variance
+        ("log_weight", "f8"),  # 1/(1 + log_spread): what it counts for in the pool
         ("cost", "f8"),  # c: what a unit takes from the budget
         ("floor", "i8"),  # count that the arm must reach
         ("cap", "i8"),  # assigned that it must not pass

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from equipoise.core.arithmetic.products import inner
 from equipoise.core.arms.factor import squared_length_through
 from equipoise.core.arms.state import State
 from equipoise.core.arrays import Matrix, Vector
@@ -28,7 +29,4 @@ def weighted_square(state: State, g: Vector) -> float:
     """gᵀΣg, times the contexts seen where Σ is learned."""
     if state.trial[0].learns_moment:
         return squared_length_through(state.seen_factor, g)
-    square = 0.0
-    for r in range(g.shape[0]):
-        square += g[r] * g[r]
-    return square
+    return inner(g, g)

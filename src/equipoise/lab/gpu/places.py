@@ -15,6 +15,7 @@ from equipoise.lab.gpu.layout import Groups, Places, Share, share_of
 from equipoise.lab.gpu.teams.lanes import WARP, Team
 from equipoise.lab.gpu.teams.looking import Coming
 from equipoise.lab.gpu.teams.opening import Room
+from equipoise.lab.gpu.teams.products import Terms
 from equipoise.lab.trial.world import World
 
 _THREADS_A_BLOCK = 128
@@ -70,6 +71,7 @@ PLACES = {
     ),
     "order": Places(own=frozenset(("ties",))),
     "coming": Places(own=frozenset(Coming._fields), near=frozenset(Coming._fields)),
+    "terms": Places(own=frozenset(Terms._fields), near=frozenset(Terms._fields)),
     "room": Places(own=frozenset(Room._fields), near=frozenset(Room._fields)),
     "work": Places(
         own=frozenset(

@@ -27,6 +27,7 @@ from equipoise.lab.gpu.layout import Layout
 from equipoise.lab.gpu.memory import Assembler, fetch
 from equipoise.lab.gpu.teams.lanes import member, number_of, of_member, team_size, use_threads, wait
 from equipoise.lab.gpu.teams.looking import sight_of
+from equipoise.lab.gpu.teams.products import use_products
 from equipoise.lab.gpu.teams.tiles import are_tiles, use_tiles
 from equipoise.lab.gpu.teams.triangles import use_triangles
 from equipoise.lab.gpu.teams.units import first_shower, next_context, no_context, unit_taker
@@ -86,6 +87,7 @@ def trial_program(plan: Plan) -> Callable[..., None]:
     if plan.has_tiles:
         use_tiles(relink)
     use_triangles(relink)
+    use_products(relink)
     # A trial's contexts are where they were drawn.
     relink.replace(show_context, Kernel(_fetch_next_context, inline=True))
     scorer = _shared_score_caller(plan.policy, waits=not plan.one_context)

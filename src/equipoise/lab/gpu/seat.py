@@ -44,6 +44,7 @@ from equipoise.lab.gpu.teams.lanes import LANES, WARP, Team
 from equipoise.lab.gpu.teams.looking import new_coming
 from equipoise.lab.gpu.teams.opening import Room, new_room
 from equipoise.lab.gpu.teams.pipeline import numbers_held, passing_team
+from equipoise.lab.gpu.teams.products import new_terms
 from equipoise.lab.gpu.teams.ridges import judging_team
 from equipoise.lab.gpu.teams.tiles import are_tiles, best_team
 from equipoise.lab.gpu.teams.units import fits
@@ -114,10 +115,11 @@ class Seat:
             "judge": judge,
             "ledger": new_ledger(1, len(state.arms)),
             "order": Order(seat.ties),
+            "terms": new_terms(dim, team),
         }
         looks_ahead = one_context and bool(state.trial["looks"][0]) and are_tiles(dim, width, team)
         if looks_ahead:
-            self.groups["coming"] = new_coming(len(state.arms), dim)
+            self.groups["coming"] = new_coming(len(state.arms), dim, width, team)
         if work is not None:
             self.groups["work"] = work
         blocks = _MOST_BLOCKS_OF_LARGE_TEAMS if team.size > LANES and one_factor else _MOST_BLOCKS

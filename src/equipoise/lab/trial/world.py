@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from equipoise.core.arithmetic.exponential import exp
 from equipoise.core.arithmetic.linear import root_of, solve_upper
+from equipoise.core.arithmetic.products import inner
 from equipoise.core.arithmetic.sums import exact_sum
 from equipoise.core.arrays import Counts, Matrix, Vector
 from equipoise.core.draws.streams import (
@@ -235,9 +236,7 @@ def draw_outcome(world: World, context: Vector, coef: Vector, t: int, i: int) ->
         shock = world.normals[i, pull - world.at_hand[i, 1]]
     else:
         shock = world.shocks[clock.place, i, pull]
-    y = 0.0
-    for c in range(context.shape[0]):
-        y += context[c] * coef[c]
+    y = inner(context, coef)
     if setting.heteroscedasticity > 0.0 or setting.curvature != 0.0:
         feature = context[setting.intercept]
         square = feature * feature / setting.feature_variance

@@ -194,7 +194,8 @@ def _forget_what_nobody_reads(state: State) -> None:
     unknown = arms["design_ready"] == 0
     arms["trace_sum"][unknown], arms["trace_checked"][unknown], arms["trace_age"][unknown] = np.inf, 0.0, 0
     arms["provisional_sum"][arms["provisional"] == 0] = 0.0
-    arms["log_variance"][arms["dof"] == 0] = arms["log_spread"][arms["dof"] == 0] = 0.0
+    for name in ("log_variance", "log_spread", "log_weight"):
+        arms[name][arms["dof"] == 0] = 0.0
     for i, arm in enumerate(arms):
         if not arm["provisional"] and not (arm["pending"] and arm["design_ready"]):
             state.factors[i, 1 - arm["buffer"]] = 0.0

@@ -8,6 +8,7 @@ the one whose turn it is, not of all arms, and numbers of a factor are used K ti
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -26,8 +27,8 @@ from equipoise.core.jit.handles import handled
 from equipoise.core.jit.kernel import Kernel
 from equipoise.core.jit.relinking import Relinker
 from equipoise.lab.gpu.layout import Layout
-from equipoise.lab.gpu.teams.lanes import in_order, member, team_size, wait
-from equipoise.lab.gpu.teams.tiles import Shape, Tile, lanes_of
+from equipoise.lab.gpu.teams.lanes import LANES, Team, in_order, lane_number, member, team_size, wait
+from equipoise.lab.gpu.teams.tiles import Shape, Tile
 from equipoise.lab.gpu.teams.triangles import Variable
 from equipoise.lab.gpu.teams.units import Sight, ask, put
 
@@ -35,6 +36,8 @@ _MOST = 8
 """Units that are looked at together, at most: each takes room for a context and every arm's leverage."""
 _ROWS = 8
 """Rows of a factor that are asked for together, where there are many."""
+_BANKS = 16
+"""Numbers that threads read at the same time without waiting, from the memory beside the processors."""
 _HALF, _WORD, _NUMBER = ir.IntType(32), ir.IntType(64), ir.DoubleType()
 _PAIR = ir.VectorType(_NUMBER, 2)
 
@@ -45,12 +48,25 @@ class Coming(NamedTuple):
 
     contexts: Matrix  # [K, d]
     leverages: Matrix  # [m, K] of every arm at these
+    along: Matrix  # f = Vᵀx of two arms at all of them, which threads tell each other; see _Leverages
 
 
-def new_coming(arms: int, dim: int) -> Coming:
+def new_coming(arms: int, dim: int, width: int, team: Team) -> Coming:
     """Room for as many units as arms have turns, if these are not many."""
     units = min(arms, _MOST)
-    return Coming(np.zeros((units, dim)), np.zeros((arms, units)))
+    along = np.zeros((2 * _rows_told(units, team), _told_width(width)) if team.size > LANES else (0, 0))
+    return Coming(np.zeros((units, dim)), np.zeros((arms, units)), along)
+
+
+def _rows_told(units: int, team: Team) -> int:
+    """Rows of what is told of an arm: the same number for every thread of a lane."""
+    bands = team.size // LANES
+    return -(-units // bands) * bands
+
+
+def _told_width(width: int) -> int:
+    """How far rows are apart, so that threads that read four numbers of a row each do not wait."""
+    return next(apart for apart in itertools.count(width) if apart % _BANKS in (LANES, _BANKS - LANES))
 
 
 def sight_of(relink: Relinker, coming_of: Callable[[int], Any]) -> Sight:
@@ -66,7 +82,7 @@ def sight_of(relink: Relinker, coming_of: Callable[[int], Any]) -> Sight:
 
     def look_at_both(state: Any, coming: Any, i: int, j: int) -> None:
         b, c = factor_of(state.arms[i]), factor_of(state.arms[j])
-        take_leverages(coming.contexts, coming.leverages, state.factors, i, b, j, c)
+        take_leverages(coming.contexts, coming.leverages, coming.along, state.factors, i, b, j, c)
 
     look_at = Kernel(look_at_both, inline=True)
 
@@ -136,24 +152,28 @@ def _rest(typing_context, number, divisor):
 
 
 @deferred
-def _take(typing_context, contexts, leverages, factors, i, b, j, c):
+def _take(typing_context, contexts, leverages, along, factors, i, b, j, c):
     def generate(layout, context, builder, signature, arguments):
-        arrays = [context.make_array(signature.args[k])(context, builder, arguments[k]).data for k in (0, 1)]
-        tile = Tile(context, builder, signature.args[2], arguments[2], Shape(layout))
-        both = (arguments[3], arguments[4]), (arguments[5], arguments[6])
-        _Leverages(builder, layout, tile, *arrays).emit(both)
+        arrays = [
+            context.make_array(kind)(context, builder, array).data
+            for kind, array in zip(signature.args[:3], arguments[:3], strict=True)
+        ]
+        tile = Tile(context, builder, signature.args[3], arguments[3], Shape(layout))
+        both = (arguments[4], arguments[5]), (arguments[6], arguments[7])
+        _Leverages(builder, layout, tile, arrays).emit(both)
 
-    kinds = contexts, leverages, factors, types.intp, types.intp, types.intp, types.intp
+    kinds = contexts, leverages, along, factors, types.intp, types.intp, types.intp, types.intp
     return types.void(*kinds), generate
 
 
 class _Leverages:
     """The code of it: f = Vᵀx of some arms and all units, row by row of V, and then fᵀf."""
 
-    def __init__(self, builder: Any, layout: Layout, tile: Tile, contexts: Any, leverages: Any) -> None:
+    def __init__(self, builder: Any, layout: Layout, tile: Tile, arrays: list[Any]) -> None:
         self._builder, self._tile, self._shape = builder, tile, tile.shape
-        self._contexts, self._leverages = contexts, leverages
+        self._contexts, self._leverages, self._along = arrays
         self._units = layout.groups["coming"].contexts.shape[0]
+        self._rows, self._apart = _rows_told(self._units, layout.team), _told_width(layout.width)
 
     def emit(self, arms: Any) -> None:
         """Write the leverages of arms, given by their number and which factor is meant."""
@@ -172,9 +192,15 @@ class _Leverages:
             with cgutils.for_range_slice(builder, _WORD(0), _WORD(whole), _WORD(_ROWS)) as (r, _):
                 self._add(starts, sums, r, _ROWS)
         self._add(starts, sums, _WORD(whole), shape.dim - whole)
-        for arm, its_sums in zip(arms, sums, strict=True):
-            for unit, numbers in enumerate(its_sums):
-                self._finish(arm[0], unit, [number.get() for number in numbers])
+        found = [[[number.get() for number in numbers] for numbers in its_sums] for its_sums in sums]
+        if shape.team.size == LANES:
+            for arm, columns in zip(arms, found, strict=True):
+                for unit, numbers in enumerate(columns):
+                    self._set(arm[0], _WORD(unit), self._square(numbers))
+        else:
+            self._tell(found)
+            for k, arm in enumerate(arms):
+                self._finish(k, arm[0])
 
     def _add(self, starts: Any, sums: Any, first: Any, rows: int) -> None:
         """Add what some rows of V give."""
@@ -210,13 +236,46 @@ class _Leverages:
         found = [builder.load(builder.gep(pairs, [_WORD(r)]), align=16) for r in range(rows // 2)]
         return [builder.extract_element(pair, _HALF(half)) for pair in found for half in (0, 1)]
 
-    def _finish(self, arm: Any, unit: int, columns: list[Any]) -> None:
-        """Square the length of f, whose entries threads have as columns of V."""
-        builder, shape, squares = self._builder, self._shape, _NUMBER(0.0)
-        for number in lanes_of(builder, shape.team, shape.width, columns):
+    def _square(self, numbers: list[Any]) -> Any:
+        """The squares of a thread's lane, and of all lanes."""
+        builder, squares = self._builder, _NUMBER(0.0)
+        for number in numbers:
             squares = builder.fma(number, number, squares)
-        place = builder.add(builder.mul(arm, _WORD(self._units)), _WORD(unit))
-        builder.store(shape.team.total(builder, squares), builder.gep(self._leverages, [place]))
+        return self._shape.team.total(builder, squares)
+
+    def _set(self, arm: Any, unit: Any, square: Any) -> None:
+        builder = self._builder
+        place = builder.add(builder.mul(arm, _WORD(self._units)), unit)
+        builder.store(square, builder.gep(self._leverages, [place]))
+
+    def _tell(self, found: list[list[list[Any]]]) -> None:
+        """Write the entries of f that a thread has, those of its columns, where all threads look for them."""
+        builder, shape = self._builder, self._shape
+        shape.team.emit_wait(builder)  # others may still read what was told before
+        for column in range(shape.columns):
+            place = builder.add(shape.team.member(builder), _HALF(column * shape.team.size))
+            inside = builder.icmp_unsigned("<", place, _HALF(shape.width))
+            first = builder.gep(self._along, [builder.zext(place, _WORD)])
+            with builder.if_then(inside):
+                for k, its in enumerate(found):
+                    for unit, numbers in enumerate(its):
+                        row = _WORD((k * self._rows + unit) * self._apart)
+                        builder.store(numbers[column], builder.gep(first, [row]))
+        shape.team.emit_wait(builder)
+
+    def _finish(self, k: int, arm: Any) -> None:
+        """Leverages of the k-th arm: a lane of f for some of the units, which each thread of it takes."""
+        builder, shape = self._builder, self._shape
+        bands = shape.team.size // LANES
+        lane = builder.zext(lane_number(builder), _WORD)
+        for turn in range(self._rows // bands):
+            unit = builder.add(builder.zext(self._tile.band, _WORD), _WORD(turn * bands))
+            row = builder.mul(builder.add(unit, _WORD(k * self._rows)), _WORD(self._apart))
+            first = builder.gep(self._along, [builder.add(row, lane)])
+            strips = [builder.load(builder.gep(first, [_WORD(c)])) for c in range(0, shape.width, LANES)]
+            square = self._square(strips)
+            with builder.if_then(builder.icmp_unsigned("<", unit, _WORD(self._units))):
+                self._set(arm, unit, square)
 
 
 # Typed as the functions they are inside compiled code, not as the code generators above.

@@ -31,7 +31,7 @@ from equipoise.live.log.encoding import decode, encode
 from equipoise.live.stores.store import Snapshot, Store
 from equipoise.version import __version__
 
-LABEL = f"3 {__version__} {NUMERICS}"
+LABEL = f"4 {__version__} {NUMERICS}"
 """Format of the bytes, version and numerics: a snapshot of another label is not read."""
 
 _LENGTH = struct.Struct("<Q")
