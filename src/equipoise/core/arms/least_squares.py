@@ -65,9 +65,9 @@ def observe_at_once(state: State, row: int, i: int, y: float) -> None:
     state.rows[row].status = TOLD
     state.outcomes[row] = y
     if state.arms[i].data_ready:
-        _learn(state, i, row, y)
+        learn(state, i, row, y)
     else:
-        _collect(state, i, y)
+        collect(state, i, y)
 
 
 @compiled
@@ -201,7 +201,7 @@ def extend_design(state: State, i: int, row: int) -> None:
 
 
 @inlined
-def _learn(state: State, i: int, row: int, y: float) -> None:
+def learn(state: State, i: int, row: int, y: float) -> None:
     """Take an outcome, of context z, into an arm whose data are invertible."""
     arm = state.arms[i]
     # The last pending outcome makes the design the data, unless rows have left the design since.
@@ -247,7 +247,7 @@ def gain_anew(state: State, i: int, joins: bool) -> None:
 
 
 @compiled
-def _collect(state: State, i: int, y: float) -> None:
+def collect(state: State, i: int, y: float) -> None:
     """Take an outcome, of context z, into an arm whose data are not invertible yet."""
     arm = state.arms[i]
     z = state.z

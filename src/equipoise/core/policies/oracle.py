@@ -33,6 +33,7 @@ class Oracle(Policy):
     noise: tuple[float, ...] | None = None
 
     forced_start = False
+    counts_alone = True
     allocation: ClassVar[Callable[..., Counts]] = staticmethod(optimal_allocation)
     """Whole units of every arm."""
 

@@ -19,6 +19,7 @@ class Uniform(Policy):
     """
 
     forced_start = False
+    counts_alone = True
 
     @staticmethod
     def score(arm: Any, trial: Any, settings: Vector) -> float:

@@ -27,6 +27,7 @@ from equipoise.core.policies.base.policy import Policy, parse_policy
 from equipoise.lab.arena import Arena
 from equipoise.lab.gpu.driver import open_device
 from equipoise.lab.gpu.offers import CPU, split
+from equipoise.lab.gpu.turns.known import are_turns_known
 from equipoise.lab.scenario import Scenario
 
 _WORTH_A_HELPER = 4
@@ -37,7 +38,10 @@ _SHARE_OF_MEMORY, _HELPERS_MEMORY = 0.25, 2**29
 """What contexts of helpers may take of the GPU's memory, beside trials, and about the bytes of one."""
 _ANSWERS = ("equipoise: done", "equipoise: not done")
 """What a helper says when it has looked at a task."""
-_SECONDS = {"trials": (2.4, 1.2), "judged": (1.6, 2.0), "draws": (1.0, 0.5), "opened": (1.0, 0.5)}
+_SECONDS = {
+    **{"trials": (2.4, 1.2), "judged": (1.6, 2.0), "draws": (1.0, 0.5), "opened": (1.0, 0.5)},
+    "turns": (0.5, 0.2),
+}
 """What Numba's part of programs takes, about, and then each of them; only ratios matter."""
 _SETTINGS = ("width", "bound", "delta", "caution")
 """Options of policies that are numbers in memory, and no part of a program."""
@@ -235,10 +239,15 @@ def _tasks(points: Points, device: str) -> Iterator[Task]:
             world, dim, arms = _kind_of(arena.to_dict()), arena.dim, len(arena.noise)
             options = {key: value for key, value in vars(policy).items() if key not in _SETTINGS}
             mine = policy.name, _kind_of(options)
-            opening = [("opened", mine)] if _may_open(policy) else []
-            for what, kind in (("draws", ()), *opening, ("trials", mine), ("judged", mine)):
+            # Where turns are known, nothing of a policy is in programs that follow them.
+            known = are_turns_known(arena, policy)
+            of_trials = "turns are known" if known else mine
+            first = [("turns", mine)] if known else []
+            opening = [("opened", of_trials)] if known or _may_open(policy) else []
+            for what, kind in (("draws", ()), *first, *opening, ("trials", of_trials), ("judged", mine)):
                 family = repr((what, world, kind))
-                task = {"what": what, "kind": repr((family, dim, arms)), "family": family}
+                size = (arms,) if what == "turns" else (dim, arms)
+                task = {"what": what, "kind": repr((family, *size)), "family": family}
                 if task["kind"] not in seen:
                     seen.add(task["kind"])
                     yield {"scenario": arena.to_dict(), "policy": name, **task}

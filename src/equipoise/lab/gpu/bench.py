@@ -139,7 +139,7 @@ def drawing(world: World, device: Device) -> Program:
 def compile_program(scenario: Scenario, policy: Policy, what: str) -> None:
     """Have a program on disk that runs ``"trials"`` of a policy, or with which they are ``"judged"``.
 
-    Or one with which they are ``"opened"``, or which ``"draws"`` them, for any policy.
+    Or one with which they are ``"opened"``, which works out their ``"turns"``, or which ``"draws"`` them.
     """
     device, draws = open_device(), Draws(scenario, 0, block=1)
     if what != "draws":

@@ -95,7 +95,7 @@ def share_of(groups: Groups, places: Mapping[str, Places], team: Team) -> Share:
             offsets[group, name] = size
             size += -(-int(array.nbytes) // _WIDEST) * _WIDEST
     # The same number of the trials of a warp, which it reads at once, is in different places of the banks.
-    step = _BANKS * team.size // WARP
+    step = max(_BANKS * team.size // WARP, 8)
     while size % _BANKS != step % _BANKS:
         size += 8
     return Share(offsets, size)

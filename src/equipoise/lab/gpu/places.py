@@ -72,6 +72,16 @@ PLACES = {
     "order": Places(own=frozenset(("ties",))),
     "coming": Places(own=frozenset(Coming._fields), near=frozenset(Coming._fields)),
     "terms": Places(own=frozenset(Terms._fields), near=frozenset(Terms._fields)),
+    "choice": Places(
+        own=frozenset(("arms", "scores", "ties", "stream")),
+        near=frozenset(("arms", "scores")),
+        held=frozenset(("trial",)),
+        constant=frozenset(("settings",)),
+        long={"settings": (0,)},
+    ),
+    "turns": Places(
+        own=frozenset(("dealt", "units", "starts")), long={"dealt": (0,), "units": (0,)}
+    ),
     "room": Places(own=frozenset(Room._fields), near=frozenset(Room._fields)),
     "work": Places(
         own=frozenset(
@@ -258,12 +268,11 @@ def known_of(groups: Groups) -> dict[str, dict[str, dict[str, Any]]]:
 
 
 def is_plain(state: Any, world: Any) -> bool:
-    """Whether nothing can change whose turn it is in the start, and outcomes are normal ones around lines."""
+    """Whether nothing keeps arms from units, and outcomes are normal ones around lines."""
     trial, setting = state.trial[0], world.setting[0]
     names = "heteroscedasticity", "curvature", "coef_drift", "noise_drift", "link"
     return (
-        bool(trial["forced_start"])
-        and not trial["limited"]
+        not trial["limited"]
         and not any(setting[name] for name in names)
         and not any(len(drawn) for drawn in (world.closures, world.shocks, world.curves))
     )

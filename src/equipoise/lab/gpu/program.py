@@ -62,6 +62,8 @@ class Plan:
     """The first units of all arms are dealt at once, by a program before (opening.py)."""
     forgets_rows: bool
     """Nobody looks at what units have left once they are over."""
+    by_arm: bool = False
+    """Who gets which unit is worked out before, and arms run one after the other (turns)."""
 
     def assemblers(self) -> dict[str, Assembler]:
         """What finds the arrays of every group."""
@@ -103,10 +105,7 @@ def trial_program(plan: Plan) -> Callable[..., None]:
         sight = sight_of(relink, _coming_finder(assemblers)) if plan.looks_ahead else next_context()
         relink.replace(assign_unit, Kernel(unit_taker(relink, sight), inline=True))
         shown = first_shower(sight)
-    copy_in, copy_out = (
-        Kernel(_each([each.copier(out=out) for each in assemblers.values()]), inline=True)
-        for out in (False, True)
-    )
+    copy_in, copy_out = copiers(assemblers)
     # What happens once a trial is apart from the loop over its units, and finds its arrays by itself.
     first = _has_begun if plan.deals_first else _beginning(assemblers, relink)
     begin = Kernel(first, inline=plan.deals_first)
@@ -143,6 +142,15 @@ def use_no_delays(relink: Relinker) -> None:
     relink.replace(least_squares.next_design, Kernel(_in_place, inline=True))
     relink.replace(least_squares.settle, Kernel(_nothing_to_settle, inline=True))
     relink.replace(least_squares.gain_anew, Kernel(_gain_is_there, inline=True))
+
+
+def copiers(assemblers: Mapping[str, Assembler]) -> tuple[Kernel, Kernel]:
+    """What brings a trial's arrays beside the processors, and what brings back those that are kept."""
+    into, out = (
+        Kernel(_each([each.copier(out=out) for each in assemblers.values()]), inline=True)
+        for out in (False, True)
+    )
+    return into, out
 
 
 def use_design(relink: Relinker, policy: Policy) -> None:
@@ -210,7 +218,7 @@ def _shared_score_caller(policy: Policy, *, waits: bool) -> Callable[..., None]:
     begin = wait if waits else Kernel(_nothing, inline=True)
 
     def call_score(address: int, arms: Any, trial: Any, settings: Any, scores: Any) -> None:
-        numbers = open_bounded(_first_of(settings))
+        numbers = open_bounded(first_of(settings))
         starts = trial.forced_start and not trial.looks
         begin()
         for i in range(member(), arms.shape[0], team_size()):
@@ -228,7 +236,7 @@ def score_caller(policy: Policy) -> Callable[..., None]:
     score = Kernel(type(policy).score, inline=True)
 
     def call_score(address: int, arms: Any, trial: Any, settings: Any, scores: Any) -> None:
-        numbers = open_bounded(_first_of(settings))
+        numbers = open_bounded(first_of(settings))
         starts = trial.forced_start and not trial.looks
         for i in range(arms.shape[0]):
             if starts and not arms[i].design_ready:
@@ -244,7 +252,7 @@ def others_asker(policy: Policy) -> Callable[..., float]:
     score = Kernel(type(policy).score, inline=True)
 
     def ask(arms: Any, probes: Any, i: int, trial: Any, address: int, settings: Any, scored: Any) -> float:
-        numbers, size = open_bounded(_first_of(settings)), team_size()
+        numbers, size = open_bounded(first_of(settings)), team_size()
         total, others = 0.0, 0
         wait()
         for first in range(0, arms.shape[0], size):
@@ -270,7 +278,7 @@ def _design_caller(design: Design) -> Callable[..., None]:
     weigh, remember = Kernel(type(design).weigh, inline=True), Kernel(type(design).remember, inline=True)
 
     def call_design(state: Any, row: int, arm: int, settings: Any, weights: Any) -> None:
-        numbers, trial, context = open_bounded(_first_of(settings)), state.trial[0], state.contexts[row]
+        numbers, trial, context = open_bounded(first_of(settings)), state.trial[0], state.contexts[row]
         if arm >= 0:
             remember(trial, numbers, context, state.memory, state.lots, row, arm)
         else:
@@ -326,5 +334,5 @@ def _address_of(typing_context, array):
 
 
 # Typed as the function it is inside compiled code, not as the code generator above.
-_first_of: Callable[[Any], Any] = cast(Any, _address_of)
+first_of: Callable[[Any], Any] = cast(Any, _address_of)
 """The address of an array's first number."""

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 
 from equipoise.core.arms.state import State
 from equipoise.core.arrays import Counts
@@ -48,6 +49,9 @@ from equipoise.lab.gpu.teams.products import new_terms
 from equipoise.lab.gpu.teams.ridges import judging_team
 from equipoise.lab.gpu.teams.tiles import are_tiles, best_team
 from equipoise.lab.gpu.teams.units import fits
+from equipoise.lab.gpu.turns.by_arm import by_arm_places, by_arm_program
+from equipoise.lab.gpu.turns.known import are_turns_known
+from equipoise.lab.gpu.turns.sequence import Choice, Turns, new_choice, new_turns, sequence_program
 from equipoise.lab.scenario import Scenario
 from equipoise.lab.trial.bench import ScenarioSeat
 from equipoise.lab.trial.ledger import Ledger, new_ledger
@@ -63,6 +67,7 @@ _COST_OF_JUDGING_FAR_AWAY = 0.1
 _BLOCKS_THAT_JUDGE = 4
 _OPENING_BLOCKS = (48, 4), (64, 3)
 """How many numbers a thread may have in which trials begin, for so many blocks to be on a processor."""
+_CHOOSING_BLOCKS = 4
 _BLIND_TO_UNITS = RIDGE, "pooled", "empirical-bayes"
 """Estimators that do not look at single units once more."""
 
@@ -87,6 +92,7 @@ class Seat:
     def __init__(self, scenario: Scenario, policy: Policy, seed: int, draws: Draws, device: Device) -> None:
         seat = ScenarioSeat(scenario, policy, seed, draws)
         self._device, self._estimator = device, scenario.estimator
+        self._turns_are_known = are_turns_known(scenario, seat.policy)
         state, judge = seat.stage.state, seat.judge
         at_once = not draws.world.setting["late"][0]
         one_factor = bool(at_once) and state.lots.ndim == 2
@@ -123,6 +129,8 @@ class Seat:
         if work is not None:
             self.groups["work"] = work
         blocks = _MOST_BLOCKS_OF_LARGE_TEAMS if team.size > LANES and one_factor else _MOST_BLOCKS
+        self._all_groups = self.groups
+        """What is judged, and what is not."""
         choices = placements(at_once=bool(at_once), one_context=one_context, forgets_rows=forgets)
         judgings = judging_placements() if self._estimator == RIDGE else judging_placements()[-1:]
         settings = self.groups["rule"].settings
@@ -149,9 +157,14 @@ class Seat:
         )
         judging = replace(plan, layout=Layout(self.groups, judged.places, judges, judged.share))
         self.plans = {"trials": plan, "judged": judging}
-        if forgets and one_factor and dim <= LARGEST:
-            self._plan_opening(plan)
         self._buffers: dict[tuple[str, str], Buffer] = {}
+        if forgets and one_factor and dim <= LARGEST:
+            unit = np.int16 if has_small else np.int32
+            turns = new_turns(len(state.arms), len(draws.world.contexts[0]), unit)
+            known = {"turns": turns} if self._turns_are_known else {}
+            opens = self._plan_opening(plan, known, unit)
+            if opens and known:
+                self._plan_turns(plan, turns, new_choice(seat.stage.state, settings, seat.ties))
 
     def _forgets_rows(self, scenario: Scenario, policy: Policy, world: World, state: State) -> bool:
         """Whether it is sure that nobody looks at what units have left once they are over.
@@ -161,28 +174,55 @@ class Seat:
         """
         differ = is_drawn_there(scenario) and scenario.dim > scenario.intercept
         drawn = isinstance(policy, Design) or state.trial["chance"][0] > 0.0
+        if not state.trial["forced_start"][0] and not self._turns_are_known:
+            return False
         return differ and not drawn and self._estimator in _BLIND_TO_UNITS and is_plain(state, world)
 
-    def _plan_opening(self, plan: Plan) -> None:
-        """Let first units be dealt at once, if there is room for that."""
+    def _plan_opening(self, plan: Plan, known: Mapping[str, Any], unit: npt.DTypeLike) -> bool:
+        """Let first units be dealt at once, if there is room for that; whether there is."""
         dim, arms = plan.layout.dim, len(plan.layout.groups["state"].arms)
-        groups, team = {**self.groups, "room": new_room(arms, dim)}, passing_team(dim)
-        places = opening_placement(plan.layout.places)
+        # What all policies have: where turns are known, and hardly more where not.
+        own = ("state", "world", "order") if known else tuple(self.groups)
+        groups = {**{group: self.groups[group] for group in own}, **known, "room": new_room(arms, dim, unit)}
+        team, places = passing_team(dim), opening_placement(plan.layout.places)
         if share_of(groups, places, team).size * (WARP // team.size) > self._device.shared_bytes:
-            return
+            return False
         held = numbers_held(dim, team.size)
         blocks = next((blocks for most, blocks in _OPENING_BLOCKS if held <= most), _MOST_BLOCKS)
         found = arranged(groups, [places], team, self._device, blocks)
         self._arrangements["opened"] = found
         self.plans["trials"] = replace(plan, deals_first=True)
         self.plans["opened"] = replace(plan, layout=Layout(groups, places, team, found.share))
+        return True
+
+    def _plan_turns(self, plan: Plan, turns: Turns, choice: Choice) -> None:
+        """Let all turns be worked out beforehand, and arms run one after the other."""
+        self._all_groups = {**self.groups, "turns": turns, "choice": choice}
+        groups = {"turns": turns, "choice": choice}
+        near = {group: PLACES[group] for group in groups}
+        if COLUMNS * sum(1 for _ in all_arrays(groups)) + len(choice.settings) > TABLE_WORDS:
+            near = {**near, "choice": replace(near["choice"], constant=frozenset())}
+        far = {group: replace(places, near=frozenset()) for group, places in near.items()}
+        found = arranged(groups, [near, far], Team(1), self._device, _CHOOSING_BLOCKS)
+        known = {"choice": {"trial": dict.fromkeys(("limited", "forced_start", "looks"), 0)}}
+        layout = Layout(groups, found.places, Team(1), found.share, known)
+        self._arrangements["turns"] = found
+        self.plans["turns"] = replace(plan, layout=layout)
+        groups = {"state": self.groups["state"], "world": self.groups["world"], "turns": turns}
+        team, places = plan.layout.team, dict(plan.layout.places)
+        places |= {group: by_arm_places(group, places[group]) for group in ("state", "world")}
+        found = arranged(groups, [places], team, self._device, self._arrangements["trials"].blocks)
+        self._arrangements["trials"] = found
+        layout = replace(plan.layout, groups=groups, places=places, share=found.share)
+        trials = replace(self.plans["trials"], layout=layout, by_arm=True)
+        self.plans |= {"trials": trials, "opened": replace(self.plans["opened"], by_arm=True)}
 
     @property
     def bytes_a_trial(self) -> int:
         """What a trial takes of the GPU's memory."""
         return sum(
             trial_bytes(array)
-            for group, name, array in all_arrays(self.groups)
+            for group, name, array in all_arrays(self._all_groups)
             if name in self._lasting(group) or group == "ledger"
         )
 
@@ -193,14 +233,15 @@ class Seat:
 
     def _lasting(self, group: str) -> frozenset[str]:
         """Arrays that every trial has in the GPU's memory."""
-        running, judging = (self.plans[what].layout.places[group] for what in ("trials", "judged"))
+        running = self.plans["turns" if group == "choice" else "trials"].layout.places[group]
+        judging = self.plans["judged"].layout.places[group]
         return running.lasting - judging.near
 
     def run(self, world: Drawn, first: int, count: int, ledger: Ledger, row: int) -> float:
         """Run trials that the world has drawn; fill the ledger from ``row`` on. Seconds."""
         part, results = Ledger._make(values[row : row + count] for values in ledger), {}
-        rows = []
-        for group, name, array in all_arrays(self.groups):
+        rows = {}
+        for group, name, array in all_arrays(self._all_groups):
             shape = array.shape
             lasts = name in self._lasting(group)
             stride = trial_bytes(array) if lasts else 0
@@ -215,20 +256,25 @@ class Seat:
                 shape, results[name] = mine.shape, buffer
             else:
                 buffer = self._buffer(group, name, array, count if lasts else 1)
-            rows.append(table_row(shape, buffer.address, stride))
+            rows[group, name] = table_row(shape, buffer.address, stride)
         spent = 0.0
-        if "opened" in self.plans:
-            # Its room is beside the processors alone.
-            room = [np.zeros(COLUMNS, np.int64)] * len(Room._fields)
-            spent += self._launch("opened", np.concatenate([*rows, *room]), (first, count, 0))
-        is_there = bool(self.plans["trials"].layout.places["rule"].constant)
-        constants = self.groups["rule"].settings if is_there else np.zeros(0)
-        table = np.concatenate([*rows, constants.view(np.int64)])
-        spent += self._launch("trials", table, (first, count, 0))
-        spent += self._launch("judged", table, (0, count, 0))
+        for what in ("turns", "opened", "trials", "judged"):
+            if what in self.plans:
+                words = (0, count, 0) if what == "judged" else (first, count, 0)
+                spent += self._launch(what, self._table(what, rows), words)
         for name, buffer in results.items():
             buffer.read(getattr(part, name))
         return spent / 1e3
+
+    def _table(self, what: str, rows: Mapping[tuple[str, str], Counts]) -> Counts:
+        """A program's rows, and the numbers that are constants in it."""
+        layout, found = self.plans[what].layout, []
+        for group, name, _ in all_arrays(layout.groups):
+            # What is beside the processors alone has no row.
+            found.append(rows.get((group, name), np.zeros(COLUMNS, np.int64)))
+        for group, arrays in layout.groups.items():
+            found += [getattr(arrays, name).view(np.int64) for name in layout.places[group].constant]
+        return np.concatenate(found)
 
     def _launch(self, what: str, table: Counts, words: tuple[int, ...]) -> float:
         team, (_, share, teams, blocks) = self.plans[what].layout.team, self._arrangements[what]
@@ -252,13 +298,15 @@ class Seat:
         return self._buffers[key], is_new
 
     def ptx(self, what: str = "trials") -> str:
-        """Its program for ``"trials"``, for how they are ``"opened"``, or ``"judged"``."""
+        """Its program for ``"trials"``, for how they are ``"opened"``, or ``"judged"``, or for ``"turns"``."""
         plan = self.plans[what]
 
         def make() -> Callable[..., None]:
             if what == "judged":
                 return judge_program(plan, self._estimator)
-            return trial_program(plan) if what == "trials" else opening_program(plan)
+            if what == "trials":
+                return by_arm_program(plan) if plan.by_arm else trial_program(plan)
+            return opening_program(plan) if what == "opened" else sequence_program(plan)
 
         draft = kept_draft((*self._drafted(what), array_types(plan.layout.groups)), make)
         return to_ptx(draft, plan.layout, self._device.target, registers=self._registers(what))
@@ -278,7 +326,7 @@ class Seat:
 
     def _functions(self, what: str) -> list[Any]:
         """Those that may be somebody's own, and become part of a program."""
-        if what == "opened":
+        if what == "opened" or (what == "trials" and self.plans[what].by_arm):
             return []
         kind = type(self.plans[what].policy)
         found: list[Any] = [kind.score]
@@ -292,5 +340,5 @@ class Seat:
         tiles = what == "trials" and plan.has_tiles
         kind = plan.at_once, plan.one_factor, plan.one_context, plan.looks_ahead, plan.deals_first, tiles
         judged = self._estimator if what == "judged" else ""
-        settings = what, judged, plan.forgets_rows, *(kind if what == "trials" else ())
+        settings = what, judged, plan.forgets_rows, plan.by_arm, *(kind if what == "trials" else ())
         return *map(lasting_fingerprint, self._functions(what)), *map(str, settings)

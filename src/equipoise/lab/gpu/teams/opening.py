@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from equipoise.core.arithmetic.bits import float_of
 from equipoise.core.arms.least_squares import begin_learning, forget_design, is_sane
@@ -31,19 +32,34 @@ from equipoise.lab.gpu.teams.pipeline import pass_lines
 class Room(NamedTuple):
     """What the threads of a trial tell each other meanwhile."""
 
-    orders: Counts  # [m] whose turn it is
-    answers: Vector  # [m(d + 1)] outcomes, arm by arm
+    units: Counts  # [m(d + 1)] the first units of the arms, arm by arm
+    answers: Vector  # [m(d + 1)] their outcomes
     pivots: Vector  # [m·d] reciprocals of the triangles' diagonals
     lefts: Vector  # [m] residual sums of squares
 
 
-def new_room(arms: int, dim: int) -> Room:
-    """Room for the first units of so many arms."""
-    return Room(np.zeros(arms, np.int64), np.zeros(arms * (dim + 1)), np.zeros(arms * dim), np.zeros(arms))
+def new_room(arms: int, dim: int, unit: npt.DTypeLike) -> Room:
+    """Room for the first units of so many arms, whose numbers are of some type."""
+    each = dim + 1
+    return Room(np.zeros(arms * each, unit), np.zeros(arms * each), np.zeros(arms * dim), np.zeros(arms))
+
+
+def first_in_turns(state: Any, world: Any, room: Any) -> bool:
+    """Write which units arms get while they take turns; whether there are as many."""
+    arms, dim = state.coefs.shape
+    wait()
+    for place in range(member(), arms * (dim + 1), team_size()):
+        i, pull = place // (dim + 1), place % (dim + 1)
+        room.units[place] = pull * arms + state.arms[i].order
+    wait()
+    return bool(arms * (dim + 1) <= world.clock[0].last)
 
 
 def first_dealer(relink: Relinker) -> Callable[..., None]:
-    """What takes the place of :func:`equipoise.lab.trial.opening.deal_first_units`, without rows."""
+    """What takes the place of :func:`equipoise.lab.trial.opening.deal_first_units`, without rows.
+
+    Which units those are stands in the room.
+    """
     sane, begin, forget = map(relink, (is_sane, begin_learning, forget_design))
     answer = Kernel(_answer, inline=True)
 
@@ -51,25 +67,19 @@ def first_dealer(relink: Relinker) -> Callable[..., None]:
         clock = world.clock[0]
         arms, dim = state.coefs.shape
         each = dim + 1
-        if arms * each > clock.last:
-            return
-        wait()
-        for i in range(member(), arms, team_size()):
-            room.orders[i] = state.arms[i].order
         blocks = (dim + BLOCK) // BLOCK
-        wait()
         for number in range(member(), arms * blocks, team_size()):
             answer(world, room, number // blocks, number % blocks, each)
         wait()
         pass_lines(
             *(state.factors, state.coefs, world.contexts, clock.place),
-            *(room.orders, room.answers, room.pivots, room.lefts),
+            *(room.units, room.answers, room.pivots, room.lefts),
         )
         wait()
         for i in range(arms):
             arm = state.arms[i]
             arm.count = arm.assigned = arm.observed = each
-            arm.last_row = arms * dim + arm.order
+            arm.last_row = room.units[i * each + dim]
             arm.rss = room.lefts[i]
             world.pulls[i] = each
             inverse = inverse_of(state.factors, i, room.pivots)
@@ -102,7 +112,7 @@ def _answer(world: Any, room: Any, i: int, block: int, each: int) -> None:
             word = words[1] if k == 1 else word
             word = words[2] if k == 2 else word
             word = words[3] if k == 3 else word
-            context = world.contexts[clock.place, pull * room.orders.shape[0] + room.orders[i]]
+            context = world.contexts[clock.place, room.units[i * each + pull]]
             y = 0.0
             for c in range(context.shape[0]):
                 y += context[c] * coef[c]

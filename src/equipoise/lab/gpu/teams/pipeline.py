@@ -44,7 +44,7 @@ def numbers_held(dim: int, size: int) -> int:
 
 
 @deferred
-def _pass(typing_context, factors, sides, lines, place, orders, answers, pivots, lefts):
+def _pass(typing_context, factors, sides, lines, place, units, answers, pivots, lefts):
     def generate(layout, context, builder, signature, arguments):
         arrays = [
             place if k == _PLACE else context.make_array(signature.args[k])(context, builder, place).data
@@ -55,7 +55,7 @@ def _pass(typing_context, factors, sides, lines, place, orders, answers, pivots,
         units = cgutils.unpack_tuple(builder, lines.shape)[1]
         _Pipeline(builder, layout, arrays, across, units).emit()
 
-    kinds = factors, sides, lines, types.intp, orders, answers, pivots, lefts
+    kinds = factors, sides, lines, types.intp, units, answers, pivots, lefts
     return types.void(*kinds), generate
 
 
@@ -65,7 +65,7 @@ _PLACE = 3
 pass_lines: Any = _pass
 """Turn the first d + 1 units of all arms into their triangles.
 
-Unit r of arm i is line ``r·m + orders[i]`` of ``lines[place]``, and its outcome is ``answers[i(d + 1) + r]``.
+Unit r of arm i is line ``units[i(d + 1) + r]`` of ``lines[place]``, and its outcome is ``answers[i(d + 1) + r]``.
 Writes R and q of every arm, the reciprocals of R's diagonal into ``pivots``, and into ``lefts`` the sums of
 squares that are left of the outcomes.
 """
@@ -142,11 +142,16 @@ class _Pipeline:
     def _line_of(self, arm: Any, pull: Any) -> Any:
         """The address of the line of a unit."""
         builder = self._builder
-        *_, lines, place, orders, _, _, _ = self._arrays
-        order = builder.load(builder.gep(orders, [builder.zext(arm, _WORD)]))
-        t = builder.add(builder.zext(builder.mul(pull, _HALF(self._arms)), _WORD), order)
+        *_, lines, place, units, _, _, _ = self._arrays
+        number = builder.load(builder.gep(units, [builder.zext(self._number(arm, pull), _WORD)]))
+        t = builder.zext(number, _WORD)
         number = builder.add(builder.mul(self._units, place), t)
         return builder.gep(lines, [builder.mul(number, _WORD(self._dim))])
+
+    def _number(self, arm: Any, pull: Any) -> Any:
+        """The place of a unit among the first ones of all arms."""
+        builder = self._builder
+        return builder.add(builder.mul(arm, _HALF(self._dim + 1)), pull)
 
     def _ask(self, arm: Any, pull: Any) -> None:
         """Have a line brought near, a sector by every thread."""
@@ -173,7 +178,7 @@ class _Pipeline:
         line = self._line_of(arm, pull)
         for c, number in enumerate(goal):
             number.set(builder.load(builder.gep(line, [_WORD(c)])))
-        place = builder.add(builder.mul(arm, _HALF(self._dim + 1)), pull)
+        place = self._number(arm, pull)
         self._left.set(builder.load(builder.gep(self._arrays[5], [builder.zext(place, _WORD)])))
 
     def _turn(self, a: int) -> None:

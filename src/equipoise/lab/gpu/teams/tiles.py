@@ -10,7 +10,8 @@ have one, and columns are shared out among all threads; with four threads these 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from typing import Any
 
 from llvmlite import ir
@@ -187,11 +188,24 @@ def along_columns(
     context: Any, builder: Any, shape: Shape, columns: list[list[Any]], kind: Any, z: Any
 ) -> tuple[list[Any], Any]:
     """The same from a thread's columns of V."""
+    f = down_columns(context, builder, shape, columns, kind, z)
+    return across_lanes(builder, shape, f)
+
+
+def down_columns(
+    context: Any, builder: Any, shape: Shape, columns: list[list[Any]], kind: Any, z: Any
+) -> list[Any]:
+    """A thread's entries of f = Vᵀz, from its columns of V."""
     data = context.make_array(kind)(context, builder, z).data
     f = [_NUMBER(0.0)] * shape.columns
     for r in range(shape.dim):
         entry = builder.load(builder.gep(data, [_WORD(r)]))
         f = [builder.fma(column[r], entry, sum_) for column, sum_ in zip(columns, f, strict=True)]
+    return f
+
+
+def across_lanes(builder: Any, shape: Shape, f: list[Any]) -> tuple[list[Any], Any]:
+    """A thread's lane of f, from what threads have of it, and fᵀf."""
     along, squares = lanes_of(builder, shape.team, shape.width, f), _NUMBER(0.0)
     for number in along:
         squares = builder.fma(number, number, squares)
@@ -209,43 +223,58 @@ def _projected(typing_context, factors, i, b, z):
     return types.float64(factors, types.intp, types.intp, z), generate
 
 
+def extend_tile(layout: Layout, context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    """The code of :func:`equipoise.core.arms.factor.extend`; h."""
+    stack, i, b, target, z, g = arguments
+    shape = Shape(layout)
+    tile = Tile(context, builder, signature.args[0], stack, shape)
+    start, goal = tile.start(i, b), tile.start(i, target)
+    rows = [tile.row(start, number) for number in range(shape.rows)]
+    if shape.team.size == LANES:  # it has its columns
+        columns = [list(column) for column in zip(*rows, strict=True)]
+        along, square = along_columns(context, builder, shape, columns, signature.args[4], z)
+    else:
+        along, square = _along(context, tile, start, signature.args[4], z)
+    h = builder.fadd(_NUMBER(1.0), square)
+    gains = context.make_array(signature.args[5])(context, builder, g).data
+    for number, row in changed_rows(tile, rows, along, scale_of(builder, h), gains):
+        with if_there(builder, tile.is_row(number)):
+            tile.set_row(goal, number, row)
+    return h
+
+
+def scale_of(builder: Any, h: Any) -> Any:
+    """−1/(h + √h)."""
+    root = emit_call(builder, "sqrt", _NUMBER, [h])
+    return builder.fdiv(_NUMBER(-1.0), builder.fadd(h, root))
+
+
+def changed_rows(
+    tile: Tile, rows: list[list[Any]], along: list[Any], scale: Any, gains: Any
+) -> Iterator[tuple[int, list[Any]]]:
+    """Write a thread's entries of g = Vf, one by one; what its rows become, by number."""
+    builder = tile.builder
+    for number, row in enumerate(rows):
+        gain = _NUMBER(0.0)
+        for entry, part in zip(row, along, strict=True):
+            gain = builder.fma(entry, part, gain)
+        gain = tile.shape.team.total(builder, gain)
+        place = builder.gep(gains, [builder.zext(tile.row_number(number), _WORD)])
+        with if_there(builder, tile.is_row(number)):
+            builder.store(gain, place)
+        step = builder.fmul(gain, scale)
+        yield number, [builder.fma(step, part, entry) for entry, part in zip(row, along, strict=True)]
+
+
+def if_there(builder: Any, condition: Any) -> Any:
+    """Code for threads that have a row; None: all have it."""
+    return nullcontext() if condition is None else builder.if_then(condition)
+
+
 @deferred
 def _extended(typing_context, factors, i, b, target, z, g):
-    def generate(layout, context, builder, signature, arguments):
-        stack, i, b, target, z, g = arguments
-        shape = Shape(layout)
-        tile = Tile(context, builder, signature.args[0], stack, shape)
-        start, goal = tile.start(i, b), tile.start(i, target)
-        rows = [tile.row(start, number) for number in range(shape.rows)]
-        if shape.team.size == LANES:  # it has its columns
-            columns = [list(column) for column in zip(*rows, strict=True)]
-            along, square = along_columns(context, builder, shape, columns, signature.args[4], z)
-        else:
-            along, square = _along(context, tile, start, signature.args[4], z)
-        h = builder.fadd(_NUMBER(1.0), square)
-        root = emit_call(builder, "sqrt", _NUMBER, [h])
-        scale = builder.fdiv(_NUMBER(-1.0), builder.fadd(h, root))
-        gains = context.make_array(signature.args[5])(context, builder, g).data
-        for number, row in enumerate(rows):
-            gain = _NUMBER(0.0)
-            for entry, part in zip(row, along, strict=True):
-                gain = builder.fma(entry, part, gain)
-            gain = shape.team.total(builder, gain)
-            step = builder.fmul(gain, scale)
-            row = [builder.fma(step, part, entry) for entry, part in zip(row, along, strict=True)]
-            place = builder.gep(gains, [builder.zext(tile.row_number(number), _WORD)])
-            inside = tile.is_row(number)
-            if inside is None:
-                builder.store(gain, place)
-                tile.set_row(goal, number, row)
-            else:
-                with builder.if_then(inside):
-                    builder.store(gain, place)
-                    tile.set_row(goal, number, row)
-        return h
-
     kinds = factors, types.intp, types.intp, types.intp, z, g
-    return types.float64(*kinds), generate
+    return types.float64(*kinds), extend_tile
 
 
 @deferred

@@ -177,6 +177,28 @@ def _line_of(typing_context, stack, place, i):
     return kind(stack, types.intp, types.intp), generate
 
 
+@deferred
+def _near_line(typing_context, line, room):
+    kind = types.Array(types.float64, 1, "C")
+
+    def generate(layout, context, builder, signature, arguments):
+        if layout.team.size == LANES:
+            return arguments[0]
+        source, goal = (
+            context.make_array(kind)(context, builder, array).data
+            for kind, array in zip(signature.args, arguments, strict=True)
+        )
+        layout.team.emit_wait(builder)  # nobody reads any more what was there
+        for entry, inside in _own(builder, layout.dim, layout.team):
+            place = builder.zext(entry, _WORD)
+            with builder.if_then(ir.IntType(1)(1) if inside is None else inside):
+                builder.store(builder.load(builder.gep(source, [place])), builder.gep(goal, [place]))
+        layout.team.emit_wait(builder)
+        return array_at(context, builder, kind, goal, [_WORD(layout.dim)])
+
+    return kind(line, room), generate
+
+
 # Typed as the functions they are inside compiled code, not as the code generators above.
 ask: Any = _ask
 """Ask for a thread's entries of a context; where there is none, for another one's. Gives where they are."""
@@ -184,6 +206,8 @@ put: Any = _put
 """Write them where all threads look for them."""
 line_of: Any = _line_of
 """A line of a stack of matrices; teams of four threads have it in registers."""
+near_line: Any = _near_line
+"""The same for one that is read again and again: larger teams have it in a room that is near."""
 
 
 def _line(context: Any, builder: Any, dim: int, kind: Any, stack: Any, place: Any, i: Any) -> Any:
