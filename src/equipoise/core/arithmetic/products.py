@@ -1,4 +1,4 @@
-"""Inner products, each number after the other: on a GPU threads multiply side by side, and add up in this order."""
+"""Inner products, number by number: on a GPU threads multiply side by side, and add up in this order."""
 
 from __future__ import annotations
 

@@ -79,9 +79,7 @@ PLACES = {
         constant=frozenset(("settings",)),
         long={"settings": (0,)},
     ),
-    "turns": Places(
-        own=frozenset(("dealt", "units", "starts")), long={"dealt": (0,), "units": (0,)}
-    ),
+    "turns": Places(own=frozenset(("dealt", "units", "starts")), long={"dealt": (0,), "units": (0,)}),
     "room": Places(own=frozenset(Room._fields), near=frozenset(Room._fields)),
     "work": Places(
         own=frozenset(

@@ -298,7 +298,7 @@ class Seat:
         return self._buffers[key], is_new
 
     def ptx(self, what: str = "trials") -> str:
-        """Its program for ``"trials"``, for how they are ``"opened"``, or ``"judged"``, or for ``"turns"``."""
+        """Its program for ``"trials"``, for how they are ``"opened"`` or ``"judged"``, or for ``"turns"``."""
         plan = self.plans[what]
 
         def make() -> Callable[..., None]:

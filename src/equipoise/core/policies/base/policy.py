@@ -71,7 +71,7 @@ class Policy:
     """Whether it chooses features first, see :mod:`equipoise.core.policies.base.staged`."""
 
     counts_alone: ClassVar[bool] = False
-    """Whether the score reads nothing that a trial changes but ``arm.count``; true of the class's own score."""
+    """Whether the class's own score reads nothing that a trial changes but ``arm.count``."""
 
     weighs: ClassVar[bool] = False
     """Whether it draws arms by weights, see :mod:`equipoise.core.policies.base.design`."""

@@ -1,9 +1,9 @@
 """An arm's factor that stays in registers while one unit after the other enters it.
 
-The same steps as in tiles.py, where the factor is asked for and written back with every unit. Here a thread has
-its rows in a room of its own from the first unit to the last one. With more than four threads it has its
-columns there, too, and changes both: a column cannot be had from other threads' rows but through memory. Where
-that are too many numbers for registers, all is as in tiles.py.
+The same steps as in tiles.py, where the factor is asked for and written back with every unit. Here a thread
+has its rows in a room of its own from the first unit to the last one. With more than four threads it has its
+columns there, too, and changes both: a column cannot be had from other threads' rows but through memory.
+Where that are too many numbers for registers, all is as in tiles.py.
 """
 
 from __future__ import annotations

@@ -65,9 +65,9 @@ _PLACE = 3
 pass_lines: Any = _pass
 """Turn the first d + 1 units of all arms into their triangles.
 
-Unit r of arm i is line ``units[i(d + 1) + r]`` of ``lines[place]``, and its outcome is ``answers[i(d + 1) + r]``.
-Writes R and q of every arm, the reciprocals of R's diagonal into ``pivots``, and into ``lefts`` the sums of
-squares that are left of the outcomes.
+Unit r of arm i is line ``units[i(d + 1) + r]`` of ``lines[place]``, and ``answers[i(d + 1) + r]`` its
+outcome. Writes R and q of every arm, the reciprocals of R's diagonal into ``pivots``, and into ``lefts`` the
+sums of squares that are left of the outcomes.
 """
 
 

@@ -144,8 +144,9 @@ def _nothing(room: Any, factors: Any, i: int, b: int) -> None:
     pass
 
 
+_NO_FACTOR = Kernel(_nothing, inline=True)
 _TILES = hold, take_up, put_down
-_NO_TILES = tuple(Kernel(function, inline=True) for function in (_itself, _nothing, _nothing))
+_NO_TILES = Kernel(_itself, inline=True), _NO_FACTOR, _NO_FACTOR
 """The same where factors are not kept in registers at all."""
 
 

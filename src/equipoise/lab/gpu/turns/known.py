@@ -15,7 +15,8 @@ def counts_alone(policy: Policy) -> bool:
     have that score. Nobody else's claim is taken: scores of others might read more.
     """
     kind = type(policy)
-    says = next((above for above in kind.__mro__ if "counts_alone" in vars(above)), Policy)
+    lines = (above for above in kind.__mro__ if issubclass(above, Policy))
+    says = next(above for above in lines if "counts_alone" in vars(above))
     is_its_own = "score" in vars(says) and kind.score is says.score and is_stamped(kind.score)
     otherwise = kind.forced_start or kind.looks or kind.pools or kind.staged or kind.weighs
     return says.counts_alone and is_its_own and not otherwise and policy.lots() == 0.0
