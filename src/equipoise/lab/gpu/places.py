@@ -124,6 +124,8 @@ def placements(*, at_once: bool, one_context: bool, forgets_rows: bool) -> list[
         {group: places.without(moved.get(group, ())) for group, places in PLACES.items()}
         for moved in ({}, *_FARTHER)
     ]
+    # What is noted is read once.
+    found = [{**each, "room": each["room"].without(Room._fields)} for each in found]
     if not at_once:
         # A unit's gain serves when its outcome comes: every arm keeps one.
         found = [{**each, "state": replace(each["state"], same={})} for each in found]

@@ -27,6 +27,7 @@ from equipoise.lab.gpu.layout import Layout
 from equipoise.lab.gpu.memory import Assembler, fetch
 from equipoise.lab.gpu.teams.lanes import member, number_of, of_member, team_size, use_threads, wait
 from equipoise.lab.gpu.teams.looking import sight_of
+from equipoise.lab.gpu.teams.noting import entering, noted
 from equipoise.lab.gpu.teams.products import use_products
 from equipoise.lab.gpu.teams.tiles import are_tiles, use_tiles
 from equipoise.lab.gpu.teams.triangles import use_triangles
@@ -62,6 +63,8 @@ class Plan:
     """The first units of all arms are dealt at once, by a program before (opening.py)."""
     forgets_rows: bool
     """Nobody looks at what units have left once they are over."""
+    notes_first: bool = False
+    """The first units of an arm are noted, and enter it when they are enough (teams/noting.py)."""
     by_arm: bool = False
     """Who gets which unit is worked out before, and arms run one after the other (turns)."""
 
@@ -100,10 +103,11 @@ def trial_program(plan: Plan) -> Callable[..., None]:
     if plan.at_once:
         use_no_delays(relink)
     shown: Callable[..., None] = no_context
+    take_in = noted(relink, assemblers) if plan.notes_first else entering(relink)
     if plan.one_context:
         relink.replace(provisional.rebuild, Kernel(_never_rebuilt, inline=True))
         sight = sight_of(relink, _coming_finder(assemblers)) if plan.looks_ahead else next_context()
-        relink.replace(assign_unit, Kernel(unit_taker(relink, sight), inline=True))
+        relink.replace(assign_unit, Kernel(unit_taker(relink, sight, take_in), inline=True))
         shown = first_shower(sight)
     copy_in, copy_out = copiers(assemblers)
     # What happens once a trial is apart from the loop over its units, and finds its arrays by itself.

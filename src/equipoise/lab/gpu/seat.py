@@ -43,6 +43,7 @@ from equipoise.lab.gpu.teams.abreast import with_room
 from equipoise.lab.gpu.teams.inverses import LARGEST
 from equipoise.lab.gpu.teams.lanes import LANES, WARP, Team
 from equipoise.lab.gpu.teams.looking import new_coming
+from equipoise.lab.gpu.teams.noting import is_worth_it
 from equipoise.lab.gpu.teams.opening import Room, new_room
 from equipoise.lab.gpu.teams.pipeline import numbers_held, passing_team
 from equipoise.lab.gpu.teams.products import new_terms
@@ -126,6 +127,13 @@ class Seat:
         looks_ahead = one_context and bool(state.trial["looks"][0]) and are_tiles(dim, width, team)
         if looks_ahead:
             self.groups["coming"] = new_coming(len(state.arms), dim, width, team)
+        unit = np.int16 if has_small else np.int32
+        # Whoever has a score of one's own might read what has not entered an arm yet.
+        enough = len(state.arms) * (dim + 1) <= len(draws.world.contexts[0])
+        notes = looks_ahead and forgets and enough and is_worth_it(team)
+        notes = notes and is_stamped(type(seat.policy).score)
+        if notes:
+            self.groups["room"] = new_room(len(state.arms), dim, unit)
         if work is not None:
             self.groups["work"] = work
         blocks = _MOST_BLOCKS_OF_LARGE_TEAMS if team.size > LANES and one_factor else _MOST_BLOCKS
@@ -154,12 +162,12 @@ class Seat:
             looks_ahead=looks_ahead,
             deals_first=False,
             forgets_rows=forgets,
+            notes_first=notes,
         )
         judging = replace(plan, layout=Layout(self.groups, judged.places, judges, judged.share))
         self.plans = {"trials": plan, "judged": judging}
         self._buffers: dict[tuple[str, str], Buffer] = {}
         if forgets and one_factor and dim <= LARGEST:
-            unit = np.int16 if has_small else np.int32
             turns = new_turns(len(state.arms), len(draws.world.contexts[0]), unit)
             known = {"turns": turns} if self._turns_are_known else {}
             opens = self._plan_opening(plan, known, unit)
@@ -338,7 +346,8 @@ class Seat:
         """What a program is made of, whatever its layout."""
         plan = self.plans[what]
         tiles = what == "trials" and plan.has_tiles
-        kind = plan.at_once, plan.one_factor, plan.one_context, plan.looks_ahead, plan.deals_first, tiles
+        first = plan.deals_first, plan.notes_first
+        kind = plan.at_once, plan.one_factor, plan.one_context, plan.looks_ahead, *first, tiles
         judged = self._estimator if what == "judged" else ""
         settings = what, judged, plan.forgets_rows, plan.by_arm, *(kind if what == "trials" else ())
         return *map(lasting_fingerprint, self._functions(what)), *map(str, settings)

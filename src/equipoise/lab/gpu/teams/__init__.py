@@ -3,13 +3,16 @@
 =============  =============================================================================
 ``lanes``      threads of a trial, where a processor has four lanes
 ``tiles``      an arm's factor in the registers of these threads
+``held``       the same from the first unit of an arm to the last one
 ``looking``    factors of all arms, for policies that look at contexts
+``products``   inner products of large teams
 ``triangles``  factors of arms that have few units, shared out among them
 ``rooms``      numbers that a thread hands on from one function to another
 ``units``      what is far away, asked for before it is needed
 ``opening``    first units of all arms, dealt at once
 ``pipeline``   how these enter their triangles
 ``inverses``   and how triangles are inverted
+``noting``     first units of one arm after the other, each when it has enough
 ``systems``    an arm's ridge estimate in the registers of some threads
 ``abreast``    judging by ridge, several arms at a time
 ``ridges``     judging by ridge, one arm after the other

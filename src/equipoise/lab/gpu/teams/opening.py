@@ -60,8 +60,7 @@ def first_dealer(relink: Relinker) -> Callable[..., None]:
 
     Which units those are stands in the room.
     """
-    sane, begin, forget = map(relink, (is_sane, begin_learning, forget_design))
-    answer = Kernel(_answer, inline=True)
+    answer, begin = (Kernel(function, inline=True) for function in (_answer, arm_opener(relink)))
 
     def deal(state: Any, world: Any, room: Any) -> None:
         clock = world.clock[0]
@@ -73,31 +72,42 @@ def first_dealer(relink: Relinker) -> Callable[..., None]:
         wait()
         pass_lines(
             *(state.factors, state.coefs, world.contexts, clock.place),
-            *(room.units, room.answers, room.pivots, room.lefts),
+            *(room.units, room.answers, room.pivots, room.lefts, 0, arms),
         )
         wait()
         for i in range(arms):
             arm = state.arms[i]
             arm.count = arm.assigned = arm.observed = each
             arm.last_row = room.units[i * each + dim]
-            arm.rss = room.lefts[i]
             world.pulls[i] = each
-            inverse = inverse_of(state.factors, i, room.pivots)
-            trace_sum = norm_of(inverse) if is_independent(state.factors, i) else np.inf
-            if not sane(state.trial[0], trace_sum, each):
-                forget(arm)
-                continue
-            wait()
-            put_inverse(inverse, state.factors, i)
-            wait()
-            solution = solution_of(state.factors, i, state.coefs)
-            wait()
-            put_solution(solution, state.coefs, i)
-            begin(state, i, trace_sum)
+            begin(state, i, room)
         state.trial[0].step = clock.unit = arms * each
         wait()
 
     return deal
+
+
+def arm_opener(relink: Relinker) -> Callable[..., None]:
+    """What an arm begins with whose first units have passed: its models, if the data are invertible."""
+    sane, begin, forget = map(relink, (is_sane, begin_learning, forget_design))
+
+    def open_arm(state: Any, i: int, room: Any) -> None:
+        arm = state.arms[i]
+        arm.rss = room.lefts[i]
+        inverse = inverse_of(state.factors, i, room.pivots)
+        trace_sum = norm_of(inverse) if is_independent(state.factors, i) else np.inf
+        if not sane(state.trial[0], trace_sum, arm.observed):
+            forget(arm)
+            return
+        wait()
+        put_inverse(inverse, state.factors, i)
+        wait()
+        solution = solution_of(state.factors, i, state.coefs)
+        wait()
+        put_solution(solution, state.coefs, i)
+        begin(state, i, trace_sum)
+
+    return open_arm
 
 
 def _answer(world: Any, room: Any, i: int, block: int, each: int) -> None:

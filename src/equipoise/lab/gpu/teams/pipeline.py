@@ -44,18 +44,18 @@ def numbers_held(dim: int, size: int) -> int:
 
 
 @deferred
-def _pass(typing_context, factors, sides, lines, place, units, answers, pivots, lefts):
+def _pass(typing_context, factors, sides, lines, place, units, answers, pivots, lefts, first, end):
     def generate(layout, context, builder, signature, arguments):
         arrays = [
             place if k == _PLACE else context.make_array(signature.args[k])(context, builder, place).data
-            for k, place in enumerate(arguments)
+            for k, place in enumerate(arguments[:-2])
         ]
         stack, lines = (context.make_array(signature.args[k])(context, builder, arguments[k]) for k in (0, 2))
         across = cgutils.unpack_tuple(builder, stack.shape)[1]
         units = cgutils.unpack_tuple(builder, lines.shape)[1]
-        _Pipeline(builder, layout, arrays, across, units).emit()
+        _Pipeline(builder, layout, arrays, across, units).emit(*arguments[-2:])
 
-    kinds = factors, sides, lines, types.intp, units, answers, pivots, lefts
+    kinds = factors, sides, lines, types.intp, units, answers, pivots, lefts, types.intp, types.intp
     return types.void(*kinds), generate
 
 
@@ -63,7 +63,7 @@ _PLACE = 3
 
 # Typed as the function it is inside compiled code, not as the code generator above.
 pass_lines: Any = _pass
-"""Turn the first d + 1 units of all arms into their triangles.
+"""Turn the first d + 1 units of some arms, from the first to before the end, into their triangles.
 
 Unit r of arm i is line ``units[i(d + 1) + r]`` of ``lines[place]``, and ``answers[i(d + 1) + r]`` its
 outcome. Writes R and q of every arm, the reciprocals of R's diagonal into ``pivots``, and into ``lefts`` the
@@ -76,7 +76,7 @@ class _Pipeline:
 
     def __init__(self, builder: Any, layout: Layout, arrays: list[Any], across: Any, units: Any) -> None:
         self._builder, self._team = builder, layout.team
-        self._dim, self._width, self._arms = layout.dim, layout.width, len(layout.groups["state"].arms)
+        self._dim, self._width = layout.dim, layout.width
         self._arrays, self._across, self._units = arrays, across, units
         self._member = layout.team.member(builder)
         self._own = -(-layout.dim // layout.team.size)
@@ -93,26 +93,28 @@ class _Pipeline:
         length = self._dim + self._own if self._reads_ahead else self._dim
         self._line = [Variable(builder, nothing) for _ in range(length)]
         self._left, self._squares = Variable(builder, nothing), Variable(builder, nothing)
-        self._arm, self._pull = Variable(builder, _HALF(0)), Variable(builder, _HALF(0))
+        self._pull = Variable(builder, _HALF(0))
 
-    def emit(self) -> None:
+    def emit(self, first: Any, end: Any) -> None:
         """A line enters with every step, until the last one has left."""
         builder, each, last = self._builder, self._dim + 1, self._last
-        count = self._arms * each
-        ahead = Variable(builder, _HALF(0)), Variable(builder, _HALF(0))
+        first, self._end = builder.trunc(first, _HALF), builder.trunc(end, _HALF)
+        self._arm = Variable(builder, first)
+        count = builder.mul(builder.sub(self._end, first), _HALF(each))
+        ahead = Variable(builder, first), Variable(builder, _HALF(0))
         for _ in range(_AHEAD):
             self._ask(*(number.get() for number in ahead))
             _count_on(builder, *ahead, each)
         if self._reads_ahead:
             self._read_ahead(each)
-        with cgutils.for_range(builder, _HALF(count + last)) as loop:
+        with cgutils.for_range(builder, builder.add(count, _HALF(last))) as loop:
             self._hand_on()
             number = builder.sub(loop.index, self._member)
-            works = builder.icmp_unsigned("<", number, _HALF(count))
+            works = builder.icmp_unsigned("<", number, count)
             if self._reads_ahead:
                 works = builder.and_(works, builder.icmp_unsigned("<=", self._member, _HALF(last)))
                 self._read_ahead(each)
-            with builder.if_then(builder.icmp_unsigned("<", ahead[0].get(), _HALF(self._arms))):
+            with builder.if_then(builder.icmp_unsigned("<", ahead[0].get(), self._end)):
                 self._ask(*(number.get() for number in ahead))
             _count_on(builder, *ahead, each)
             with builder.if_then(works):
@@ -167,7 +169,7 @@ class _Pipeline:
         """The last thread, from which the first one gets its lines, reads the next one."""
         builder = self._builder
         is_reader = builder.icmp_unsigned("==", self._member, _HALF(self._team.size - 1))
-        is_there = builder.icmp_unsigned("<", self._arm.get(), _HALF(self._arms))
+        is_there = builder.icmp_unsigned("<", self._arm.get(), self._end)
         with builder.if_then(builder.and_(is_reader, is_there)):
             self._take(self._line[self._own :])
             _count_on(builder, self._arm, self._pull, each)

@@ -16,7 +16,6 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from equipoise.core.arms.least_squares import observe_at_once
 from equipoise.core.choice.decide import CHOOSE, assign_next, next_arm
 from equipoise.core.jit.addresses import array_at
 from equipoise.core.jit.deferred import call_later, deferred
@@ -45,9 +44,9 @@ class Sight(NamedTuple):
     """What a unit ends with; of these, the arm that got it, and the context that was asked for."""
 
 
-def unit_taker(relink: Relinker, sight: Sight) -> Callable[..., None]:
+def unit_taker(relink: Relinker, sight: Sight, take_in: Any) -> Callable[..., None]:
     """What takes the place of :func:`equipoise.lab.trial.run.assign_unit`."""
-    choose, assign, observe, draw = map(relink, (next_arm, assign_next, observe_at_once, draw_outcome))
+    choose, assign, draw = map(relink, (next_arm, assign_next, draw_outcome))
     distance, _, show, move_on = sight
 
     def take_unit(state: Any, rule: Any, world: Any, t: int) -> None:
@@ -60,7 +59,7 @@ def unit_taker(relink: Relinker, sight: Sight) -> Callable[..., None]:
             return
         truth = line_of(world.coefs, place, arm)
         assign(state, rule.settings, arm, CHOOSE)
-        observe(state, t, arm, draw(world, state.contexts[t], truth, t, arm))
+        take_in(state, place, t, arm, draw(world, state.contexts[t], truth, t, arm))
         in_order()
         move_on(state, place, t, arm, ahead)
         in_order()
