@@ -21,6 +21,7 @@ from equipoise.core.jit.deferred import call_later, deferred
 from equipoise.core.jit.handles import Handle
 from equipoise.core.jit.nvptx import CONSTANT, TABLE
 from equipoise.lab.gpu.layout import ADDRESS, COLUMNS, SHAPE, STRIDE, Layout, Places
+from equipoise.lab.gpu.teams.lanes import register
 
 _WORD, _BYTE = ir.IntType(64), ir.IntType(8)
 _WORDS = ir.PointerType(_WORD)
@@ -231,6 +232,15 @@ def _far(builder: Any, row: int, number: Any) -> Any:
         address = builder.add(address, builder.mul(number, _read(builder, row, STRIDE)))
     start = builder.inttoptr(address, ir.PointerType(_BYTE, addrspace=_GLOBAL))
     return builder.addrspacecast(start, ir.PointerType(_BYTE))
+
+
+def near_numbers(layout: Layout, builder: Any, group: str, name: str) -> Any:
+    """The address of numbers that lie beside the processors, of the trial that a thread works on."""
+    trial = builder.lshr(register(builder, "tid"), ir.IntType(32)(layout.team.size.bit_length() - 1))
+    place = builder.mul(trial, ir.IntType(32)(layout.share.size))
+    place = builder.add(place, ir.IntType(32)(layout.share.offsets[group, name]))
+    near = builder.gep(near_memory(builder), [_WORD(0), builder.zext(place, _WORD)], inbounds=True)
+    return builder.bitcast(near, ir.DoubleType().as_pointer(_SHARED))
 
 
 def near_memory(builder: Any) -> Any:

@@ -16,6 +16,7 @@ from equipoise.lab.gpu.teams.lanes import WARP, Team
 from equipoise.lab.gpu.teams.looking import Coming
 from equipoise.lab.gpu.teams.opening import Room
 from equipoise.lab.gpu.teams.products import Terms
+from equipoise.lab.gpu.teams.tiles import Bands
 from equipoise.lab.trial.world import World
 
 _THREADS_A_BLOCK = 128
@@ -71,6 +72,7 @@ PLACES = {
     ),
     "order": Places(own=frozenset(("ties",))),
     "coming": Places(own=frozenset(Coming._fields), near=frozenset(Coming._fields)),
+    "bands": Places(own=frozenset(Bands._fields), near=frozenset(Bands._fields)),
     "terms": Places(own=frozenset(Terms._fields), near=frozenset(Terms._fields)),
     "choice": Places(
         own=frozenset(("arms", "scores", "ties", "stream")),

@@ -48,7 +48,7 @@ from equipoise.lab.gpu.teams.opening import Room, new_room
 from equipoise.lab.gpu.teams.pipeline import numbers_held, passing_team
 from equipoise.lab.gpu.teams.products import new_terms
 from equipoise.lab.gpu.teams.ridges import judging_team
-from equipoise.lab.gpu.teams.tiles import are_tiles, best_team
+from equipoise.lab.gpu.teams.tiles import are_tiles, best_team, new_bands
 from equipoise.lab.gpu.teams.units import fits
 from equipoise.lab.gpu.turns.by_arm import by_arm_places, by_arm_program
 from equipoise.lab.gpu.turns.known import are_turns_known
@@ -123,6 +123,7 @@ class Seat:
             "ledger": new_ledger(1, len(state.arms)),
             "order": Order(seat.ties),
             "terms": new_terms(dim, team),
+            "bands": new_bands(width, team),
         }
         looks_ahead = one_context and bool(state.trial["looks"][0]) and are_tiles(dim, width, team)
         if looks_ahead:
@@ -216,7 +217,8 @@ class Seat:
         layout = Layout(groups, found.places, Team(1), found.share, known)
         self._arrangements["turns"] = found
         self.plans["turns"] = replace(plan, layout=layout)
-        groups = {"state": self.groups["state"], "world": self.groups["world"], "turns": turns}
+        own = {group: self.groups[group] for group in ("state", "world", "bands")}
+        groups = {**own, "turns": turns}
         team, places = plan.layout.team, dict(plan.layout.places)
         places |= {group: by_arm_places(group, places[group]) for group in ("state", "world")}
         found = arranged(groups, [places], team, self._device, self._arrangements["trials"].blocks)

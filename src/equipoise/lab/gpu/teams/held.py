@@ -1,9 +1,8 @@
 """An arm's factor that stays in registers while one unit after the other enters it.
 
 The same steps as in tiles.py, where the factor is asked for and written back with every unit. Here a thread
-has its rows in a room of its own from the first unit to the last one. With more than four threads it has its
-columns there, too, and changes both: a column cannot be had from other threads' rows but through memory.
-Where that are too many numbers for registers, all is as in tiles.py.
+has its rows, or its columns, in a room of its own from the first unit to the last one. Where that are too
+many numbers for registers, all is as in tiles.py.
 """
 
 from __future__ import annotations
@@ -24,12 +23,12 @@ from equipoise.lab.gpu.teams.rooms import new_room
 from equipoise.lab.gpu.teams.tiles import (
     Shape,
     Tile,
-    across_lanes,
+    along_columns,
     changed_rows,
-    down_columns,
+    extend_columns,
     extend_tile,
-    if_there,
     scale_of,
+    tells_rows,
 )
 
 _MOST = 66
@@ -48,13 +47,12 @@ def use_held_factor(relink: Relinker) -> None:
 
 
 class _Held:
-    """A thread's rows of a factor, and its columns unless rows are enough, in its room."""
+    """A thread's columns of a factor in its room; four threads have rows, each a lane of them all."""
 
     def __init__(self, layout: Layout) -> None:
         self.shape = shape = Shape(layout)
-        self.has_columns = shape.team.size > LANES
-        self._rows = shape.rows * shape.strips
-        self.count = self._rows + (shape.columns * shape.dim if self.has_columns else 0)
+        self.in_rows = shape.team.size == LANES
+        self.count = shape.dim * (shape.strips if self.in_rows else shape.columns)
 
     def row(self, number: int) -> list[int]:
         """Places of a row."""
@@ -62,14 +60,15 @@ class _Held:
 
     def column(self, number: int) -> list[int]:
         """Places of a column."""
-        if not self.has_columns:  # four threads have rows whole, each a lane
+        if self.in_rows:
             return [r * self.shape.strips + number for r in range(self.shape.dim)]
-        return [self._rows + number * self.shape.dim + r for r in range(self.shape.dim)]
+        return [number * self.shape.dim + r for r in range(self.shape.dim)]
 
 
 def is_held(layout: Layout) -> bool:
     """Whether registers have room for a factor from one unit to the next."""
-    return _Held(layout).count <= _MOST
+    held = _Held(layout)
+    return held.count <= _MOST and (held.in_rows or tells_rows(layout))
 
 
 def _read(builder: Any, room: Any, places: list[int]) -> list[Any]:
@@ -110,9 +109,9 @@ def _take_up(typing_context, room, factors, i, b):
         room = context.make_array(signature.args[0])(context, builder, arguments[0]).data
         tile = Tile(context, builder, signature.args[1], arguments[1], held.shape)
         start = tile.start(*arguments[2:])
-        for number in range(held.shape.rows):
+        for number in range(held.shape.rows if held.in_rows else 0):
             _write(builder, room, held.row(number), tile.row(start, number))
-        for number in range(held.shape.columns if held.has_columns else 0):
+        for number in range(0 if held.in_rows else held.shape.columns):
             _write(builder, room, held.column(number), tile.column(start, number))
 
     return types.void(room, factors, types.intp, types.intp), generate
@@ -127,9 +126,11 @@ def _put_down(typing_context, room, factors, i, b):
         room = context.make_array(signature.args[0])(context, builder, arguments[0]).data
         tile = Tile(context, builder, signature.args[1], arguments[1], held.shape)
         start = tile.start(*arguments[2:])
-        for number in range(held.shape.rows):
-            with if_there(builder, tile.is_row(number)):
-                tile.set_row(start, number, _read(builder, room, held.row(number)))
+        for number in range(held.shape.rows if held.in_rows else 0):
+            tile.set_row(start, number, _read(builder, room, held.row(number)))
+        for number in range(0 if held.in_rows else held.shape.columns):
+            for r, entry in enumerate(_read(builder, room, held.column(number))):
+                tile.set_column(start, number, r, entry)
 
     return types.void(room, factors, types.intp, types.intp), generate
 
@@ -149,28 +150,23 @@ def _extended(typing_context, factors, i, b, target, z, g):
 
 
 def _extend_held(layout: Layout, context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    stack, _, _, _, z, g = arguments
+    stack, _, _, _, *arrays = arguments
     held = _Held(layout)
-    shape, team = held.shape, layout.team
+    shape, kinds = held.shape, signature.args[4:]
     room = context.make_array(signature.args[0])(context, builder, stack).data
-    gains = context.make_array(signature.args[5])(context, builder, g).data
     tile = Tile(context, builder, signature.args[0], stack, shape)
-    rows = [_read(builder, room, held.row(number)) for number in range(shape.rows)]
     columns = [_read(builder, room, held.column(number)) for number in range(shape.columns)]
-    f = down_columns(context, builder, shape, columns, signature.args[4], z)
-    along, square = across_lanes(builder, shape, f)
-    h = builder.fadd(_NUMBER(1.0), square)
-    scale = scale_of(builder, h)
-    for number, row in changed_rows(tile, rows, along, scale, gains):
-        _write(builder, room, held.row(number), [_here(builder, entry) for entry in row])
-    if held.has_columns:
-        team.emit_wait(builder)  # all gains are there
-        for r in range(shape.dim):
-            step = builder.fmul(builder.load(builder.gep(gains, [_WORD(r)])), scale)
-            for column, part in zip(columns, f, strict=True):
-                column[r] = _here(builder, builder.fma(step, part, column[r]))
+    if not held.in_rows:
+        h = extend_columns(layout, context, tile, columns, kinds, arrays)
         for number, column in enumerate(columns):
-            _write(builder, room, held.column(number), column)
+            _write(builder, room, held.column(number), [_here(builder, entry) for entry in column])
+        return h
+    gains = context.make_array(kinds[1])(context, builder, arrays[1]).data
+    rows = [list(row) for row in zip(*columns, strict=True)]
+    along, square = along_columns(context, builder, shape, columns, kinds[0], arrays[0])
+    h = builder.fadd(_NUMBER(1.0), square)
+    for number, row in changed_rows(tile, rows, along, scale_of(builder, h), gains):
+        _write(builder, room, held.row(number), [_here(builder, entry) for entry in row])
     return h
 
 

@@ -15,14 +15,14 @@ from equipoise.core.arms.least_squares import observe_at_once
 from equipoise.core.jit.kernel import Kernel
 from equipoise.core.jit.relinking import Relinker
 from equipoise.lab.gpu.memory import Assembler
-from equipoise.lab.gpu.teams.lanes import WARP, Team, number_of, team_size, wait
+from equipoise.lab.gpu.teams.lanes import LANES, Team, number_of, team_size, wait
 from equipoise.lab.gpu.teams.opening import arm_opener
 from equipoise.lab.gpu.teams.pipeline import pass_lines
 
 
 def is_worth_it(team: Team) -> bool:
-    """Whether so many threads gain by it: trials of a warp have enough at different times."""
-    return 2 * team.size >= WARP
+    """Whether so many threads gain by it: trials of a warp, which have enough at different times, wait."""
+    return team.size > LANES
 
 
 def entering(relink: Relinker) -> Any:

@@ -19,12 +19,12 @@ from equipoise.core.jit.deferred import deferred
 from equipoise.core.jit.handles import handled
 from equipoise.core.jit.relinking import Relinker
 from equipoise.lab.gpu.layout import Layout
-from equipoise.lab.gpu.memory import near_memory
-from equipoise.lab.gpu.teams.lanes import LANES, Team, register
+from equipoise.lab.gpu.memory import near_numbers
+from equipoise.lab.gpu.teams.lanes import LANES, Team
 from equipoise.lab.gpu.teams.triangles import Variable
 
 _GROUP, _ARRAY = "terms", "products"
-_HALF, _WORD, _BYTE, _NUMBER = ir.IntType(32), ir.IntType(64), ir.IntType(8), ir.DoubleType()
+_HALF, _WORD, _NUMBER = ir.IntType(32), ir.IntType(64), ir.DoubleType()
 _PAIR = ir.VectorType(_NUMBER, 2)
 _NEAR = 3
 
@@ -95,11 +95,7 @@ def _summed(
 def _multiplied(layout: Layout, builder: Any, arrays: list[Any]) -> Any:
     """Where the products stand that threads have written, each some of them."""
     team, dim = layout.team, layout.dim
-    trial = builder.lshr(register(builder, "tid"), _HALF(team.size.bit_length() - 1))
-    place = builder.mul(trial, _HALF(layout.share.size))
-    place = builder.add(place, _HALF(layout.share.offsets[_GROUP, _ARRAY]))
-    near = builder.gep(near_memory(builder), [_WORD(0), builder.zext(place, _WORD)], inbounds=True)
-    near = builder.bitcast(near, _NUMBER.as_pointer(_NEAR))
+    near = near_numbers(layout, builder, _GROUP, _ARRAY)
     team.emit_wait(builder)  # others may still read the products before
     for first in range(0, dim, team.size):
         r = builder.add(team.member(builder), _HALF(first))

@@ -6,30 +6,42 @@ is known when a program is compiled.
 
 Sums along a row have four lanes, and rows are shared out among the threads of a lane. Sums along a column
 have one, and columns are shared out among all threads; with four threads these are the columns of its lane.
+More threads have columns alone, since memory is read and written at once along rows, and tell each other rows
+beside the processors.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
 from equipoise.core.arms import factor
+from equipoise.core.arrays import Matrix
 from equipoise.core.jit.deferred import deferred
+from equipoise.core.jit.handles import handled
 from equipoise.core.jit.kernel import Kernel
 from equipoise.core.jit.nvptx import emit_call
 from equipoise.core.jit.relinking import Relinker
 from equipoise.lab.gpu.layout import Layout
+from equipoise.lab.gpu.memory import near_numbers
 from equipoise.lab.gpu.teams.lanes import LANES, WARP, Team, lane_number
 
 _HELD = 36
 """Numbers of a factor that a thread should keep, at most."""
 LARGEST = 64
 """Numbers of a factor that a thread may have: up to 40 features."""
+_TOLD = 16
+"""Rows that threads tell each other at once."""
+_BANKS = 16
+"""Numbers that threads read at the same time without waiting, from the memory beside the processors."""
+_GROUP, _ARRAY = "bands", "rows"
 _HALF, _WORD, _NUMBER = ir.IntType(32), ir.IntType(64), ir.DoubleType()
 
 
@@ -48,6 +60,26 @@ def _numbers_a_thread(dim: int, width: int, size: int) -> int:
 def are_tiles(dim: int, width: int, team: Team) -> bool:
     """Whether registers have room for factors of that many rows and columns."""
     return _numbers_a_thread(dim, width, team.size) <= LARGEST
+
+
+@handled
+class Bands(NamedTuple):
+    """Some rows of a factor that threads with its columns tell each other."""
+
+    rows: Matrix
+
+
+def new_bands(width: int, team: Team) -> Bands:
+    """Room for them, where a thread cannot have rows and columns."""
+    bands = team.size // LANES
+    shape = (max(_TOLD, bands), _apart(width, team)) if bands > 1 else (0, 0)
+    return Bands(np.zeros(shape))
+
+
+def _apart(width: int, team: Team) -> int:
+    """How far rows are apart, so that threads that read four numbers of a row each do not wait."""
+    wanted = (_BANKS // 2,) if team.size == 2 * LANES else (LANES, _BANKS - LANES)
+    return next(apart for apart in itertools.count(width) if apart % _BANKS in wanted)
 
 
 def use_tiles(relink: Relinker) -> None:
@@ -147,12 +179,26 @@ class Tile:
 
     def column_start(self, start: Any, number: int) -> Any:
         """The address of its first number."""
-        builder, shape = self.builder, self.shape
-        place = builder.add(shape.team.member(builder), _HALF(number * shape.team.size))
-        if (number + 1) * shape.team.size > shape.width:
-            inside = builder.icmp_unsigned("<", place, _HALF(shape.width))
+        builder, place, inside = self.builder, self.column_number(number), self.is_column(number)
+        if inside is not None:
             place = builder.select(inside, place, _HALF(0))
         return builder.gep(start, [builder.zext(place, _WORD)])
+
+    def set_column(self, start: Any, number: int, r: int, entry: Any) -> None:
+        """Write a row's entry in one of a thread's columns, if there is such a column."""
+        place = self.builder.gep(self.column_start(start, number), [_WORD(r * self.shape.width)])
+        with if_there(self.builder, self.is_column(number)):
+            self.builder.store(entry, place)
+
+    def is_column(self, number: int) -> Any:
+        """Whether there is such a column; None where every thread has one."""
+        if (number + 1) * self.shape.team.size <= self.shape.width:
+            return None
+        return self.builder.icmp_unsigned("<", self.column_number(number), _HALF(self.shape.width))
+
+    def column_number(self, number: int) -> Any:
+        """Which column that is."""
+        return self.builder.add(self.shape.team.member(self.builder), _HALF(number * self.shape.team.size))
 
     def _lane(self, start: Any, number: int) -> Any:
         builder, row = self.builder, self.row_number(number)
@@ -229,6 +275,13 @@ def extend_tile(layout: Layout, context: Any, builder: Any, signature: Any, argu
     shape = Shape(layout)
     tile = Tile(context, builder, signature.args[0], stack, shape)
     start, goal = tile.start(i, b), tile.start(i, target)
+    if tells_rows(layout):
+        columns = [tile.column(start, number) for number in range(shape.columns)]
+        h = extend_columns(layout, context, tile, columns, signature.args[4:], (z, g))
+        for number, column in enumerate(columns):
+            for r, entry in enumerate(column):
+                tile.set_column(goal, number, r, entry)
+        return h
     rows = [tile.row(start, number) for number in range(shape.rows)]
     if shape.team.size == LANES:  # it has its columns
         columns = [list(column) for column in zip(*rows, strict=True)]
@@ -243,6 +296,59 @@ def extend_tile(layout: Layout, context: Any, builder: Any, signature: Any, argu
     return h
 
 
+def tells_rows(layout: Layout) -> bool:
+    """Whether threads change columns, and tell each other rows for what is summed up along them."""
+    return layout.team.size > LANES and (_GROUP, _ARRAY) in layout.share.offsets
+
+
+def extend_columns(
+    layout: Layout, context: Any, tile: Tile, columns: list[list[Any]], kinds: Any, arrays: Any
+) -> Any:
+    """The same for a thread's columns of V, which change; h. Of the types and arrays of z and g."""
+    builder, shape = tile.builder, tile.shape
+    z, gains = arrays[0], context.make_array(kinds[1])(context, builder, arrays[1]).data
+    f = down_columns(context, builder, shape, columns, kinds[0], z)
+    along, square = across_lanes(builder, shape, f)
+    h = builder.fadd(_NUMBER(1.0), square)
+    scale = scale_of(builder, h)
+    near, apart = near_numbers(layout, builder, _GROUP, _ARRAY), _apart(shape.width, shape.team)
+    together = max(_TOLD // shape.bands, 1)
+    for first in range(0, shape.rows, together):
+        shape.team.emit_wait(builder)  # others may still read the rows before
+        told = range(first * shape.bands, min((first + together) * shape.bands, shape.dim))
+        for number, column in enumerate(columns):
+            place = builder.gep(near, [builder.zext(tile.column_number(number), _WORD)])
+            with if_there(builder, tile.is_column(number)):
+                for r in told:
+                    goal = builder.gep(place, [_WORD((r - told.start) * apart)])
+                    builder.store(column[r], goal)
+        shape.team.emit_wait(builder)
+        place = builder.add(builder.mul(tile.band, _HALF(apart)), lane_number(builder))
+        place = builder.gep(near, [builder.zext(place, _WORD)])
+        for number in range(first, min(first + together, shape.rows)):
+            start = builder.gep(place, [_WORD((number - first) * shape.bands * apart)])
+            row = [builder.load(builder.gep(start, [_WORD(k * LANES)])) for k in range(shape.strips)]
+            set_gain(tile, number, row, along, gains)
+    shape.team.emit_wait(builder)
+    for r in range(shape.dim):
+        step = builder.fmul(builder.load(builder.gep(gains, [_WORD(r)])), scale)
+        for column, part in zip(columns, f, strict=True):
+            column[r] = builder.fma(step, part, column[r])
+    return h
+
+
+def set_gain(tile: Tile, number: int, row: list[Any], along: list[Any], gains: Any) -> Any:
+    """Write an entry of g = Vf, if there is such a row."""
+    builder, gain = tile.builder, _NUMBER(0.0)
+    for entry, part in zip(row, along, strict=True):
+        gain = builder.fma(entry, part, gain)
+    gain = tile.shape.team.total(builder, gain)
+    place = builder.gep(gains, [builder.zext(tile.row_number(number), _WORD)])
+    with if_there(builder, tile.is_row(number)):
+        builder.store(gain, place)
+    return gain
+
+
 def scale_of(builder: Any, h: Any) -> Any:
     """−1/(h + √h)."""
     root = emit_call(builder, "sqrt", _NUMBER, [h])
@@ -255,14 +361,7 @@ def changed_rows(
     """Write a thread's entries of g = Vf, one by one; what its rows become, by number."""
     builder = tile.builder
     for number, row in enumerate(rows):
-        gain = _NUMBER(0.0)
-        for entry, part in zip(row, along, strict=True):
-            gain = builder.fma(entry, part, gain)
-        gain = tile.shape.team.total(builder, gain)
-        place = builder.gep(gains, [builder.zext(tile.row_number(number), _WORD)])
-        with if_there(builder, tile.is_row(number)):
-            builder.store(gain, place)
-        step = builder.fmul(gain, scale)
+        step = builder.fmul(set_gain(tile, number, row, along, gains), scale)
         yield number, [builder.fma(step, part, entry) for entry, part in zip(row, along, strict=True)]
 
 
