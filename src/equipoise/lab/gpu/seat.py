@@ -123,7 +123,7 @@ class Seat:
             "ledger": new_ledger(1, len(state.arms)),
             "order": Order(seat.ties),
             "terms": new_terms(dim, team),
-            "bands": new_bands(width, team),
+            "bands": new_bands(width, team, looks=bool(state.trial["looks"][0])),
         }
         looks_ahead = one_context and bool(state.trial["looks"][0]) and are_tiles(dim, width, team)
         if looks_ahead:

@@ -6,8 +6,8 @@ is known when a program is compiled.
 
 Sums along a row have four lanes, and rows are shared out among the threads of a lane. Sums along a column
 have one, and columns are shared out among all threads; with four threads these are the columns of its lane.
-More threads have columns alone, since memory is read and written at once along rows, and tell each other rows
-beside the processors.
+More threads may have columns alone, since memory is read and written at once along rows, and tell each other
+rows beside the processors.
 """
 
 from __future__ import annotations
@@ -69,11 +69,14 @@ class Bands(NamedTuple):
     rows: Matrix
 
 
-def new_bands(width: int, team: Team) -> Bands:
-    """Room for them, where a thread cannot have rows and columns."""
-    bands = team.size // LANES
-    shape = (max(_TOLD, bands), _apart(width, team)) if bands > 1 else (0, 0)
-    return Bands(np.zeros(shape))
+def new_bands(width: int, team: Team, *, looks: bool) -> Bands:
+    """Room for them, where that was found to be worth it: near memory is what holds what was read before, too.
+
+    Policies that look have leverages there.
+    """
+    is_worth_it = width == team.size or (team.size == 2 * LANES and not looks)
+    is_worth_it = is_worth_it and team.size > LANES
+    return Bands(np.zeros((_TOLD, _apart(width, team)) if is_worth_it else (0, 0)))
 
 
 def _apart(width: int, team: Team) -> int:
@@ -298,7 +301,7 @@ def extend_tile(layout: Layout, context: Any, builder: Any, signature: Any, argu
 
 def tells_rows(layout: Layout) -> bool:
     """Whether threads change columns, and tell each other rows for what is summed up along them."""
-    return layout.team.size > LANES and (_GROUP, _ARRAY) in layout.share.offsets
+    return bool(layout.groups[_GROUP].rows.size) and (_GROUP, _ARRAY) in layout.share.offsets
 
 
 def extend_columns(
@@ -312,7 +315,7 @@ def extend_columns(
     h = builder.fadd(_NUMBER(1.0), square)
     scale = scale_of(builder, h)
     near, apart = near_numbers(layout, builder, _GROUP, _ARRAY), _apart(shape.width, shape.team)
-    together = max(_TOLD // shape.bands, 1)
+    together = _TOLD // shape.bands
     for first in range(0, shape.rows, together):
         shape.team.emit_wait(builder)  # others may still read the rows before
         told = range(first * shape.bands, min((first + together) * shape.bands, shape.dim))
