@@ -41,7 +41,7 @@ def simulate():
 
 def test_nothing_is_kept_of_the_gpu_when_trials_are_over(fake):
     simulate()
-    assert fake.calls.count("cuLaunchKernel") == 4  # draws, opened, trials, judged
+    assert fake.calls.count("cuLaunchKernel") == 5  # draws, opened, trials, elasticities, judged
     assert not fake.lent
     assert not fake.events
     assert not fake.links
@@ -107,7 +107,7 @@ def test_code_without_the_program_is_refused_and_unloaded(fake):
     before = len(fake.modules)
     fake.failing["cuModuleGetFunction"] = [REFUSED]
     simulate()
-    assert len(fake.modules) == before + 4
+    assert len(fake.modules) == before + 5
 
 
 def test_machine_code_that_is_refused_twice_is_an_error(fake):
@@ -190,9 +190,9 @@ def test_trials_run_where_the_disk_is_full(folder, fake, monkeypatch):
     assert list(folder.iterdir()) == []
     kept.PROGRAMS.clear()
     simulate()
-    assert len(list(folder.iterdir())) == 4
+    assert len(list(folder.iterdir())) == 5
     assembled = fake.calls.count("cuLinkComplete")
-    assert assembled == 8
+    assert assembled == 10
     kept.PROGRAMS.clear()
     simulate()
     assert fake.calls.count("cuLinkComplete") == assembled

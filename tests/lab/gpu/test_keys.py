@@ -83,10 +83,10 @@ def all_programs(asked):
     for scene, changes in SCENES.items():
         for policy in POLICIES:
             mine = seat(policy, **changes)
-            for what in ("trials", "judged"):
+            for what, plan in mine.plans.items():
                 mine.program(what)
                 key, make, _ = asked[-1]
-                draft = *mine._drafted(what), array_types(mine.groups)
+                draft = *mine._drafted(what), array_types(plan.layout.groups)
                 yield key, draft, f"{policy}, {scene}, {what}", make
 
 

@@ -25,7 +25,8 @@ from equipoise.core.jit.sources import is_stamped
 from equipoise.core.policies.base.design import Design
 from equipoise.core.policies.base.policy import Policy, parse_policy
 from equipoise.lab.arena import Arena
-from equipoise.lab.gpu.driver import open_device
+from equipoise.lab.gpu.awaited import facts_of
+from equipoise.lab.gpu.driver import Device, open_device
 from equipoise.lab.gpu.offers import CPU, split
 from equipoise.lab.gpu.turns.known import are_turns_known
 from equipoise.lab.scenario import Scenario
@@ -39,10 +40,12 @@ _SHARE_OF_MEMORY, _HELPERS_MEMORY = 0.25, 2**29
 _ANSWERS = ("equipoise: done", "equipoise: not done")
 """What a helper says when it has looked at a task."""
 _SECONDS = {
-    **{"trials": (2.4, 1.2), "judged": (1.6, 2.0), "draws": (1.0, 0.5), "opened": (1.0, 0.5)},
-    "turns": (0.5, 0.2),
+    **{"trials": (2.4, 1.8), "judged": (1.2, 1.2), "draws": (0.7, 0.5), "opened": (1.0, 1.1)},
+    **{"turns": (0.6, 0.3), "elasticities": (1.2, 0.4)},
 }
 """What Numba's part of programs takes, about, and then each of them; only ratios matter."""
+_OF_ARMS_ALONE = "turns", "elasticities"
+"""Programs that serve all numbers of features."""
 _SETTINGS = ("width", "bound", "delta", "caution")
 """Options of policies that are numbers in memory, and no part of a program."""
 
@@ -73,7 +76,7 @@ def compiled_meanwhile(points: Points, device: str) -> Iterator[Callable[[], Non
     tasks, mine = list(_tasks(points, device)), _Round()
     try:
         with _CHANGING:
-            tasks = [task for task in tasks if storage.read(_done(task)) is None]
+            tasks = [task for task in tasks if storage.read(_done(open_device(), task)) is None]
             begun = {kind: ready for each in _ROUNDS for kind, ready in each.ready.items()}
             _ROUNDS.append(mine)
             mine.start([task for task in tasks if task["kind"] not in begun])
@@ -137,12 +140,16 @@ class _Round:
 
 def _does(helper: subprocess.Popen[str], task: Task) -> bool:
     """Have a task done; whether the helper lives."""
-    assert helper.stdin is not None
     assert helper.stdout is not None
-    helper.stdin.write(json.dumps(task) + "\n")
-    helper.stdin.flush()
+    _say(helper, task)
     # Libraries may print something, too.
     return any(line.startswith(_ANSWERS) for line in iter(helper.stdout.readline, ""))
+
+
+def _say(helper: subprocess.Popen[str], what: Mapping[str, Any]) -> None:
+    assert helper.stdin is not None
+    helper.stdin.write(json.dumps(what) + "\n")
+    helper.stdin.flush()
 
 
 class _Stock:
@@ -210,6 +217,7 @@ class _Helpers:
             # A Ctrl-C of the terminal reaches them, too: what they say of it is for nobody.
             one = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, text=True)
             self._started.append(one)
+        _say(one, facts_of(open_device()))
         return one
 
     def end(self) -> None:
@@ -239,14 +247,17 @@ def _tasks(points: Points, device: str) -> Iterator[Task]:
             world, dim, arms = _kind_of(arena.to_dict()), arena.dim, len(arena.noise)
             options = {key: value for key, value in vars(policy).items() if key not in _SETTINGS}
             mine = policy.name, _kind_of(options)
+            shared = mine if type(policy).weighs else _outline(policy)
+            found: list[tuple[str, object]] = [("draws", ())]
             # Where turns are known, nothing of a policy is in programs that follow them.
-            known = are_turns_known(arena, policy)
-            of_trials = "turns are known" if known else mine
-            first = [("turns", mine)] if known else []
-            opening = [("opened", of_trials)] if known or _may_open(policy) else []
-            for what, kind in (("draws", ()), *first, *opening, ("trials", of_trials), ("judged", mine)):
+            if are_turns_known(arena, policy):
+                found += [("turns", mine), ("opened", "known turns"), ("trials", "known turns")]
+            else:
+                found += [("opened", shared)] if _may_open(policy) else []
+                found += [("trials", mine), ("elasticities", mine)]
+            for what, kind in (*found, ("judged", shared)):
                 family = repr((what, world, kind))
-                size = (arms,) if what == "turns" else (dim, arms)
+                size = (arms,) if what in _OF_ARMS_ALONE else (dim, arms)
                 task = {"what": what, "kind": repr((family, *size)), "family": family}
                 if task["kind"] not in seen:
                     seen.add(task["kind"])
@@ -263,7 +274,12 @@ def _is_known_to_helpers(policy: Policy) -> bool:
 def _may_open(policy: Policy) -> bool:
     """Whether a program of its own may begin a policy's trials."""
     kind = type(policy)
-    return kind.forced_start and not kind.looks and not issubclass(kind, Design)
+    return kind.forced_start and not kind.looks and not kind.weighs
+
+
+def _outline(policy: Policy) -> tuple[bool, ...]:
+    """What programs depend on that have nothing else of a policy: how much is kept of arms and units."""
+    return type(policy).looks, policy.keeps_spread(), policy.lots() > 0.0
 
 
 def _kind_of(value: object) -> object:
@@ -275,13 +291,16 @@ def _kind_of(value: object) -> object:
     return value if value is None or isinstance(value, bool | str) else value != 0
 
 
-def _done(task: Task) -> str:
+def _done(device: Device, task: Task) -> str:
     """Under which name the disk says that a task was done."""
-    return f"compiled ahead {open_device().description} {task['kind']}"
+    return f"compiled ahead {device.description} {task['kind']}"
 
 
 def _help() -> None:
-    """Be a helper."""
+    """Be a helper: the first line says for which GPU."""
+    from equipoise.lab.gpu.awaited import AwaitedDevice
+
+    device = AwaitedDevice(json.loads(sys.stdin.readline()))
     from equipoise.lab.gpu.bench import compile_program
 
     # Compiling makes millions of objects that stay: looking for garbage among them takes long.
@@ -289,8 +308,9 @@ def _help() -> None:
     for line in sys.stdin:
         task = json.loads(line)
         try:
-            compile_program(Scenario.from_dict(task["scenario"]), parse_policy(task["policy"]), task["what"])
-            storage.write(_done(task), b"")
+            scenario, policy = Scenario.from_dict(task["scenario"]), parse_policy(task["policy"])
+            compile_program(device, scenario, policy, task["what"])
+            storage.write(_done(device, task), b"")
             print(_ANSWERS[0], flush=True)
         except Exception:  # whoever needs the program will say what is wrong
             print(_ANSWERS[1], flush=True)

@@ -136,12 +136,9 @@ def drawing(world: World, device: Device) -> Program:
     return kept_program(device, key, make)
 
 
-def compile_program(scenario: Scenario, policy: Policy, what: str) -> None:
-    """Have a program on disk that runs ``"trials"`` of a policy, or with which they are ``"judged"``.
-
-    Or one with which they are ``"opened"``, which works out their ``"turns"``, or which ``"draws"`` them.
-    """
-    device, draws = open_device(), Draws(scenario, 0, block=1)
+def compile_program(device: Device, scenario: Scenario, policy: Policy, what: str) -> None:
+    """Have a program on disk that ``"draws"`` trials, or one of those of a policy's seat, if it has that."""
+    draws = Draws(scenario, 0, block=1)
     if what != "draws":
         seat = Seat(scenario, policy, 0, draws, device)
         if what in seat.plans:

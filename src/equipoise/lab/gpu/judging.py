@@ -5,33 +5,34 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from equipoise.core.choice import scoring
-from equipoise.core.estimates import alike, intervals
+from equipoise.core.estimates import alike
 from equipoise.core.estimates.estimators import ESTIMATORS, RIDGE
 from equipoise.core.jit.kernel import Kernel
 from equipoise.core.jit.relinking import Relinker
-from equipoise.lab.gpu.program import Plan, others_asker, score_caller, use_design
+from equipoise.lab.gpu.program import Plan
 from equipoise.lab.gpu.teams.lanes import number_of, team_size, use_threads
 from equipoise.lab.gpu.teams.ridges import use_rows
-from equipoise.lab.trial.judge import judge_coefs, judge_intervals, judge_trial
+from equipoise.lab.trial.judge import judge_coefs, judge_intervals, judge_trial, prepare_judgement
+
+_NO_RULE: Any = None
+"""Nobody asks the policy any more."""
 
 
 def judge_program(plan: Plan, estimator: str) -> Callable[..., None]:
     """What trials are worth: takes what is left free, how many there are, and the first row of the ledger.
 
-    Trials of a policy leave more threads no room; judged by themselves, more of them are at work.
+    Trials of a policy leave more threads no room; judged by themselves, more of them are at work. Nothing of
+    a policy is in it: the elasticities that its intervals need are there (elasticities.py).
     """
     relink = Relinker()
     use_threads(relink)
-    relink.replace(scoring.call_score, Kernel(score_caller(plan.policy), inline=True))
-    relink.replace(intervals.others_log_score, Kernel(others_asker(plan.policy), inline=True))
-    use_design(relink, plan.policy)
+    relink.replace(prepare_judgement, Kernel(_is_prepared, inline=True))
     if plan.forgets_rows:
         relink.replace(alike.outcomes_alike, Kernel(_differ, inline=True))
     if estimator == RIDGE:
         use_rows(relink)
     handles = {group: each.handle() for group, each in plan.assemblers().items()}
-    state_of, rule_of, world_of = (handles[group] for group in ("state", "rule", "world"))
+    state_of, world_of = handles["state"], handles["world"]
     judge_of, ledger_of = handles["judge"], handles["ledger"]
     thread, block, block_threads, blocks = map(number_of, ("tid", "ctaid", "ntid", "nctaid"))
     if estimator == RIDGE:
@@ -42,8 +43,8 @@ def judge_program(plan: Plan, estimator: str) -> Callable[..., None]:
             local, teams = thread() // size, block_threads() // size
             for place in range(block() * teams + local, count, teams * blocks()):
                 state, ledger = state_of(place, local), ledger_of(place, local)
-                rule, judge = rule_of(place, local), judge_of(place, local)
-                judged(state, rule, judge, world_of(place, local).coefs[place], ledger, row + place)
+                judge = judge_of(place, local)
+                judged(state, _NO_RULE, judge, world_of(place, local).coefs[place], ledger, row + place)
                 ledger.course[row + place, 0] = state.trial[0].step
 
         return judge_by_ridge
@@ -55,12 +56,15 @@ def judge_program(plan: Plan, estimator: str) -> Callable[..., None]:
         local, teams = thread() // size, block_threads() // size
         for place in range(block() * teams + local, count, teams * blocks()):
             state, ledger = state_of(place, local), ledger_of(place, local)
-            rule, judge = rule_of(place, local), judge_of(place, local)
-            truth, work = world_of(place, local).coefs[place], work_of(place, local)
-            fitted(state, rule, judge, truth, ledger, work, row + place)
+            truth, judge = world_of(place, local).coefs[place], judge_of(place, local)
+            fitted(state, judge, truth, ledger, work_of(place, local), row + place)
             ledger.course[row + place, 0] = state.trial[0].step
 
     return judge_by_fits
+
+
+def _is_prepared(state: Any, rule: Any, judge: Any) -> None:
+    """Elasticities have been worked out before."""
 
 
 def _differ(state: Any, i: int) -> bool:
@@ -72,8 +76,8 @@ def _judge_fitted(estimator: str) -> Callable[..., None]:
     """What a trial is worth whose models are estimated otherwise than by ridge."""
     fit = ESTIMATORS[estimator].fit
 
-    def judge_fitted(state: Any, rule: Any, judge: Any, truth: Any, ledger: Any, work: Any, row: int) -> None:
-        judge_intervals(state, rule, judge, truth, ledger.coverage[row], ledger.plain_coverage[row])
+    def judge_fitted(state: Any, judge: Any, truth: Any, ledger: Any, work: Any, row: int) -> None:
+        judge_intervals(state, _NO_RULE, judge, truth, ledger.coverage[row], ledger.plain_coverage[row])
         fit(state, work)
         judge_coefs(judge, work.coefs, truth, ledger.errors[row])
         for i in range(ledger.counts.shape[1]):

@@ -23,6 +23,12 @@ _THREADS_A_BLOCK = 128
 _COST_OF_DISTANCE = 0.75
 """How much slower a trial gets with each step of :func:`placements`, about."""
 
+_GIVEN = (
+    *("arms", "dim", "budget", "money", "exponent", "forced_start", "learns_moment", "looks"),
+    *("pools", "seed", "number", "chance"),
+)
+"""What does not change while a trial runs."""
+
 PLACES = {
     "state": Places(
         own=frozenset(
@@ -34,12 +40,7 @@ PLACES = {
         near=frozenset(("arms", "coefs", "z", "g")),
         kept=frozenset(("arms", "coefs")),
         held=frozenset(("trial",)),
-        fixed={
-            "trial": (
-                *("arms", "dim", "budget", "money", "exponent", "forced_start", "learns_moment", "looks"),
-                *("pools", "seed", "number", "chance"),
-            )
-        },
+        fixed={"trial": _GIVEN},
         same={"gains": "g"},
         drawn=frozenset(("contexts",)),
         long={"contexts": (0,), "outcomes": (0,), "rows": (0,)},
@@ -64,8 +65,17 @@ PLACES = {
         },
     ),
     "judge": Places(
-        own=frozenset(("probe", "elasticities", "root", "system", "coef", "least_squares", "along")),
+        own=frozenset(("elasticities", "root", "system", "coef", "least_squares", "along")),
         long={"quantiles": (0,)},
+    ),
+    "records": Places(
+        own=frozenset(("arms", "trial", "probe", "elasticities")),
+        near=frozenset(("probe", "elasticities")),
+        kept=frozenset(("elasticities",)),
+        held=frozenset(("trial",)),
+        fixed={"trial": _GIVEN},
+        constant=frozenset(("settings",)),
+        long={"settings": (0,)},
     ),
     "ledger": Places(
         long=dict.fromkeys(("errors", "counts", "coverage", "plain_coverage", "course", "support"), (0,))
@@ -167,9 +177,8 @@ def opening_placement(running: Mapping[str, Places]) -> dict[str, Places]:
 def judging_placements() -> list[dict[str, Places]]:
     """The same when trials are over, and judged."""
     far = {group: replace(places, near=frozenset(), held=frozenset()) for group, places in PLACES.items()}
-    near = PLACES["judge"].own
-    choices = near, near - {"probe", "elasticities"}  # which are long where there are many arms
-    return [*({**far, "judge": replace(far["judge"], near=names)} for names in choices), far]
+    near = replace(far["judge"], near=PLACES["judge"].own - {"elasticities"})  # which are read once
+    return [{**far, "judge": near}, far]
 
 
 class Arrangement(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -20,6 +20,7 @@ from equipoise.core.policies.base.design import Design
 from equipoise.core.policies.base.policy import Policy
 from equipoise.lab.gpu.drawing import is_drawn_there
 from equipoise.lab.gpu.driver import Buffer, Device, Program
+from equipoise.lab.gpu.elasticities import SOURCES, elasticity_program, measuring_team, records_of
 from equipoise.lab.gpu.judging import judge_program
 from equipoise.lab.gpu.kept import array_kinds, array_types, kept_draft, kept_program
 from equipoise.lab.gpu.layout import COLUMNS, Layout, all_arrays, share_of, table_row, trial_bytes
@@ -147,8 +148,10 @@ class Seat:
         if words + COLUMNS * len(Room._fields) + len(settings) > TABLE_WORDS:
             choices, judgings = ([with_far_settings(each) for each in some] for some in (choices, judgings))
         running = arranged(self.groups, choices, team, device, blocks)
+        own = "state", "world", "judge", "ledger", *(("work",) if work is not None else ())
+        judging_groups = {group: self.groups[group] for group in own}
         judged = arranged(
-            *(self.groups, judgings, judges, device, _BLOCKS_THAT_JUDGE),
+            *(judging_groups, judgings, judges, device, _BLOCKS_THAT_JUDGE),
             cost_of_distance=_COST_OF_JUDGING_FAR_AWAY,
         )
         self._arrangements = {"trials": running, "judged": judged}
@@ -165,7 +168,7 @@ class Seat:
             forgets_rows=forgets,
             notes_first=notes,
         )
-        judging = replace(plan, layout=Layout(self.groups, judged.places, judges, judged.share))
+        judging = replace(plan, layout=Layout(judging_groups, judged.places, judges, judged.share))
         self.plans = {"trials": plan, "judged": judging}
         self._buffers: dict[tuple[str, str], Buffer] = {}
         if forgets and one_factor and dim <= LARGEST:
@@ -174,6 +177,9 @@ class Seat:
             opens = self._plan_opening(plan, known, unit)
             if opens and known:
                 self._plan_turns(plan, turns, new_choice(seat.stage.state, settings, seat.ties))
+        # Where counts alone decide, units follow no variance.
+        if judge.intervals[0] and "turns" not in self.plans:
+            self._plan_elasticities(plan)
 
     def _forgets_rows(self, scenario: Scenario, policy: Policy, world: World, state: State) -> bool:
         """Whether it is sure that nobody looks at what units have left once they are over.
@@ -190,9 +196,8 @@ class Seat:
     def _plan_opening(self, plan: Plan, known: Mapping[str, Any], unit: npt.DTypeLike) -> bool:
         """Let first units be dealt at once, if there is room for that; whether there is."""
         dim, arms = plan.layout.dim, len(plan.layout.groups["state"].arms)
-        # What all policies have: where turns are known, and hardly more where not.
-        own = ("state", "world", "order") if known else tuple(self.groups)
-        groups = {**{group: self.groups[group] for group in own}, **known, "room": new_room(arms, dim, unit)}
+        own = {group: self.groups[group] for group in ("state", "world", "order")}
+        groups = {**own, **known, "room": new_room(arms, dim, unit)}
         team, places = passing_team(dim), opening_placement(plan.layout.places)
         if share_of(groups, places, team).size * (WARP // team.size) > self._device.shared_bytes:
             return False
@@ -227,14 +232,37 @@ class Seat:
         trials = replace(self.plans["trials"], layout=layout, by_arm=True)
         self.plans |= {"trials": trials, "opened": replace(self.plans["opened"], by_arm=True)}
 
+    def _plan_elasticities(self, plan: Plan) -> None:
+        """Let what intervals need of the policy be worked out when trials are over."""
+        state, rule, judge = (self.groups[group] for group in ("state", "rule", "judge"))
+        records = records_of(state, rule.settings, judge)
+        places = {"records": PLACES["records"]}
+        if COLUMNS * len(records) + len(rule.settings) > TABLE_WORDS:
+            places = {"records": replace(places["records"], constant=frozenset())}
+        far = {"records": replace(places["records"], near=frozenset())}
+        groups, team = {"records": records}, measuring_team(len(state.arms))
+        found = arranged(groups, [places, far], team, self._device, _BLOCKS_THAT_JUDGE)
+        # The same program serves all numbers of features.
+        known = {name: value for name, value in plan.layout.known["state"]["trial"].items() if name != "dim"}
+        layout = Layout(groups, found.places, team, found.share, {"records": {"trial": known}})
+        self._all_groups = {**self._all_groups, **groups}
+        self._arrangements["elasticities"] = found
+        self.plans["elasticities"] = replace(plan, layout=layout)
+
     @property
     def bytes_a_trial(self) -> int:
         """What a trial takes of the GPU's memory."""
         return sum(
             trial_bytes(array)
-            for group, name, array in all_arrays(self._all_groups)
+            for group, name, array in self._arrays()
             if name in self._lasting(group) or group == "ledger"
         )
+
+    def _arrays(self) -> Iterator[tuple[str, str, Any]]:
+        """Group, name and array of all that has memory of its own."""
+        for group, name, array in all_arrays(self._all_groups):
+            if group != "records" or name not in SOURCES:
+                yield group, name, array
 
     def free(self) -> None:
         """Give back what it has of the GPU's memory."""
@@ -243,7 +271,8 @@ class Seat:
 
     def _lasting(self, group: str) -> frozenset[str]:
         """Arrays that every trial has in the GPU's memory."""
-        running = self.plans["turns" if group == "choice" else "trials"].layout.places[group]
+        what = {"choice": "turns", "records": "elasticities"}.get(group, "trials")
+        running = self.plans[what].layout.places[group]
         judging = self.plans["judged"].layout.places[group]
         return running.lasting - judging.near
 
@@ -251,7 +280,7 @@ class Seat:
         """Run trials that the world has drawn; fill the ledger from ``row`` on. Seconds."""
         part, results = Ledger._make(values[row : row + count] for values in ledger), {}
         rows = {}
-        for group, name, array in all_arrays(self._all_groups):
+        for group, name, array in self._arrays():
             shape = array.shape
             lasts = name in self._lasting(group)
             stride = trial_bytes(array) if lasts else 0
@@ -267,10 +296,11 @@ class Seat:
             else:
                 buffer = self._buffer(group, name, array, count if lasts else 1)
             rows[group, name] = table_row(shape, buffer.address, stride)
+        rows |= {("records", name): rows[group, name] for name, group in SOURCES.items()}
         spent = 0.0
-        for what in ("turns", "opened", "trials", "judged"):
+        for what in ("turns", "opened", "trials", "elasticities", "judged"):
             if what in self.plans:
-                words = (0, count, 0) if what == "judged" else (first, count, 0)
+                words = (0, count, 0) if what in ("elasticities", "judged") else (first, count, 0)
                 spent += self._launch(what, self._table(what, rows), words)
         for name, buffer in results.items():
             buffer.read(getattr(part, name))
@@ -308,17 +338,18 @@ class Seat:
         return self._buffers[key], is_new
 
     def ptx(self, what: str = "trials") -> str:
-        """Its program for ``"trials"``, for how they are ``"opened"`` or ``"judged"``, or for ``"turns"``."""
+        """One of its programs: ``"trials"``, or what else it has plans for."""
         plan = self.plans[what]
 
-        def make() -> Callable[..., None]:
-            if what == "judged":
-                return judge_program(plan, self._estimator)
-            if what == "trials":
-                return by_arm_program(plan) if plan.by_arm else trial_program(plan)
-            return opening_program(plan) if what == "opened" else sequence_program(plan)
-
-        draft = kept_draft((*self._drafted(what), array_types(plan.layout.groups)), make)
+        makers: dict[str, Callable[[Plan], Callable[..., None]]] = {
+            "turns": sequence_program,
+            "opened": opening_program,
+            "trials": by_arm_program if plan.by_arm else trial_program,
+            "elasticities": elasticity_program,
+            "judged": lambda plan: judge_program(plan, self._estimator),
+        }
+        key = *self._drafted(what), array_types(plan.layout.groups)
+        draft = kept_draft(key, lambda: makers[what](plan))
         return to_ptx(draft, plan.layout, self._device.target, registers=self._registers(what))
 
     def _registers(self, what: str) -> int:
@@ -338,11 +369,12 @@ class Seat:
         """Those that may be somebody's own, and become part of a program."""
         if what == "opened" or (what == "trials" and self.plans[what].by_arm):
             return []
+        if what == "judged":
+            return [ESTIMATORS[self._estimator].fit]
         kind = type(self.plans[what].policy)
-        found: list[Any] = [kind.score]
-        if issubclass(kind, Design):
-            found += [kind.weigh, kind.remember]
-        return [*found, ESTIMATORS[self._estimator].fit] if what == "judged" else found
+        if what == "trials" and issubclass(kind, Design):
+            return [kind.score, kind.weigh, kind.remember]
+        return [kind.score]
 
     def _drafted(self, what: str) -> tuple[str, ...]:
         """What a program is made of, whatever its layout."""

@@ -42,48 +42,43 @@ class PaperStudy:
 
     def work(self) -> float:
         """Seconds on one core, roughly."""
-        return sum(
-            simulation_work(arena, len(self.policies), scaled(sweep.trials, self.scale))
-            + simulation_work(arena, len(width_policies(sweep.noise)), self._tried_of(sweep))
-            for sweep in self.sweeps
-            for arena in sweep.arenas
-        )
+        points = self.points()
+        return sum(simulation_work(arena, len(policies), trials) for arena, policies, trials in points)
 
     def points(self) -> Iterator[tuple[Arena, Sequence[str], int]]:
         """Arenas, policies and numbers of trials of all that is measured, in that order."""
-        for sweep in self.sweeps:
-            yield from ((arena, self.policies, scaled(sweep.trials, self.scale)) for arena in sweep.arenas)
-        for sweep in self.sweeps if self.tried else ():
-            policies, trials = width_policies(sweep.noise), self._tried_of(sweep)
-            yield from ((arena, policies, trials) for arena in sweep.arenas)
+        yield from ((arena, part.policies, part.trials) for part, arena in self._in_order())
 
-    def measure(self, runner: Runner) -> dict[str, PanelResult]:
-        """Every policy at every point, by panel."""
-        points = {
-            sweep.name: _measure(
-                runner, sweep, self.policies, scaled(sweep.trials, self.scale), name=sweep.name
-            )
-            for sweep in self.sweeps
-        }
-        return {panel.id: PanelResult(panel, points[sweep.name]) for panel, sweep in self._drawn()}
-
-    def measure_widths(self, runner: Runner) -> dict[str, tuple[Finding, ...]]:
-        """The claims by width, with fewer trials; empty where they are left out."""
+    def measure(self, runner: Runner) -> tuple[dict[str, PanelResult], dict[str, tuple[Finding, ...]]]:
+        """Every policy at every point, by panel; and the claims by width, unless these are left out."""
+        points: dict[str, list[Point]] = {}
+        for part, arena in self._in_order():
+            point = runner.point(arena, part.policies, part.trials, name=part.name)
+            points.setdefault(part.name, []).append(point)
+        results = {panel.id: PanelResult(panel, points[sweep.name]) for panel, sweep in self._drawn()}
         if not self.tried:
-            return {}
-        points = {
-            sweep.name: _measure(
-                runner,
-                sweep,
-                width_policies(sweep.noise),
-                self._tried_of(sweep),
-                name=f"{sweep.name}-widths",
-            )
+            return results, {}
+        wide = [WidePanel(panel, sweep.noise, points[_of_widths(sweep)]) for panel, sweep in self._drawn()]
+        return results, claims_by_width(wide)
+
+    def _in_order(self) -> list[tuple[_Part, Arena]]:
+        """All points; those with few features come first.
+
+        A GPU's programs for some number of features serve all points that have it, and the next ones are
+        compiled meanwhile.
+        """
+        parts = [
+            _Part(sweep.name, sweep.arenas, self.policies, scaled(sweep.trials, self.scale))
             for sweep in self.sweeps
-        }
-        return claims_by_width(
-            [WidePanel(panel, sweep.noise, points[sweep.name]) for panel, sweep in self._drawn()]
-        )
+        ]
+        if self.tried:
+            parts += [
+                _Part(
+                    _of_widths(sweep), sweep.arenas, tuple(width_policies(sweep.noise)), self._tried_of(sweep)
+                )
+                for sweep in self.sweeps
+            ]
+        return sorted(((part, arena) for part in parts for arena in part.arenas), key=_features)
 
     def _drawn(self) -> Iterator[tuple[Panel | TablePanel, Sweep | TableSweep]]:
         """Every panel with the points that it is drawn from."""
@@ -99,7 +94,20 @@ class PaperStudy:
         return self.tried
 
 
-def _measure(
-    runner: Runner, sweep: Sweep | TableSweep, policies: Sequence[str], trials: int, *, name: str
-) -> list[Point]:
-    return [runner.point(arena, policies, trials, name=name) for arena in sweep.arenas]
+@dataclass(frozen=True)
+class _Part:
+    """The points of a sweep for some policies."""
+
+    name: str
+    arenas: Sequence[Arena]
+    policies: tuple[str, ...]
+    trials: int
+
+
+def _of_widths(sweep: Sweep | TableSweep) -> str:
+    """What the comparison of widths at the points of a sweep is called."""
+    return f"{sweep.name}-widths"
+
+
+def _features(point: tuple[_Part, Arena]) -> int:
+    return point[1].dim

@@ -39,8 +39,7 @@ class Plan:
     def measure(self, runner: Runner) -> Reproduction:
         """Everything but the figures."""
         with runner.compiling(self.paper.points()):
-            results = self.paper.measure(runner)
-            by_width = self.paper.measure_widths(runner)
+            results, by_width = self.paper.measure(runner)
         rate = measure_rate(runner, self.scale) if self.rate else None
         sparse = tuple(study.measure(runner, self.scale) for study in self.sparse)
         return Reproduction(

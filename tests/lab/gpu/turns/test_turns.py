@@ -121,11 +121,11 @@ def test_the_same_bits_of_many_units_and_settings(monkeypatch):
 
 def test_policies_share_what_does_not_depend_on_them():
     _, device = assert_same(SCENARIO, ["uniform", "oracle"])
-    # Draws, the trials' beginning and themselves once; turns and judgements for each.
-    assert len(device.programs) == 3 + 2 * 2
+    # Draws, the trials' beginning, themselves and their judgement once; turns for each.
+    assert len(device.programs) == 4 + 2
     with emulated_gpu():
         tasks = [task["what"] for task in ahead._tasks([(SCENARIO, ["uniform", "oracle"])], "cuda")]
-    assert sorted(tasks) == ["draws", "judged", "judged", "opened", "trials", "turns", "turns"]
+    assert sorted(tasks) == ["draws", "judged", "opened", "trials", "turns", "turns"]
 
 
 @pytest.mark.parametrize("changes", NOT_PLAIN, ids=lambda changes: next(iter(changes)))

@@ -1,8 +1,8 @@
 """Judging a trial: a warp's threads share out its arms, and those of an arm its rows.
 
-What is read off an arm's record alone, its elasticity, a thread finds by itself. Its estimate takes the
-registers of several (systems.py), so there are as many arms at a time as have room in a warp. Where features
-are too many, or Σ is not the identity, arms come one after the other (ridges.py).
+An arm's estimate takes the registers of several threads (systems.py), so there are as many arms at a time as
+have room in a warp. Where features are too many, or Σ is not the identity, arms come one after the other
+(ridges.py). The elasticities that intervals need are there already (lab/gpu/elasticities.py).
 """
 
 from __future__ import annotations
@@ -12,11 +12,9 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
 
-from equipoise.core.arms.least_squares import is_settled
 from equipoise.core.estimates.alike import outcomes_alike
-from equipoise.core.estimates.intervals import FIRST_ORDER, SECOND_ORDER, measure_elasticity
+from equipoise.core.estimates.intervals import FIRST_ORDER, SECOND_ORDER
 from equipoise.core.jit.decorators import inlined
 from equipoise.core.jit.deferred import deferred
 from equipoise.core.jit.kernel import Kernel
@@ -24,10 +22,8 @@ from equipoise.core.jit.relinking import Relinker
 from equipoise.lab.gpu.teams.lanes import member, team_size, wait
 from equipoise.lab.gpu.teams.systems import fetch_factor, room_in, room_of, solve
 from equipoise.lab.trial import judge as judging
-from equipoise.lab.trial.judge import judge_arm, prepare_judgement
+from equipoise.lab.trial.judge import judge_arm
 
-_NO_BOUNDS = -1.0
-"""In the place of the elasticity of an arm whose intervals have none."""
 _WORD = ir.IntType(64)
 
 
@@ -47,50 +43,16 @@ def with_room(state: Any, judge: Any) -> Any:
 
 def use_arms_abreast(relink: Relinker) -> None:
     """Let copies of compiled functions judge several arms at a time."""
-    relink.replace(prepare_judgement, Kernel(relink.function(_prepare_judgement), inline=True))
     relink.replace(judging.judge_trial, Kernel(relink.function(_judge_trial), inline=True))
 
 
 def _judge_trial(state: Any, rule: Any, judge: Any, truth: Any, ledger: Any, k: int) -> None:
     if _are_abreast():
         _fetch_factors(state, 0)
-    prepare_judgement(state, rule, judge)
-    if _are_abreast():
         _judge_abreast(state, judge, truth, ledger, k)
     else:
         for i in range(ledger.counts.shape[1]):
             judge_arm(state, judge, i, truth, ledger, k)
-
-
-def _prepare_judgement(state: Any, rule: Any, judge: Any) -> None:
-    if not judge.intervals[0]:
-        return
-    wait()
-    is_settled(state)
-    arms, trial, found = state.arms, state.trial, judge.elasticities
-    _copy_records(arms, judge.probe)
-    step = trial[0].step
-    score, settings = rule.terms[0].score, rule.settings
-    # Where arms share a pool of variances, every one of them is tried in it: by all threads alike.
-    first, stride = (0, 1) if trial[0].pools else (member(), team_size())
-    for i in range(first, arms.shape[0], stride):
-        found[i] = 0.0
-    wait()
-    if arms.shape[0] > 1:
-        for ahead in range(2 * arms.shape[0] + 1):
-            reacts = False
-            for i in range(first, arms.shape[0], stride):
-                its_own = measure_elasticity(arms, judge.probe, i, trial[0], score, settings, found)
-                reacts = reacts or its_own
-            if _any(reacts):
-                break
-            trial[0].step = step + ahead + 1  # all threads have read what was there
-    trial[0].step = step
-    wait()
-    for i in range(member(), arms.shape[0], team_size()):
-        if not arms[i].data_ready or outcomes_alike(state, i):
-            found[i] = _NO_BOUNDS
-    wait()
 
 
 @inlined
@@ -127,7 +89,7 @@ def _judge_abreast(state: Any, judge: Any, truth: Any, ledger: Any, k: int) -> N
             judge.along,
         )
         wait()
-        with_bounds = judge.intervals[0] != 0 and judge.elasticities[i] != _NO_BOUNDS
+        with_bounds = judge.intervals[0] != 0 and arm.data_ready != 0 and not outcomes_alike(state, i)
         reach = corrected = 0.0
         if with_bounds:
             dof = arm.dof
@@ -182,29 +144,6 @@ def _summed(typing_context, number):
     return types.int64(types.int64), generate
 
 
-@deferred
-def _any_thread(typing_context, condition):
-    def generate(layout, context, builder, signature, arguments):
-        return layout.team.any(builder, arguments[0])
-
-    return types.boolean(types.boolean), generate
-
-
-@deferred
-def _copied(typing_context, source, target):
-    def generate(layout, context, builder, signature, arguments):
-        start, goal = (
-            builder.bitcast(context.make_array(kind)(context, builder, array).data, _WORD.as_pointer())
-            for kind, array in zip(signature.args, arguments, strict=True)
-        )
-        words = layout.groups["state"].arms.nbytes // 8
-        own = builder.zext(layout.team.member(builder), _WORD)
-        with cgutils.for_range_slice(builder, own, _WORD(words), _WORD(layout.team.size)) as (k, _):
-            builder.store(builder.load(builder.gep(start, [k])), builder.gep(goal, [k]))
-
-    return types.void(source, target), generate
-
-
 # Typed as the functions they are inside compiled code, not as the code generators above.
 _are_abreast: Any = _abreast
 """Whether several arms are judged at a time."""
@@ -212,7 +151,3 @@ _threads_an_arm: Any = _threads
 """How many threads an arm has."""
 _together: Any = _summed
 """The counts of an arm's threads, added up."""
-_any: Any = _any_thread
-"""Whether something holds for any thread of the trial."""
-_copy_records: Any = _copied
-"""Copy records as whole words, shared out among the threads."""

@@ -70,12 +70,11 @@ class Bands(NamedTuple):
 
 
 def new_bands(width: int, team: Team, *, looks: bool) -> Bands:
-    """Room for them, where that was found to be worth it: near memory is what holds what was read before, too.
+    """Room for them, where it was found to be worth what it takes of the first cache.
 
-    Policies that look have leverages there.
+    Policies that look have leverages near, too.
     """
-    is_worth_it = width == team.size or (team.size == 2 * LANES and not looks)
-    is_worth_it = is_worth_it and team.size > LANES
+    is_worth_it = team.size > LANES and (width == team.size or (team.size == 2 * LANES and not looks))
     return Bands(np.zeros((_TOLD, _apart(width, team)) if is_worth_it else (0, 0)))
 
 
