@@ -218,7 +218,7 @@ def test_programs_of_a_study_are_compiled_once_each(monkeypatch):
 
 
 def test_helpers_whose_tasks_are_done_take_those_of_others():
-    tasks = [{"what": "judged", "kind": str(k), "family": str(k % 3)} for k in range(9)]
+    tasks = [{"kind": str(k), "family": str(k % 3), "seconds": (1.1, 1.4)} for k in range(9)]
     stock = ahead._Stock(tasks, 3)
     mine, other = ([str(k) for k in range(9) if k % 3 == family] for family in (2, 1))
     assert [stock.take(0)["kind"] for _ in range(3)] == mine

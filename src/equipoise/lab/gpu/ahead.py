@@ -20,7 +20,8 @@ from contextlib import contextmanager, suppress
 from threading import Event, Lock, Thread
 from typing import Any
 
-from equipoise.core.jit import storage
+from equipoise.core.choice.ties import tie_order
+from equipoise.core.jit import storage, ways
 from equipoise.core.jit.sources import is_stamped
 from equipoise.core.policies.base.design import Design
 from equipoise.core.policies.base.policy import Policy, parse_policy
@@ -40,9 +41,10 @@ _SHARE_OF_MEMORY, _HELPERS_MEMORY = 0.25, 2**29
 _ANSWERS = ("equipoise: done", "equipoise: not done")
 """What a helper says when it has looked at a task."""
 _SECONDS = {
-    **{"trials": (2.4, 1.8), "judged": (1.2, 1.2), "draws": (0.7, 0.5), "opened": (1.0, 1.1)},
-    **{"turns": (0.6, 0.3), "elasticities": (1.2, 0.4)},
+    **{"trials": (2.4, 1.5), "judged": (1.1, 1.4), "draws": (1.1, 0.4), "opened": (1.0, 1.1)},
+    **{"turns": (0.6, 0.3), "elasticities": (1.1, 0.4)},
 }
+_SECONDS_IF_LOOKS = {"trials": (3.7, 3.3)}
 """What Numba's part of programs takes, about, and then each of them; only ratios matter."""
 _OF_ARMS_ALONE = "turns", "elasticities"
 """Programs that serve all numbers of features."""
@@ -116,6 +118,9 @@ class _Round:
             thread = Thread(target=self._work_off, args=(stock, helper), daemon=True)
             thread.start()
             self._threads.append(thread)
+        # What all of them need next, while they start: they find it on disk.
+        ways.chosen()
+        tie_order(("",), 0)
 
     def end(self) -> None:
         """Give up what is not done; what is half done is not kept, and nobody waits for it."""
@@ -175,7 +180,7 @@ class _Stock:
 
 
 def _seconds_left(batch: Sequence[Task]) -> float:
-    return sum(_SECONDS[task["what"]][1] for task in batch)
+    return sum(task["seconds"][1] for task in batch)
 
 
 def _batches(tasks: Sequence[Task], helpers: int) -> list[list[Task]]:
@@ -186,7 +191,7 @@ def _batches(tasks: Sequence[Task], helpers: int) -> list[list[Task]]:
     pieces = dict.fromkeys(families, 1)
 
     def seconds(family: str) -> float:
-        drafting, finishing = _SECONDS[families[family][0]["what"]]
+        drafting, finishing = families[family][0]["seconds"]
         return drafting + finishing * len(families[family]) / pieces[family]
 
     while sum(pieces.values()) < min(helpers, len(tasks)):
@@ -258,7 +263,13 @@ def _tasks(points: Points, device: str) -> Iterator[Task]:
             for what, kind in (*found, ("judged", shared)):
                 family = repr((what, world, kind))
                 size = (arms,) if what in _OF_ARMS_ALONE else (dim, arms)
-                task = {"what": what, "kind": repr((family, *size)), "family": family}
+                seconds = (_SECONDS_IF_LOOKS if type(policy).looks else {}).get(what, _SECONDS[what])
+                task: Task = {
+                    "what": what,
+                    "kind": repr((family, *size)),
+                    "family": family,
+                    "seconds": seconds,
+                }
                 if task["kind"] not in seen:
                     seen.add(task["kind"])
                     yield {"scenario": arena.to_dict(), "policy": name, **task}

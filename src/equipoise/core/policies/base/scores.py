@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from equipoise.core.choice.scoring import compile_score
 from equipoise.core.choice.weighing import compile_design
-from equipoise.core.jit.fingerprint import code_fingerprint
+from equipoise.core.jit.fingerprint import code_fingerprint, lasting_fingerprint
 
 if TYPE_CHECKING:
     from equipoise.core.policies.base.design import Design
@@ -32,7 +32,7 @@ def score_address(policy: Policy) -> int:
     """Address of the policy's compiled score in this process."""
     function = type(policy).score
     if function not in _SCORES:
-        fingerprint, compiled = code_fingerprint(function), compile_score(function)
+        fingerprint, compiled = lasting_fingerprint(function), compile_score(function)
         _SCORES[function] = _CompiledScore(int(compiled.address), compiled, fingerprint)
     return _SCORES[function].address
 
@@ -54,5 +54,5 @@ def weights_address(design: Design) -> int:
 def recompile_if_changed(function: Callable[..., float]) -> None:
     """Machine code has constants of modules in it; a new one, say in a notebook, must be seen."""
     known = _SCORES.get(function)
-    if known is not None and known.fingerprint != code_fingerprint(function):
+    if known is not None and known.fingerprint != lasting_fingerprint(function):
         _RETIRED.append(_SCORES.pop(function))
