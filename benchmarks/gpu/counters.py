@@ -51,7 +51,7 @@ METRICS = {
     "for results of arithmetic": (STALL.format("wait"), "", 1.0),
     "for instructions": (STALL.format("no_instruction"), "", 1.0),
 }
-SKIPPED = {"trace-ucb": "6", "trace-gain": "4"}
+SKIPPED = {"trace-ucb": "7", "trace-gain": "5"}
 """Launches before these trials: only those of policies that do not look at contexts are opened."""
 CASES = [("trace-ucb", 10), ("trace-gain", 10), ("trace-ucb", 30)]
 

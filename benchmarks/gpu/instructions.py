@@ -104,7 +104,7 @@ def registers(ptx: str) -> dict[str, str]:
 
 
 def counted(policy: str, dim: int) -> tuple[list[Done], str]:
-    """Draws, forced starts, units after them and judgements of some trials, and the program of trials."""
+    """Draws, forced starts, units after them, elasticities, judgements; and the program of trials."""
     scenario = eq.GaussianScenario(
         noise=tuple(0.3 + 0.4 * i for i in range(ARMS)), dim=dim, budget=UNITS, estimator="ridge"
     )
@@ -116,13 +116,14 @@ def counted(policy: str, dim: int) -> tuple[list[Done], str]:
                 scenario.replace(budget=units), [policy], trials=TRIALS, seed=1, device="cuda", workers=1
             )
             found.append([program.counts() for program in device.programs])
-        draws, *opening, trials, judged = device.programs
+        draws, *opening, trials, measured, judged = device.programs
     first, both = found
     whole = [two - one for one, two in zip(first, both, strict=True)]
     each = (
         Done(draws, whole[0], TRIALS * UNITS),
         Done(opening[0] if opening else trials, first[1], TRIALS * forced),
-        Done(trials, whole[-2] if opening else whole[-2] - first[-2], TRIALS * (UNITS - forced)),
+        Done(trials, whole[-3] if opening else whole[-3] - first[-3], TRIALS * (UNITS - forced)),
+        Done(measured, whole[-2], TRIALS * UNITS),
         Done(judged, whole[-1], TRIALS * UNITS),
     )
     return list(each), trials.ptx
@@ -134,11 +135,15 @@ def main() -> None:
     options = parser.parse_args()
     columns, header = [], [""]
     for policy, dim in CASES:
-        (draws, start, after, judged), ptx = counted(policy, dim)
+        (draws, start, after, measured, judged), ptx = counted(policy, dim)
         for what, part in (("forced start", start), ("after it", after)):
             header.append(f"{policy}, d = {dim}, {what}")
             columns.append(part.rows() | registers(ptx))
-        others = {"… to draw a unit": draws, "… to judge, a unit": judged}
+        others = {
+            "… to draw a unit": draws,
+            "… for elasticities, a unit": measured,
+            "… to judge, a unit": judged,
+        }
         for what, part in others.items():
             columns[-1][what] = part.rows()["warp instructions"]
     rows = [[what, *(column.get(what, "") for column in columns)] for what in columns[-1]]

@@ -16,7 +16,7 @@ from emulation.device import emulated_gpu
 from equipoise.lab.gpu import ahead, bench, seat
 
 scenario = eq.GaussianScenario(noise=[0.5, 2.0], dim=2, budget=30, estimator="ridge")
-run = {"dim": [2, 3], "policies": ["uniform"], "trials": 4, "seed": 5}
+run = {"dim": [2, 3], "policies": ["uniform", "trace-gain"], "trials": 4, "seed": 5}
 here = eq.sweep(scenario, **run)
 
 made, finish = [], bench.to_ptx
@@ -29,7 +29,8 @@ ahead._processors = lambda: 4
 with emulated_gpu():
     there = eq.sweep(scenario, device="cuda", **run)
 for (_, one), (_, other) in zip(here, there, strict=True):
-    np.testing.assert_array_equal(one["uniform"].errors, other["uniform"].errors)
+    for policy in run["policies"]:
+        np.testing.assert_array_equal(one[policy].errors, other[policy].errors)
 print(len(made), "made here")
 """
 

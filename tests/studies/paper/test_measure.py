@@ -1,5 +1,6 @@
 import pytest
 
+from equipoise.studies.losses import Point
 from equipoise.studies.paper.figure1 import PANELS
 from equipoise.studies.paper.measure import PaperStudy
 from equipoise.studies.reproduce.plan import new_plan
@@ -30,6 +31,31 @@ def test_programs_are_asked_for_with_the_trials_that_they_will_run():
         points = list(study("a", width_trials=width_trials).points())
         assert [trials for arena, _, trials in points if arena == arenas[0]] == counts
         assert [arena for arena, policies, _ in points if policies == ("uniform",)] == arenas
+
+
+def test_points_with_few_features_come_first():
+    points = list(study("abcdef", width_trials=2_000).points())
+    dims = [arena.dim for arena, _, _ in points]
+    assert dims == sorted(dims)
+    assert set(dims) == {5, 10, 15, 20, 23, 25, 30, 35, 40}
+    # All policies before the comparison of widths, which has trials of two of them then.
+    assert [trials for arena, _, trials in points if arena.dim == 5] == [10_000] * 2 + [2_000] * 2
+
+
+def test_every_panel_gets_its_own_points():
+    class Runner:
+        def point(self, arena, policies, trials, *, name):
+            assert name.startswith("equal" if arena.noise[0] == arena.noise[1] else "unequal")
+            return Point(arena.dim, arena.budget, trials, {})
+
+    results, by_width = study("adf").measure(Runner())
+    assert by_width == {}
+    assert list(results) == ["a", "d", "f"]
+    for name, result in results.items():
+        arenas = PANELS[name].sweep.arenas
+        assert [(point.dim, point.budget) for point in result.points] == [
+            (arena.dim, arena.budget) for arena in arenas
+        ]
 
 
 def test_they_are_compiled_while_points_are_measured():

@@ -1,0 +1,72 @@
+"""Helpers work while the GPU that they compile for is being opened."""
+
+import json
+import threading
+
+import pytest
+from emulation.failing import failing_driver
+
+import equipoise as eq
+from equipoise.core.jit import storage
+from equipoise.errors import DeviceUnavailable
+from equipoise.lab.gpu import ahead, awaited, bench, driver, seat
+from equipoise.lab.gpu.awaited import AwaitedDevice, facts_of
+
+SCENARIO = eq.GaussianScenario(noise=[0.5, 2.0], dim=2, budget=30, estimator="ridge")
+PATIENCE = 30.0  # seconds
+
+
+def told(device):
+    return json.loads(json.dumps(facts_of(device)))
+
+
+@pytest.fixture
+def fake():
+    with failing_driver() as stand_in:
+        yield stand_in
+
+
+def test_it_is_the_gpu_that_was_described(fake):
+    device = driver.open_device()
+    other = AwaitedDevice(told(device))
+    for name in ("name", "target", "processors", "shared_bytes", "description"):
+        assert getattr(other, name) == getattr(device, name)
+    assert ahead._done(other, {"kind": "one"}) == ahead._done(device, {"kind": "one"})
+
+
+def test_programs_are_written_before_it_is_open(fake, monkeypatch):
+    device, opened, written, kept = driver.open_device(), threading.Event(), threading.Event(), {}
+    monkeypatch.setattr(storage, "read", kept.get)
+    monkeypatch.setattr(storage, "write", kept.__setitem__)
+
+    def open_slowly():
+        assert opened.wait(PATIENCE)
+        return device
+
+    def write(mine, what):
+        written.set()
+        return "a program"
+
+    monkeypatch.setattr(awaited.driver, "open_device", open_slowly)
+    monkeypatch.setattr(seat.Seat, "ptx", write)
+    arguments = AwaitedDevice(told(device)), SCENARIO, eq.TraceUCB(), "trials"
+    helper = threading.Thread(target=bench.compile_program, args=arguments)
+    helper.start()
+    assert written.wait(PATIENCE)
+    assert [name for name in kept if name.startswith("GPU")] == []
+    opened.set()
+    helper.join(PATIENCE)
+    assert [code for name, code in kept.items() if name.startswith("GPU")] == [b"machine code"]
+
+
+def test_what_keeps_it_from_opening_is_said_where_it_is_needed(fake, monkeypatch):
+    facts = told(driver.open_device())
+
+    def fail():
+        raise DeviceUnavailable("it does not open")
+
+    monkeypatch.setattr(awaited.driver, "open_device", fail)
+    device = AwaitedDevice(facts)
+    for call in (device.use, lambda: device.assemble("ptx"), lambda: device.load(b"code")):
+        with pytest.raises(DeviceUnavailable, match="does not open"):
+            call()
