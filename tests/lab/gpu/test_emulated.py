@@ -1,7 +1,7 @@
 """Programs of a GPU give the processor's bits, on a GPU that is emulated: see ``tests/helpers/emulation``.
 
 What is emulated is what threads do, in the order in which they do it; not how a GPU rounds, which
-``test_program.py`` looks for in the assembly language, and ``benchmarks/gpu/same_bits.py`` on a GPU.
+``programs/test_trials.py`` looks for in the assembly language, and ``benchmarks/gpu/same_bits.py`` on a GPU.
 """
 
 import importlib.util

@@ -16,6 +16,7 @@ processors, compilers and systems give the same bits.
 ``lanes``         four numbers at a time, in a written order
 ``linear``        cross-products, Cholesky factors, triangular systems
 ``solving``       small linear systems inside kernels
+``products``      inner products, number by number
 ``sums``          ``exact_sum``, for a few numbers in plain Python
 ``numerics``      ``NUMERICS``: which bits this version computes
 ================  ==================================================================================

@@ -11,10 +11,10 @@ import numpy as np
 from equipoise.core.arrays import Vector
 from equipoise.core.jit.nvptx import to_ptx
 from equipoise.core.policies.base.policy import Policy
-from equipoise.lab.gpu.drawing import draw_program, drawing_layout, is_drawn_there
 from equipoise.lab.gpu.driver import Buffer, Device, Program, open_device
 from equipoise.lab.gpu.kept import array_kinds, array_types, kept_draft, kept_program
 from equipoise.lab.gpu.layout import all_arrays, table_row
+from equipoise.lab.gpu.programs.drawing import draw_program, drawing_layout, is_drawn_there
 from equipoise.lab.gpu.seat import REGISTERS, Seat
 from equipoise.lab.gpu.teams.lanes import WARP
 from equipoise.lab.scenario import Scenario

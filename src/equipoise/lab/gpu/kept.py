@@ -11,7 +11,7 @@ from equipoise.core.jit import storage
 from equipoise.core.jit.nvptx import new_draft
 from equipoise.lab.gpu.driver import CodeRefused, Device, Program
 from equipoise.lab.gpu.layout import Groups, Places, all_arrays
-from equipoise.lab.gpu.program import WORDS
+from equipoise.lab.gpu.programs.trials import WORDS
 
 PROGRAMS: dict[tuple[str, ...], Program] = {}
 """Ready to run, by GPU and key."""

@@ -18,13 +18,9 @@ from equipoise.core.jit.nvptx import TABLE_WORDS, to_ptx
 from equipoise.core.jit.sources import is_stamped
 from equipoise.core.policies.base.design import Design
 from equipoise.core.policies.base.policy import Policy
-from equipoise.lab.gpu.drawing import is_drawn_there
 from equipoise.lab.gpu.driver import Buffer, Device, Program
-from equipoise.lab.gpu.elasticities import SOURCES, elasticity_program, measuring_team, records_of
-from equipoise.lab.gpu.judging import judge_program
 from equipoise.lab.gpu.kept import array_kinds, array_types, kept_draft, kept_program
 from equipoise.lab.gpu.layout import COLUMNS, Layout, all_arrays, share_of, table_row, trial_bytes
-from equipoise.lab.gpu.opening import opening_program
 from equipoise.lab.gpu.places import (
     PLACES,
     arranged,
@@ -39,16 +35,20 @@ from equipoise.lab.gpu.places import (
     with_one_factor,
     with_one_row,
 )
-from equipoise.lab.gpu.program import Order, Plan, trial_program
-from equipoise.lab.gpu.teams.abreast import with_room
+from equipoise.lab.gpu.programs.drawing import is_drawn_there
+from equipoise.lab.gpu.programs.elasticities import SOURCES, elasticity_program, measuring_team, records_of
+from equipoise.lab.gpu.programs.judging import judge_program
+from equipoise.lab.gpu.programs.opening import opening_program
+from equipoise.lab.gpu.programs.trials import Order, Plan, trial_program
 from equipoise.lab.gpu.teams.inverses import LARGEST
+from equipoise.lab.gpu.teams.judging.abreast import with_room
+from equipoise.lab.gpu.teams.judging.ridges import judging_team
 from equipoise.lab.gpu.teams.lanes import LANES, WARP, Team
 from equipoise.lab.gpu.teams.looking import new_coming
 from equipoise.lab.gpu.teams.noting import is_worth_it
 from equipoise.lab.gpu.teams.opening import Room, new_room
 from equipoise.lab.gpu.teams.pipeline import numbers_held, passing_team
 from equipoise.lab.gpu.teams.products import new_terms
-from equipoise.lab.gpu.teams.ridges import judging_team
 from equipoise.lab.gpu.teams.tiles import are_tiles, best_team, new_bands
 from equipoise.lab.gpu.teams.units import fits
 from equipoise.lab.gpu.turns.by_arm import by_arm_places, by_arm_program

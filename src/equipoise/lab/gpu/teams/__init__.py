@@ -13,9 +13,7 @@
 ``pipeline``   how these enter their triangles
 ``inverses``   and how triangles are inverted
 ``noting``     first units of one arm after the other, each when it has enough
-``systems``    an arm's ridge estimate in the registers of some threads
-``abreast``    judging by ridge, several arms at a time
-``ridges``     judging by ridge, one arm after the other
+``judging``    what trials are worth
 ``lines``      contexts and truths, drawn by all threads of a warp
 =============  =============================================================================
 """

@@ -1,7 +1,7 @@
 """Trials arm after arm: an arm takes in its units one behind the other, by the lab's own functions.
 
-Its first units, until its S is invertible, have mostly been dealt before (opening.py); where not, they are
-collected here. Traces are not kept: nothing but scores reads them, and these scores do not.
+Its first units, until its S is invertible, have mostly been dealt before (programs/opening.py); where not,
+they are collected here. Traces are not kept: nothing but scores reads them, and these scores do not.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from equipoise.core.jit.kernel import Kernel
 from equipoise.core.jit.relinking import Relinker
 from equipoise.lab.gpu.layout import Places
 from equipoise.lab.gpu.memory import Assembler
-from equipoise.lab.gpu.program import Plan, copiers, itself, use_no_delays
+from equipoise.lab.gpu.programs.trials import Plan, copiers, itself, use_no_delays
 from equipoise.lab.gpu.teams.held import hold, put_down, take_up, use_held_factor
 from equipoise.lab.gpu.teams.lanes import in_order, number_of, team_size, use_threads, wait
 from equipoise.lab.gpu.teams.tiles import use_tiles

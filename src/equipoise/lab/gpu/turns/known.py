@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from equipoise.core.jit.sources import is_stamped
 from equipoise.core.policies.base.policy import Policy
-from equipoise.lab.gpu.drawing import is_drawn_there
+from equipoise.lab.gpu.programs.drawing import is_drawn_there
 from equipoise.lab.scenario import Scenario
 
 

@@ -22,7 +22,7 @@ from equipoise.core.jit.handles import handled
 from equipoise.core.jit.kernel import Kernel
 from equipoise.core.jit.relinking import Relinker
 from equipoise.core.policies.base.policy import Policy
-from equipoise.lab.gpu.program import Plan, copiers, first_of
+from equipoise.lab.gpu.programs.trials import Plan, copiers, first_of
 from equipoise.lab.gpu.teams.lanes import member, number_of, team_size, wait
 
 _ARM = np.dtype(

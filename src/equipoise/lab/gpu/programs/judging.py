@@ -9,9 +9,9 @@ from equipoise.core.estimates import alike
 from equipoise.core.estimates.estimators import ESTIMATORS, RIDGE
 from equipoise.core.jit.kernel import Kernel
 from equipoise.core.jit.relinking import Relinker
-from equipoise.lab.gpu.program import Plan
+from equipoise.lab.gpu.programs.trials import Plan
+from equipoise.lab.gpu.teams.judging.ridges import use_rows
 from equipoise.lab.gpu.teams.lanes import number_of, team_size, use_threads
-from equipoise.lab.gpu.teams.ridges import use_rows
 from equipoise.lab.trial.judge import judge_coefs, judge_intervals, judge_trial, prepare_judgement
 
 _NO_RULE: Any = None

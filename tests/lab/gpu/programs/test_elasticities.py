@@ -4,8 +4,8 @@ import pytest
 
 import equipoise as eq
 from equipoise.lab.gpu import seat as seats
-from equipoise.lab.gpu.elasticities import measuring_team
 from equipoise.lab.gpu.kept import array_kinds
+from equipoise.lab.gpu.programs.elasticities import measuring_team
 from equipoise.lab.trial.world import Draws
 
 SCENARIO = eq.GaussianScenario(noise=[0.3, 0.7, 2.0], dim=3, budget=60, estimator="ridge")

@@ -2,8 +2,8 @@
 
 import pytest
 
+from equipoise.lab.gpu.teams.judging.systems import Room
 from equipoise.lab.gpu.teams.lanes import LANES, WARP
-from equipoise.lab.gpu.teams.systems import Room
 
 DIMS = range(1, 41)
 

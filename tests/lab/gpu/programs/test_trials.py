@@ -21,11 +21,12 @@ from equipoise.core.jit.nvptx import ENTRY, new_draft
 from equipoise.core.jit.plain import Plain
 from equipoise.core.jit.relinking import Relinker
 from equipoise.errors import DeviceUnavailable
-from equipoise.lab.gpu import ahead, kept, places, program
+from equipoise.lab.gpu import ahead, kept, places
 from equipoise.lab.gpu import seat as seats
 from equipoise.lab.gpu.driver import devices
 from equipoise.lab.gpu.layout import share_of
 from equipoise.lab.gpu.places import PLACES
+from equipoise.lab.gpu.programs.trials import use_no_delays
 from equipoise.lab.gpu.teams.lanes import Team
 from equipoise.lab.gpu.teams.tiles import best_team
 from equipoise.lab.trial.bench import ScenarioBench
@@ -68,7 +69,7 @@ def test_a_trial_compiles_for_a_gpu_without_one(what):
 def test_what_is_left_out_changes_no_bit_where_outcomes_come_at_once():
     relink = Relinker()
     relink.replace(factor.beside, Kernel(lambda b: b, inline=True))
-    program.use_no_delays(relink)
+    use_no_delays(relink)
     trials = 20
     found = []
     for run, whole in ((run_trials, True), (relink(run_trials), False)):

@@ -17,9 +17,9 @@ from equipoise.core.arms import coordinates
 from equipoise.core.estimates import ridge as ridges
 from equipoise.core.jit.kernel import Kernel
 from equipoise.core.jit.relinking import Relinker
-from equipoise.lab.gpu.teams.abreast import use_arms_abreast
+from equipoise.lab.gpu.teams.judging.abreast import use_arms_abreast
+from equipoise.lab.gpu.teams.judging.systems import room_of
 from equipoise.lab.gpu.teams.lanes import WARP, Team, member, team_size, wait
-from equipoise.lab.gpu.teams.systems import room_of
 from equipoise.lab.trial import judge as judging
 
 

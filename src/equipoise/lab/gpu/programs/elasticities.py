@@ -24,7 +24,7 @@ from equipoise.core.jit.deferred import deferred
 from equipoise.core.jit.handles import handled
 from equipoise.core.jit.kernel import Kernel
 from equipoise.core.jit.relinking import Relinker
-from equipoise.lab.gpu.program import Plan, copiers, others_asker, score_caller
+from equipoise.lab.gpu.programs.trials import Plan, copiers, others_asker, score_caller
 from equipoise.lab.gpu.teams.lanes import LANES, WARP, Team, member, number_of, team_size, use_threads, wait
 from equipoise.lab.trial.judge import Judge
 

@@ -2,7 +2,7 @@
 
 An arm's estimate takes the registers of several threads (systems.py), so there are as many arms at a time as
 have room in a warp. Where features are too many, or Σ is not the identity, arms come one after the other
-(ridges.py). The elasticities that intervals need are there already (lab/gpu/elasticities.py).
+(ridges.py). The elasticities that intervals need are there already (programs/elasticities.py).
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from equipoise.core.jit.decorators import inlined
 from equipoise.core.jit.deferred import deferred
 from equipoise.core.jit.kernel import Kernel
 from equipoise.core.jit.relinking import Relinker
+from equipoise.lab.gpu.teams.judging.systems import fetch_factor, room_in, room_of, solve
 from equipoise.lab.gpu.teams.lanes import member, team_size, wait
-from equipoise.lab.gpu.teams.systems import fetch_factor, room_in, room_of, solve
 from equipoise.lab.trial import judge as judging
 from equipoise.lab.trial.judge import judge_arm
 

@@ -60,7 +60,7 @@ class Plan:
     looks_ahead: bool
     """The policy looks at the contexts of some units to come at once (teams/looking.py)."""
     deals_first: bool
-    """The first units of all arms are dealt at once, by a program before (opening.py)."""
+    """The first units of all arms are dealt at once, by a program before (programs/opening.py)."""
     forgets_rows: bool
     """Nobody looks at what units have left once they are over."""
     notes_first: bool = False

@@ -11,7 +11,7 @@ from typing import Any
 from equipoise.core.arms import factor
 from equipoise.core.jit.kernel import Kernel
 from equipoise.core.jit.relinking import Relinker
-from equipoise.lab.gpu.program import Plan, itself
+from equipoise.lab.gpu.programs.trials import Plan, itself
 from equipoise.lab.gpu.teams.lanes import number_of, team_size, use_threads
 from equipoise.lab.gpu.teams.opening import first_dealer, first_in_turns
 from equipoise.lab.gpu.teams.triangles import use_triangles
