@@ -27,8 +27,8 @@ import equipoise as eq
 from equipoise.core.arithmetic.numerics import NUMERICS
 from equipoise.core.jit.nvptx import to_ptx
 from equipoise.core.text_tables import markdown_table
-from equipoise.lab.gpu import kept
-from equipoise.lab.gpu.drawing import draw_program, drawing_layout
+from equipoise.lab.gpu import ahead, kept
+from equipoise.lab.gpu.programs.drawing import draw_program, drawing_layout
 from equipoise.lab.gpu.seat import Seat
 from equipoise.lab.trial.world import Draws
 from equipoise.studies.paper.figure1 import PANELS, compared_policies
@@ -43,14 +43,12 @@ class Gpu:
 
 
 def jobs(dims: Sequence[int]) -> list[Job]:
-    """Scenario, policy and what for; those with one draft follow each other."""
+    """Scenario, policy and what for, as helpers are told; those with one draft follow each other."""
     arenas = {arena.dim: arena for panel in PANELS.values() for arena in panel.sweep.arenas}
-    chosen = [arenas[dim] for dim in (dims or arenas)]
-    found = [(arena, "uniform", "draws") for arena in chosen]
-    found += [(arena, "trace-ucb", "opened") for arena in chosen]
-    for what in ("trials", "judged"):
-        found += [(arena, policy, what) for policy in compared_policies() for arena in chosen]
-    return found
+    points = [(arenas[dim], compared_policies()) for dim in (dims or arenas)]
+    with mock.patch.object(ahead, "split", lambda arena, policies, device, *, elsewhere: set(policies)):
+        tasks = sorted(ahead._tasks(points, "cuda"), key=lambda task: task["family"])
+    return [(eq.Scenario.from_dict(task["scenario"]), task["policy"], task["what"]) for task in tasks]
 
 
 def ptx_of(job: Job) -> str:
