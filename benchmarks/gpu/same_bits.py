@@ -35,6 +35,7 @@ SCENES: dict[str, Callable[[], dict[str, Any]]] = {
     "one feature": lambda: {"noise": (0.5, 2.0), "dim": 1, "budget": 40},
     "many features": lambda: {"noise": (0.5, 1.0, 2.0), "dim": 30, "budget": 250},
     "two columns a thread": lambda: {"noise": (0.5, 1.0, 2.0), "dim": 36, "budget": 190},
+    "more than registers hold": lambda: {"noise": (0.5, 1.0, 2.0), "dim": 41, "budget": 190},
     "many arms": lambda: {"noise": tuple(0.1 * (i + 1) for i in range(60)), "dim": 2, "budget": 400},
     "very many arms": lambda: {"noise": tuple(0.01 * (i + 1) for i in range(900)), "dim": 1, "budget": 2_700},
     "intercept": lambda: {**BASE, "intercept": True},
@@ -62,6 +63,11 @@ SCENES: dict[str, Callable[[], dict[str, Any]]] = {
     "yes and no": lambda: {**RATES, "outcomes": eq.YesNoOutcomes()},
     "counts": lambda: {**RATES, "noise": (1.0, 2.0, 3.0, 4.0), "outcomes": eq.CountOutcomes()},
 }
+SIZES = (
+    *("the paper's size", "one feature", "many features", "two columns a thread", "more than registers hold"),
+    "many arms",
+)
+"""Scenes that differ in how many threads work on a trial, and where its numbers lie."""
 ESTIMATORS = ("pooled", "ridge", "leave-one-out", "empirical-bayes")
 
 
@@ -88,6 +94,7 @@ def cases() -> list[Case]:
     ]
     found += [Case("trace-ucb", "the paper's size", estimator) for estimator in ESTIMATORS]
     found += [Case("trace-ucb", "many arms", "pooled")]
+    found += [Case("oracle", scene, "ridge") for scene in SIZES]  # whose turns are known
     for policy in ("trace-ucb", "trace-gain"):
         found += [Case(policy, scene, "ridge") for scene in SCENES if scene != "plain"]
     return list(dict.fromkeys(found))

@@ -32,8 +32,8 @@ from equipoise.lab.trial.world import CLOCK, draw_outcome
 def by_arm_places(group: str, places: Places) -> Places:
     """Where a group's arrays lie, by where they would while all arms take turns.
 
-    Of records in registers next to nothing changes, and is written back. The truth of an arm stands near, in
-    the place of f, which nobody needs where factors are in registers.
+    Of records in registers next to nothing changes, and is written back. Where factors are in registers nobody
+    needs f: the truth of an arm stands there, which is near.
     """
     if group == "world":
         return replace(places, fixed={**places.fixed, "clock": CLOCK.names or ()})
@@ -74,9 +74,9 @@ def by_arm_program(plan: Plan) -> Callable[..., None]:
 
 
 def _middle(
-    assemblers: Mapping[str, Assembler], relink: Relinker, holding: tuple[Any, Any, Any]
+    assemblers: Mapping[str, Assembler], relink: Relinker, holding: tuple[Any, ...]
 ) -> Callable[..., None]:
-    hold_one, take, put_back = holding
+    hold_one, take, put_back, bring = holding
     state_of, world_of = (assemblers[group].handle(held=True) for group in ("state", "world"))
     turns_of = assemblers["turns"].handle()
     keep_state, keep_world = assemblers["state"].keeper(), assemblers["world"].keeper()
@@ -101,7 +101,7 @@ def _middle(
             if k >= end:
                 continue
             t, later = turns.units[k], turns.units[min(k + 1, end - 1)]
-            truth = near_line(line_of(world.coefs, here, i), state.f)
+            truth = bring(line_of(world.coefs, here, i), state.f)
             take(held.factors, state.factors, i, state.arms[i].buffer)
             put(state.z, ask(world.contexts, here, t))
             wait()
@@ -144,10 +144,14 @@ def _nothing(room: Any, factors: Any, i: int, b: int) -> None:
     pass
 
 
+def _where_it_is(line: Any, room: Any) -> Any:
+    return line
+
+
 _NO_FACTOR = Kernel(_nothing, inline=True)
-_TILES = hold, take_up, put_down
-_NO_TILES = Kernel(_itself, inline=True), _NO_FACTOR, _NO_FACTOR
-"""The same where factors are not kept in registers at all."""
+_TILES = hold, take_up, put_down, near_line
+_NO_TILES = Kernel(_itself, inline=True), _NO_FACTOR, _NO_FACTOR, Kernel(_where_it_is, inline=True)
+"""The same where factors are not kept in registers at all, and f is needed."""
 
 
 @intrinsic
