@@ -6,6 +6,10 @@ what redacted units have left (baseline.py).
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
 from equipoise.core.arms import baseline, factor, provisional
 from equipoise.core.arms.if_it_looks import if_it_weighs
 from equipoise.core.arms.least_squares import (
@@ -18,7 +22,7 @@ from equipoise.core.arms.least_squares import (
 from equipoise.core.arms.spread import forget_spread
 from equipoise.core.arms.state import PENDING, REDACTED, SET_ASIDE, TOLD, WITHDRAWN, State
 from equipoise.core.arms.whitening import whiten
-from equipoise.core.jit.decorators import compiled
+from equipoise.core.jit.decorators import compiled, inlined
 
 
 @compiled
@@ -46,6 +50,23 @@ def clear(state: State, number: int) -> None:
         state.arms[i].last_row = -1
         state.arms[i].assigned = state.arms[i].set_aside = 0
         _forget_rows(state, i)
+        _forget_leftovers(state.arms[i])
+    _forget_choices(state.trial[0])
+
+
+@inlined
+def _forget_leftovers(arm: Any) -> None:
+    """Set back what counts only once an arm has data, or a unit is at hand: scores may read it before."""
+    arm.leverage = arm.gain_scale = 0.0
+    arm.trace_sum, arm.trace_checked, arm.trace_age = np.inf, 0.0, 0
+    arm.log_variance = arm.log_spread = arm.log_weight = 0.0
+
+
+@inlined
+def _forget_choices(trial: Any) -> None:
+    trial.pooled_variance = trial.pooled_dof = 1.0
+    trial.top = trial.chosen = trial.possible = 0
+    trial.propensity = trial.likeliest = 0.0
 
 
 @if_it_weighs

@@ -49,7 +49,9 @@ IMPORTED = read_sources()
 
 def is_stamped(function: Callable[..., Any]) -> bool:
     """Whether the source of a function is among those that the stamp covers."""
-    return (function.__module__ or "").startswith(_PREFIXES)
+    # Decorators may write another's module into what they return: a function's names tell where it stands.
+    names = getattr(function, "__globals__", {}).get("__name__", function.__module__)
+    return all((module or "").startswith(_PREFIXES) for module in (function.__module__, names))
 
 
 @cache

@@ -104,7 +104,8 @@ class Seat:
         one_context = bool(at_once) and given and fits(dim, team)
         forgets = one_context and self._forgets_rows(scenario, policy, draws.world, state)
         work = None if self._estimator == RIDGE else new_workspace(state, seat.ridge)
-        has_small = has_small_numbers(state, draws.world)
+        # A score of one's own may read limits, whose largest number is another one in half a word.
+        has_small = has_small_numbers(state, draws.world) and is_stamped(type(seat.policy).score)
         if one_factor:
             state = with_one_factor(state)
         if forgets:

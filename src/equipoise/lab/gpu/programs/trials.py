@@ -283,6 +283,8 @@ def _design_caller(design: Design) -> Callable[..., None]:
 
     def call_design(state: Any, row: int, arm: int, settings: Any, weights: Any) -> None:
         numbers, trial, context = open_bounded(first_of(settings)), state.trial[0], state.contexts[row]
+        # Others may have written the leverages of some arms.
+        wait()
         if arm >= 0:
             remember(trial, numbers, context, state.memory, state.lots, row, arm)
         else:

@@ -32,8 +32,8 @@ from equipoise.lab.trial.world import CLOCK, draw_outcome
 def by_arm_places(group: str, places: Places) -> Places:
     """Where a group's arrays lie, by where they would while all arms take turns.
 
-    Of records in registers next to nothing changes, and is written back. Where factors are in registers nobody
-    needs f: the truth of an arm stands there, which is near.
+    Of records in registers next to nothing changes, and is written back. Where factors are in registers
+    nobody needs f: the truth of an arm stands there, which is near.
     """
     if group == "world":
         return replace(places, fixed={**places.fixed, "clock": CLOCK.names or ()})
@@ -103,6 +103,7 @@ def _middle(
             t, later = turns.units[k], turns.units[min(k + 1, end - 1)]
             truth = bring(line_of(world.coefs, here, i), state.f)
             take(held.factors, state.factors, i, state.arms[i].buffer)
+            wait()  # others may still read the context before
             put(state.z, ask(world.contexts, here, t))
             wait()
             while k < end:
