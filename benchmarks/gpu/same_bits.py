@@ -13,8 +13,9 @@ import datetime
 import multiprocessing
 import os
 import platform
+import sys
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -77,6 +78,10 @@ def least_known(arm: Any, trial: Any, settings: Any) -> float:
     return float(arm.noise_variance * arm.trace / (1.0 + arm.count))
 
 
+MANY = 100
+"""Arms; with more, a tenth of the trials."""
+
+
 class Case(NamedTuple):
     """A policy somewhere."""
 
@@ -114,6 +119,10 @@ def compare(case: Case, trials: int) -> list[str]:
     return [case.policy, case.scene, case.estimator, f"{trials:,}", f"{np.count_nonzero(differ):,}"]
 
 
+def arms(case: Case) -> int:
+    return len(SCENES[case.scene]()["noise"])
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--trials", type=int, default=2_000)
@@ -121,8 +130,16 @@ def main() -> None:
     parser.add_argument("--output", type=Path, help="a file for the same text")
     options = parser.parse_args()
     chosen = cases()
+    running: dict[Case, Future[list[str]]] = {}
     with ProcessPoolExecutor(options.processes, multiprocessing.get_context("spawn")) as pool:
-        lines = list(pool.map(compare, chosen, [options.trials] * len(chosen)))
+        # What takes longest first.
+        for case in sorted(chosen, key=arms, reverse=True):
+            trials = options.trials // 10 if arms(case) > MANY else options.trials
+            running[case] = pool.submit(compare, case, trials)
+        for future in as_completed(running.values()):
+            # Said at once: somebody may end this before it is through.
+            print("; ".join(future.result()), file=sys.stderr, flush=True)
+    lines = [running[case].result() for case in chosen]
     bad = sum(line[-1] != "0" for line in lines)
     device = open_device()
     text = markdown_table(["policy", "scenario", "estimator", "trials", "trials that differ"], lines)

@@ -12,6 +12,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -77,9 +78,12 @@ class Checkpoint:
             reached = max(reached, last)
         return reached >= trials
 
-    def write(self, policy: int, part: Part) -> None:
-        """Keep finished trials."""
-        self._write(policy, part, np.savez)
+    def write(self, parts: Mapping[int, Part]) -> None:
+        """Keep finished trials of some policies, all files at once: a disk takes its time for each."""
+        with ThreadPoolExecutor(len(parts)) as pool:
+            written = [pool.submit(self._write, policy, part, np.savez) for policy, part in parts.items()]
+        for each in written:
+            each.result()
 
     def pack(self, policy: int, part: Part) -> None:
         """One compressed file in place of those that hold the same trials."""
@@ -140,21 +144,35 @@ def open_checkpoint(
     """The checkpoint in ``folder``, made if it is new; None without a folder."""
     if folder is None:
         return None
-    described = scenario.to_dict()
-    shared = {"version": __version__, "numerics": NUMERICS, "seed": int(seed)}
-    codes = Codes() if codes is None else codes
-    identities = [
-        {**shared, "scenario": _digest(described), "policy": policy.spec, "code": codes.fingerprint(policy)}
-        for policy in policies.values()
-    ]
-    manifest: dict[str, Any] = {**shared, "scenario": described}
     folder = make_folder(folder, hint=_ELSEWHERE)
-    path = folder / _MANIFEST
+    path, manifest = folder / _MANIFEST, {**_shared(seed), "scenario": scenario.to_dict()}
     if path.exists():
         _compare(path, manifest)
     # Written in any case, to find out before any work whether that can be done.
     write_whole(path, json.dumps(manifest, indent=2), hint=_ELSEWHERE)
-    return Checkpoint(folder, len(scenario.arms), identities)
+    return opened_checkpoint(folder, scenario, policies, seed, codes)
+
+
+def opened_checkpoint(
+    folder: str | Path,
+    scenario: Setting,
+    policies: Mapping[str, Policy],
+    seed: int,
+    codes: Codes | None = None,
+) -> Checkpoint:
+    """The same for a folder that this run has opened before."""
+    shared, digest = _shared(seed), _digest(scenario.to_dict())
+    codes = Codes() if codes is None else codes
+    identities = [
+        {**shared, "scenario": digest, "policy": policy.spec, "code": codes.fingerprint(policy)}
+        for policy in policies.values()
+    ]
+    return Checkpoint(Path(folder), len(scenario.arms), identities)
+
+
+def _shared(seed: int) -> dict[str, Any]:
+    """What all trials in a folder belong to, whatever their policy."""
+    return {"version": __version__, "numerics": NUMERICS, "seed": int(seed)}
 
 
 def _compare(path: Path, manifest: Mapping[str, Any]) -> None:
