@@ -69,6 +69,8 @@ SIZES = (
     "many arms",
 )
 """Scenes that differ in how many threads work on a trial, and where its numbers lie."""
+MANY = 100
+"""Arms; with more, a tenth of the trials."""
 ESTIMATORS = ("pooled", "ridge", "leave-one-out", "empirical-bayes")
 
 
@@ -76,10 +78,6 @@ ESTIMATORS = ("pooled", "ridge", "leave-one-out", "empirical-bayes")
 def least_known(arm: Any, trial: Any, settings: Any) -> float:
     """A score of one's own."""
     return float(arm.noise_variance * arm.trace / (1.0 + arm.count))
-
-
-MANY = 100
-"""Arms; with more, a tenth of the trials."""
 
 
 class Case(NamedTuple):
@@ -120,6 +118,7 @@ def compare(case: Case, trials: int) -> list[str]:
 
 
 def arms(case: Case) -> int:
+    """How many its scene has."""
     return len(SCENES[case.scene]()["noise"])
 
 
@@ -134,7 +133,7 @@ def main() -> None:
     with ProcessPoolExecutor(options.processes, multiprocessing.get_context("spawn")) as pool:
         # What takes longest first.
         for case in sorted(chosen, key=arms, reverse=True):
-            trials = options.trials // 10 if arms(case) > MANY else options.trials
+            trials = max(1, options.trials // 10) if arms(case) > MANY else options.trials
             running[case] = pool.submit(compare, case, trials)
         for future in as_completed(running.values()):
             # Said at once: somebody may end this before it is through.

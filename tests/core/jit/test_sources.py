@@ -2,6 +2,8 @@
 
 import functools
 
+import numba
+
 import equipoise as eq
 from equipoise.core.jit.sources import is_stamped
 
@@ -17,4 +19,13 @@ def test_somebody_else_s_in_another_s_name():
         return arm.leverage
 
     assert score.__module__ == eq.TraceGain.score.__module__
+    assert not is_stamped(score)
+
+
+def test_somebody_else_s_that_is_compiled():
+    @numba.njit
+    @functools.wraps(eq.TraceGain.score)
+    def score(arm, trial, settings):
+        return arm.leverage
+
     assert not is_stamped(score)

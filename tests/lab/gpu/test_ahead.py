@@ -68,9 +68,9 @@ def test_trials_between_which_some_are_missing_are_not_all_there(asked, tmp_path
 
     store = open_checkpoint(tmp_path, SCENARIO, {"uniform": eq.parse_policy("uniform")}, 0)
     for first, count in ((0, 4), (6, 4), (2, 2)):
-        store.write(0, Part(first, new_ledger(count, 2), 0.0))
+        store.write({0: Part(first, new_ledger(count, 2), 0.0)})
     assert [store.has(0, trials) for trials in (1, 4, 5, 10)] == [True, True, False, False]
-    store.write(0, Part(3, new_ledger(3, 2), 0.0))
+    store.write({0: Part(3, new_ledger(3, 2), 0.0)})
     assert [store.has(0, trials) for trials in (10, 11)] == [True, False]
 
 

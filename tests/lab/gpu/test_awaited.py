@@ -1,5 +1,7 @@
 """Helpers work while the GPU that they compile for is being opened."""
 
+import gc
+import io
 import json
 import threading
 
@@ -70,3 +72,25 @@ def test_what_keeps_it_from_opening_is_said_where_it_is_needed(fake, monkeypatch
     for call in (device.use, lambda: device.assemble("ptx"), lambda: device.load(b"code")):
         with pytest.raises(DeviceUnavailable, match="does not open"):
             call()
+
+
+def test_a_helper_whose_gpu_does_not_open_compiles_nothing_more(fake, monkeypatch):
+    facts, asked = told(driver.open_device()), []
+
+    def compile_nothing(device, scenario, policy, what):
+        asked.append(what)
+        device.use()
+
+    def fail():
+        raise DeviceUnavailable("it does not open")
+
+    monkeypatch.setattr(awaited.driver, "open_device", fail)
+    monkeypatch.setattr(bench, "compile_program", compile_nothing)
+    task = {"scenario": SCENARIO.to_dict(), "policy": "uniform", "what": "trials", "kind": "one"}
+    lines = "".join(json.dumps(each) + "\n" for each in (facts, task, task))
+    monkeypatch.setattr("sys.stdin", io.StringIO(lines))
+    try:
+        ahead._help()
+    finally:
+        gc.enable()
+    assert asked == ["trials"]

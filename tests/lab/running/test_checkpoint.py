@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,7 +20,7 @@ import equipoise as eq
 from equipoise.errors import CheckpointMismatch, OutputNotWritable
 from equipoise.lab.running import checkpoint
 from equipoise.lab.running import simulate as module
-from equipoise.lab.trial.ledger import Ledger
+from equipoise.lab.trial.ledger import Ledger, new_ledger
 
 SCENARIO = eq.GaussianScenario(noise=[0.5, 2.0], dim=3, budget=50, lost=0.1)
 POLICIES = ["uniform", "trace-ucb"]
@@ -378,3 +379,21 @@ def test_a_manifest_that_is_none(tmp_path, text):
     (tmp_path / "manifest.json").write_bytes(text.encode("utf-8", "surrogateescape"))
     with pytest.raises(CheckpointMismatch):
         eq.simulate(SCENARIO, POLICIES, **RUN, checkpoint=tmp_path)
+
+
+def test_of_files_that_are_written_at_once_one_that_fails_costs_no_other(tmp_path, monkeypatch):
+    named = {name: eq.parse_policy(name) for name in POLICIES}
+    store = checkpoint.open_checkpoint(tmp_path, SCENARIO, named, 3)
+    write, together = checkpoint.write_whole, threading.Barrier(2, timeout=PATIENCE)
+
+    def fail_once(path, content, **options):
+        together.wait()  # neither is written before both are about to be
+        if path.name.startswith("uniform"):
+            raise OutputNotWritable("the disk is broken")
+        write(path, content, **options)
+
+    monkeypatch.setattr(checkpoint, "write_whole", fail_once)
+    part = checkpoint.Part(0, new_ledger(4, 2), 0.0)
+    with pytest.raises(OutputNotWritable, match="broken"):
+        store.write({0: part, 1: part})
+    assert [store.has(policy, 4) for policy in (0, 1)] == [False, True]

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from equipoise.studies.losses import Point
@@ -56,6 +58,17 @@ def test_every_panel_gets_its_own_points():
         assert [(point.dim, point.budget) for point in result.points] == [
             (arena.dim, arena.budget) for arena in arenas
         ]
+
+
+def test_points_of_a_sweep_that_descends_keep_their_places():
+    class Runner:
+        def point(self, arena, policies, trials, *, name):
+            return Point(arena.dim, arena.budget, trials, {})
+
+    panel = PANELS["a"]
+    descending = replace(panel, sweep=replace(panel.sweep, dims=panel.sweep.dims[::-1]))
+    results, _ = PaperStudy((descending,), (), ("uniform",), 1.0, 0).measure(Runner())
+    assert [point.dim for point in results["a"].points] == list(panel.sweep.dims[::-1])
 
 
 def test_they_are_compiled_while_points_are_measured():

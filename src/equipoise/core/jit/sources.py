@@ -50,7 +50,8 @@ IMPORTED = read_sources()
 def is_stamped(function: Callable[..., Any]) -> bool:
     """Whether the source of a function is among those that the stamp covers."""
     # Decorators may write another's module into what they return: a function's names tell where it stands.
-    names = getattr(function, "__globals__", {}).get("__name__", function.__module__)
+    written = getattr(function, "py_func", function)  # a dispatcher's
+    names = getattr(written, "__globals__", {}).get("__name__", function.__module__)
     return all((module or "").startswith(_PREFIXES) for module in (function.__module__, names))
 
 

@@ -25,6 +25,7 @@ from equipoise.core.jit import storage, ways
 from equipoise.core.jit.sources import is_stamped
 from equipoise.core.policies.base.design import Design
 from equipoise.core.policies.base.policy import Policy, parse_policy
+from equipoise.errors import DeviceUnavailable
 from equipoise.lab.arena import Arena
 from equipoise.lab.gpu.awaited import facts_of
 from equipoise.lab.gpu.driver import Device, open_device
@@ -118,7 +119,8 @@ class _Round:
             thread = Thread(target=self._work_off, args=(stock, helper), daemon=True)
             thread.start()
             self._threads.append(thread)
-        # What all of them need next, while they start: they find it on disk.
+        # All of them need next how to compile, and the order of arms that tie: while they start it is
+        # compiled here, and they find it on disk.
         ways.chosen()
         tie_order(("",), 0)
 
@@ -323,6 +325,8 @@ def _help() -> None:
             compile_program(device, scenario, policy, task["what"])
             storage.write(_done(device, task), b"")
             print(_ANSWERS[0], flush=True)
+        except DeviceUnavailable:
+            return  # nothing that it compiles can be kept: others, or nobody, do what is left
         except Exception:  # whoever needs the program will say what is wrong
             print(_ANSWERS[1], flush=True)
 

@@ -15,7 +15,7 @@ from equipoise.lab.gpu.layout import Groups, Places, Share, share_of
 from equipoise.lab.gpu.teams.lanes import WARP, Team
 from equipoise.lab.gpu.teams.looking import Coming
 from equipoise.lab.gpu.teams.opening import Room
-from equipoise.lab.gpu.teams.products import Terms
+from equipoise.lab.gpu.teams.products import Told
 from equipoise.lab.gpu.teams.tiles import Bands
 from equipoise.lab.trial.world import World
 
@@ -83,7 +83,7 @@ PLACES = {
     "order": Places(own=frozenset(("ties",))),
     "coming": Places(own=frozenset(Coming._fields), near=frozenset(Coming._fields)),
     "bands": Places(own=frozenset(Bands._fields), near=frozenset(Bands._fields)),
-    "terms": Places(own=frozenset(Terms._fields), near=frozenset(Terms._fields)),
+    "told": Places(own=frozenset(Told._fields), near=frozenset(Told._fields)),
     "choice": Places(
         own=frozenset(("arms", "scores", "ties", "stream")),
         near=frozenset(("arms", "scores")),

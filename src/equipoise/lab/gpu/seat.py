@@ -45,10 +45,10 @@ from equipoise.lab.gpu.teams.judging.abreast import with_room
 from equipoise.lab.gpu.teams.judging.ridges import judging_team
 from equipoise.lab.gpu.teams.lanes import LANES, WARP, Team
 from equipoise.lab.gpu.teams.looking import new_coming
-from equipoise.lab.gpu.teams.noting import is_worth_it
+from equipoise.lab.gpu.teams.noting import noting_pays
 from equipoise.lab.gpu.teams.opening import Room, new_room
 from equipoise.lab.gpu.teams.pipeline import numbers_held, passing_team
-from equipoise.lab.gpu.teams.products import new_terms
+from equipoise.lab.gpu.teams.products import new_told
 from equipoise.lab.gpu.teams.tiles import are_tiles, best_team, new_bands
 from equipoise.lab.gpu.teams.units import fits
 from equipoise.lab.gpu.turns.by_arm import by_arm_places, by_arm_program
@@ -104,8 +104,9 @@ class Seat:
         one_context = bool(at_once) and given and fits(dim, team)
         forgets = one_context and self._forgets_rows(scenario, policy, draws.world, state)
         work = None if self._estimator == RIDGE else new_workspace(state, seat.ridge)
+        is_own = is_stamped(type(seat.policy).score)
         # A score of one's own may read limits, whose largest number is another one in half a word.
-        has_small = has_small_numbers(state, draws.world) and is_stamped(type(seat.policy).score)
+        has_small = has_small_numbers(state, draws.world) and is_own
         if one_factor:
             state = with_one_factor(state)
         if forgets:
@@ -124,24 +125,23 @@ class Seat:
             "judge": judge,
             "ledger": new_ledger(1, len(state.arms)),
             "order": Order(seat.ties),
-            "terms": new_terms(dim, team),
+            "told": new_told(dim, team),
             "bands": new_bands(width, team, looks=bool(state.trial["looks"][0])),
         }
         looks_ahead = one_context and bool(state.trial["looks"][0]) and are_tiles(dim, width, team)
         if looks_ahead:
             self.groups["coming"] = new_coming(len(state.arms), dim, width, team)
         unit = np.int16 if has_small else np.int32
-        # Whoever has a score of one's own might read what has not entered an arm yet.
         enough = len(state.arms) * (dim + 1) <= len(draws.world.contexts[0])
-        notes = looks_ahead and forgets and enough and is_worth_it(team)
-        notes = notes and is_stamped(type(seat.policy).score)
+        # A score of one's own might read what has not entered an arm yet.
+        notes = looks_ahead and forgets and enough and noting_pays(team) and is_own
         if notes:
             self.groups["room"] = new_room(len(state.arms), dim, unit)
         if work is not None:
             self.groups["work"] = work
         blocks = _MOST_BLOCKS_OF_LARGE_TEAMS if team.size > LANES and one_factor else _MOST_BLOCKS
         self._all_groups = self.groups
-        """What is judged, and what is not."""
+        """All that have memory of the GPU, those of turns and elasticities, too."""
         choices = placements(at_once=bool(at_once), one_context=one_context, forgets_rows=forgets)
         judgings = judging_placements() if self._estimator == RIDGE else judging_placements()[-1:]
         settings = self.groups["rule"].settings

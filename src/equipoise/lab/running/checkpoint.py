@@ -150,17 +150,17 @@ def open_checkpoint(
         _compare(path, manifest)
     # Written in any case, to find out before any work whether that can be done.
     write_whole(path, json.dumps(manifest, indent=2), hint=_ELSEWHERE)
-    return opened_checkpoint(folder, scenario, policies, seed, codes)
+    return checkpoint_in(folder, scenario, policies, seed, codes)
 
 
-def opened_checkpoint(
+def checkpoint_in(
     folder: str | Path,
     scenario: Setting,
     policies: Mapping[str, Policy],
     seed: int,
     codes: Codes | None = None,
 ) -> Checkpoint:
-    """The same for a folder that this run has opened before."""
+    """The same without looking at the folder, which this run has opened before."""
     shared, digest = _shared(seed), _digest(scenario.to_dict())
     codes = Codes() if codes is None else codes
     identities = [

@@ -19,9 +19,9 @@ from equipoise.lab.arena import Arena, Bench
 from equipoise.lab.gpu.offers import CPU, split
 from equipoise.lab.results.policy import PolicyResult, result_weights
 from equipoise.lab.results.simulation import SimulationResult
-from equipoise.lab.running.checkpoint import Checkpoint, Codes, Part, open_checkpoint, opened_checkpoint
+from equipoise.lab.running.checkpoint import Checkpoint, Codes, Part, checkpoint_in, open_checkpoint
 from equipoise.lab.scenario import Scenario
-from equipoise.lab.trial.ledger import Ledger, new_ledger
+from equipoise.lab.trial.ledger import Ledger, new_ledger, put_together
 from equipoise.version import __version__
 
 Progress = Callable[[int, int], None]
@@ -154,13 +154,13 @@ def run_policies(
 
         chosen = [named[name] for name in unfinished(store, named, trials) if name in on_gpu]
         compile_ahead([(arena, chosen)], device)
-    ledgers = dict.fromkeys(range(len(named)), _NOTHING)
+    ledgers = [new_ledger(0, len(arena.noise)) for _ in named]
     seconds = np.zeros(len(named))
     done = 0
     with worker_pool(executor, workers) as pool:
         for chunk, outcomes in _run_all(pool, arena, list(named.values()), seed, chunks, store, there):
             for policy, (ledger, spent) in zip(chunk.policies, outcomes, strict=True):
-                ledgers[policy] = _put_together(ledgers[policy], ledger, chunk.first, trials)
+                ledgers[policy] = put_together(ledgers[policy], ledger, chunk.first, trials)
                 seconds[policy] += spent
             done += chunk.trials * len(chunk.policies)
             if progress is not None:
@@ -168,23 +168,8 @@ def run_policies(
     weights = result_weights(arena)
     return {
         name: PolicyResult(name, policy.spec, ledger, weights, float(spent), _decisions(ledger))
-        for (name, policy), ledger, spent in zip(named.items(), ledgers.values(), seconds, strict=True)
+        for (name, policy), ledger, spent in zip(named.items(), ledgers, seconds, strict=True)
     }
-
-
-_NOTHING = new_ledger(0, 0)
-
-
-def _put_together(whole: Ledger, part: Ledger, first: int, trials: int) -> Ledger:
-    """Results of all trials, with those of some from ``first`` on; where these are all, they are it."""
-    count, arms = part.errors.shape
-    if count == trials:
-        return part
-    if whole is _NOTHING:
-        whole = new_ledger(trials, arms)
-    for results, its in zip(whole, part, strict=True):
-        results[first : first + count] = its
-    return whole
 
 
 def unfinished(store: Checkpoint | None, policies: Mapping[str, Policy], trials: int) -> list[str]:
@@ -202,7 +187,7 @@ def pack_trials(
 ) -> None:
     """One file a policy in a checkpoint whose run is finished: sweeps have many points."""
     if checkpoint is not None:
-        store = opened_checkpoint(checkpoint, arena, named_policies(policies), seed, codes)
+        store = checkpoint_in(checkpoint, arena, named_policies(policies), seed, codes)
         for place, result in enumerate(found.values()):
             store.pack(place, Part(0, result.ledger, result.seconds))
 

@@ -33,3 +33,18 @@ def new_ledger(trials: int, arms: int) -> Ledger:
         np.full((trials, 4), np.nan),
         np.full((trials, 2), -1, np.int64),
     )
+
+
+def put_together(whole: Ledger, part: Ledger, first: int, trials: int) -> Ledger:
+    """Results of so many trials, with those of some from ``first`` on; ``whole`` may be empty so far.
+
+    Where a part is all of it, nothing is copied: then results may be views of somebody's arrays.
+    """
+    count, arms = part.errors.shape
+    if count == trials:
+        return part
+    if not len(whole.errors):
+        whole = new_ledger(trials, arms)
+    for results, its in zip(whole, part, strict=True):
+        results[first : first + count] = its
+    return whole

@@ -47,26 +47,33 @@ class PaperStudy:
 
     def points(self) -> Iterator[tuple[Arena, Sequence[str], int]]:
         """Arenas, policies and numbers of trials of all that is measured, in that order."""
-        yield from ((arena, part.policies, part.trials) for part, arena in self._in_order())
+        yield from ((part.arenas[place], part.policies, part.trials) for part, place in self._in_order())
 
     def measure(self, runner: Runner) -> tuple[dict[str, PanelResult], dict[str, tuple[Finding, ...]]]:
         """Every policy at every point, by panel; and the claims by width, unless these are left out."""
+        found = {
+            (part.name, place): runner.point(part.arenas[place], part.policies, part.trials, name=part.name)
+            for part, place in self._in_order()
+        }
         points: dict[str, list[Point]] = {}
-        for part, arena in self._in_order():
-            point = runner.point(arena, part.policies, part.trials, name=part.name)
-            points.setdefault(part.name, []).append(point)
+        for part in self._parts():
+            points[part.name] = [found[part.name, place] for place in range(len(part.arenas))]
         results = {panel.id: PanelResult(panel, points[sweep.name]) for panel, sweep in self._drawn()}
         if not self.tried:
             return results, {}
         wide = [WidePanel(panel, sweep.noise, points[_of_widths(sweep)]) for panel, sweep in self._drawn()]
         return results, claims_by_width(wide)
 
-    def _in_order(self) -> list[tuple[_Part, Arena]]:
-        """All points; those with few features come first.
+    def _in_order(self) -> list[tuple[_Part, int]]:
+        """All points, by their places in parts; those with few features come first.
 
         A GPU's programs for some number of features serve all points that have it, and the next ones are
         compiled meanwhile.
         """
+        places = [(part, place) for part in self._parts() for place in range(len(part.arenas))]
+        return sorted(places, key=_features)
+
+    def _parts(self) -> list[_Part]:
         parts = [
             _Part(sweep.name, sweep.arenas, self.policies, scaled(sweep.trials, self.scale))
             for sweep in self.sweeps
@@ -78,7 +85,7 @@ class PaperStudy:
                 )
                 for sweep in self.sweeps
             ]
-        return sorted(((part, arena) for part in parts for arena in part.arenas), key=_features)
+        return parts
 
     def _drawn(self) -> Iterator[tuple[Panel | TablePanel, Sweep | TableSweep]]:
         """Every panel with the points that it is drawn from."""
@@ -109,5 +116,6 @@ def _of_widths(sweep: Sweep | TableSweep) -> str:
     return f"{sweep.name}-widths"
 
 
-def _features(point: tuple[_Part, Arena]) -> int:
-    return point[1].dim
+def _features(point: tuple[_Part, int]) -> int:
+    part, place = point
+    return part.arenas[place].dim

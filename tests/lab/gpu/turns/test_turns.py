@@ -12,7 +12,7 @@ from equipoise.core.policies.base.policy import Policy, known_policies
 from equipoise.lab.gpu import ahead, places, seat
 from equipoise.lab.gpu.seat import Seat
 from equipoise.lab.gpu.turns import known
-from equipoise.lab.gpu.turns.known import are_turns_known, counts_alone
+from equipoise.lab.gpu.turns.known import are_turns_known, is_by_counts
 from equipoise.lab.trial.world import Draws
 
 pytestmark = pytest.mark.skipif(why_not() is not None, reason=str(why_not()))
@@ -138,8 +138,8 @@ def test_where_turns_are_not_known(changes):
 def test_whose_turns_are_known():
     kinds = {name: kind for name, kind in known_policies().items() if kind.counts_alone}
     assert sorted(kinds) == ["best-allocation", "oracle", "uniform"]
-    assert all(counts_alone(kind()) for kind in kinds.values())
-    assert not counts_alone(eq.VarUCB())
+    assert all(is_by_counts(kind()) for kind in kinds.values())
+    assert not is_by_counts(eq.VarUCB())
 
 
 def test_claims_of_others_count_for_nothing():
@@ -171,8 +171,8 @@ def test_claims_of_others_count_for_nothing():
         pass
 
     others = Claims(), Inherits(), Repeats(), StartsOtherwise()
-    assert [counts_alone(each) for each in others] == [False] * 4
-    assert counts_alone(Keeps())
+    assert [is_by_counts(each) for each in others] == [False] * 4
+    assert is_by_counts(Keeps())
 
 
 def test_a_score_that_reads_more_than_it_says_is_not_compiled(monkeypatch):

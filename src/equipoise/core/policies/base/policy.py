@@ -71,7 +71,10 @@ class Policy:
     """Whether it chooses features first, see :mod:`equipoise.core.policies.base.staged`."""
 
     counts_alone: ClassVar[bool] = False
-    """Whether the class's own score reads nothing that a trial changes but ``arm.count``."""
+    """Whether the class's own score reads nothing that a trial changes but ``arm.count``.
+
+    Of use on a GPU alone, and believed of the package's own policies alone (lab/gpu/turns).
+    """
 
     weighs: ClassVar[bool] = False
     """Whether it draws arms by weights, see :mod:`equipoise.core.policies.base.design`."""

@@ -9,23 +9,37 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import numpy as np
 import numpy.typing as npt
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 
+from equipoise.core.arithmetic.logarithm import log
 from equipoise.core.arms.least_squares import is_settled
 from equipoise.core.arms.state import State
 from equipoise.core.arrays import Vector
 from equipoise.core.choice import scoring
 from equipoise.core.estimates import intervals
 from equipoise.core.estimates.intervals import measure_elasticity
+from equipoise.core.jit.bounded import open_bounded
 from equipoise.core.jit.deferred import deferred
 from equipoise.core.jit.handles import handled
 from equipoise.core.jit.kernel import Kernel
 from equipoise.core.jit.relinking import Relinker
-from equipoise.lab.gpu.programs.trials import Plan, copiers, others_asker, score_caller
-from equipoise.lab.gpu.teams.lanes import LANES, WARP, Team, member, number_of, team_size, use_threads, wait
+from equipoise.core.policies.base.policy import Policy
+from equipoise.lab.gpu.programs.trials import Plan, copiers, first_of
+from equipoise.lab.gpu.teams.lanes import (
+    LANES,
+    WARP,
+    Team,
+    member,
+    number_of,
+    of_member,
+    team_size,
+    use_threads,
+    wait,
+)
 from equipoise.lab.trial.judge import Judge
 
 _WORD = ir.IntType(64)
@@ -64,8 +78,8 @@ def elasticity_program(plan: Plan) -> Callable[..., None]:
     assemblers = plan.assemblers()
     relink = Relinker()
     use_threads(relink)
-    relink.replace(scoring.call_score, Kernel(score_caller(plan.policy), inline=True))
-    relink.replace(intervals.others_log_score, Kernel(others_asker(plan.policy), inline=True))
+    relink.replace(scoring.call_score, Kernel(_score_caller(plan.policy), inline=True))
+    relink.replace(intervals.others_log_score, Kernel(_others_asker(plan.policy), inline=True))
     settle, measure = relink(is_settled), relink(measure_elasticity)
     _, copy_out = copiers(assemblers)
     records_of, keep = assemblers["records"].handle(held=True), assemblers["records"].keeper()
@@ -107,6 +121,48 @@ def elasticity_program(plan: Plan) -> Callable[..., None]:
             wait()
 
     return run
+
+
+def _score_caller(policy: Policy) -> Callable[..., None]:
+    """What takes the place of a call through an address (choice/scoring.py): every thread scores all arms."""
+    score = Kernel(type(policy).score, inline=True)
+
+    def call_score(address: int, arms: Any, trial: Any, settings: Any, scores: Any) -> None:
+        numbers = open_bounded(first_of(settings))
+        starts = trial.forced_start and not trial.looks
+        for i in range(arms.shape[0]):
+            if starts and not arms[i].design_ready:
+                scores[i] = np.inf
+            else:
+                scores[i] = score(arms[i], trial, numbers)
+
+    return call_score
+
+
+def _others_asker(policy: Policy) -> Callable[..., float]:
+    """What takes the place of :func:`equipoise.core.estimates.intervals.others_log_score`."""
+    score = Kernel(type(policy).score, inline=True)
+
+    def ask(arms: Any, probes: Any, i: int, trial: Any, address: int, settings: Any, scored: Any) -> float:
+        numbers, size = open_bounded(first_of(settings)), team_size()
+        total, others = 0.0, 0
+        wait()
+        for first in range(0, arms.shape[0], size):
+            j, mine = first + member(), np.nan
+            if j < arms.shape[0] and j != i and arms[j].dof > 0 and arms[j].design_ready:
+                probes[j].leverage = arms[j].trace
+                found = score(probes[j], trial, numbers)
+                if found > 0.0:
+                    mine = log(found)
+            wait()
+            for k in range(min(size, arms.shape[0] - first)):
+                its = of_member(mine, k)
+                if its == its:
+                    total += its
+                    others += 1
+        return total / max(others, 1)
+
+    return ask
 
 
 @deferred

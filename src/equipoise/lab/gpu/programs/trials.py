@@ -13,7 +13,6 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numba.extending import intrinsic
 
-from equipoise.core.arithmetic.logarithm import log
 from equipoise.core.arms import factor, least_squares, provisional
 from equipoise.core.choice import scoring, weighing
 from equipoise.core.choice.ties import Ties
@@ -25,13 +24,13 @@ from equipoise.core.policies.base.design import Design
 from equipoise.core.policies.base.policy import Policy
 from equipoise.lab.gpu.layout import Layout
 from equipoise.lab.gpu.memory import Assembler, fetch
-from equipoise.lab.gpu.teams.lanes import member, number_of, of_member, team_size, use_threads, wait
-from equipoise.lab.gpu.teams.looking import sight_of
+from equipoise.lab.gpu.teams.lanes import member, number_of, team_size, use_threads, wait
+from equipoise.lab.gpu.teams.looking import looking_steps
 from equipoise.lab.gpu.teams.noting import entering, noted
 from equipoise.lab.gpu.teams.products import use_products
 from equipoise.lab.gpu.teams.tiles import are_tiles, use_tiles
 from equipoise.lab.gpu.teams.triangles import use_triangles
-from equipoise.lab.gpu.teams.units import first_shower, next_context, no_context, unit_taker
+from equipoise.lab.gpu.teams.units import blind_steps, first_shower, no_context, unit_taker
 from equipoise.lab.trial.run import assign_unit, run_stage, show_context, start_trial
 
 WORDS = 3
@@ -97,7 +96,7 @@ def trial_program(plan: Plan) -> Callable[..., None]:
     relink.replace(show_context, Kernel(_fetch_next_context, inline=True))
     scorer = _shared_score_caller(plan.policy, waits=not plan.one_context)
     relink.replace(scoring.call_score, Kernel(scorer, inline=True))
-    use_design(relink, plan.policy)
+    _use_design(relink, plan.policy)
     if plan.one_factor:
         relink.replace(factor.beside, Kernel(itself, inline=True))
     if plan.at_once:
@@ -106,9 +105,9 @@ def trial_program(plan: Plan) -> Callable[..., None]:
     take_in = noted(relink, assemblers) if plan.notes_first else entering(relink)
     if plan.one_context:
         relink.replace(provisional.rebuild, Kernel(_never_rebuilt, inline=True))
-        sight = sight_of(relink, _coming_finder(assemblers)) if plan.looks_ahead else next_context()
-        relink.replace(assign_unit, Kernel(unit_taker(relink, sight, take_in), inline=True))
-        shown = first_shower(sight)
+        steps = looking_steps(relink, _coming_finder(assemblers)) if plan.looks_ahead else blind_steps()
+        relink.replace(assign_unit, Kernel(unit_taker(relink, steps, take_in), inline=True))
+        shown = first_shower(steps)
     copy_in, copy_out = copiers(assemblers)
     # What happens once a trial is apart from the loop over its units, and finds its arrays by itself.
     first = _has_begun if plan.deals_first else _beginning(assemblers, relink)
@@ -157,7 +156,7 @@ def copiers(assemblers: Mapping[str, Assembler]) -> tuple[Kernel, Kernel]:
     return into, out
 
 
-def use_design(relink: Relinker, policy: Policy) -> None:
+def _use_design(relink: Relinker, policy: Policy) -> None:
     """Let copies call the functions of a policy that draws by weights."""
     if isinstance(policy, Design):
         relink.replace(weighing.call_design, Kernel(_design_caller(policy), inline=True))
@@ -235,50 +234,8 @@ def _shared_score_caller(policy: Policy, *, waits: bool) -> Callable[..., None]:
     return call_score
 
 
-def score_caller(policy: Policy) -> Callable[..., None]:
-    """The same where every thread scores all arms."""
-    score = Kernel(type(policy).score, inline=True)
-
-    def call_score(address: int, arms: Any, trial: Any, settings: Any, scores: Any) -> None:
-        numbers = open_bounded(first_of(settings))
-        starts = trial.forced_start and not trial.looks
-        for i in range(arms.shape[0]):
-            if starts and not arms[i].design_ready:
-                scores[i] = np.inf
-            else:
-                scores[i] = score(arms[i], trial, numbers)
-
-    return call_score
-
-
-def others_asker(policy: Policy) -> Callable[..., float]:
-    """What takes the place of :func:`equipoise.core.estimates.intervals.others_log_score`."""
-    score = Kernel(type(policy).score, inline=True)
-
-    def ask(arms: Any, probes: Any, i: int, trial: Any, address: int, settings: Any, scored: Any) -> float:
-        numbers, size = open_bounded(first_of(settings)), team_size()
-        total, others = 0.0, 0
-        wait()
-        for first in range(0, arms.shape[0], size):
-            j, mine = first + member(), np.nan
-            if j < arms.shape[0] and j != i and arms[j].dof > 0 and arms[j].design_ready:
-                probes[j].leverage = arms[j].trace
-                found = score(probes[j], trial, numbers)
-                if found > 0.0:
-                    mine = log(found)
-            wait()
-            for k in range(min(size, arms.shape[0] - first)):
-                its = of_member(mine, k)
-                if its == its:
-                    total += its
-                    others += 1
-        return total / max(others, 1)
-
-    return ask
-
-
 def _design_caller(design: Design) -> Callable[..., None]:
-    """The same for a design: see choice/weighing.py."""
+    """What takes the place of a call through an address of a design (choice/weighing.py)."""
     weigh, remember = Kernel(type(design).weigh, inline=True), Kernel(type(design).remember, inline=True)
 
     def call_design(state: Any, row: int, arm: int, settings: Any, weights: Any) -> None:

@@ -2,7 +2,7 @@
 
 The same steps as in tiles.py, where the factor is asked for and written back with every unit. Here a thread
 has its rows, or its columns, in a room of its own from the first unit to the last one. Where that are too
-many numbers for registers, all is as in tiles.py.
+many numbers for registers, or a large team tells no rows (tiles.py), all is as in tiles.py.
 """
 
 from __future__ import annotations

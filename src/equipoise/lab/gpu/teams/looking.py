@@ -30,7 +30,7 @@ from equipoise.lab.gpu.layout import Layout
 from equipoise.lab.gpu.teams.lanes import LANES, Team, in_order, lane_number, member, team_size, wait
 from equipoise.lab.gpu.teams.tiles import Shape, Tile
 from equipoise.lab.gpu.teams.triangles import Variable
-from equipoise.lab.gpu.teams.units import Sight, ask, put
+from equipoise.lab.gpu.teams.units import ContextSteps, ask, put
 
 _MOST = 8
 """Units that are looked at together, at most: each takes room for a context and every arm's leverage."""
@@ -69,7 +69,7 @@ def _told_width(width: int) -> int:
     return next(apart for apart in itertools.count(width) if apart % _BANKS in (LANES, _BANKS - LANES))
 
 
-def sight_of(relink: Relinker, coming_of: Callable[[int], Any]) -> Sight:
+def looking_steps(relink: Relinker, coming_of: Callable[[int], Any]) -> ContextSteps:
     """How arms are looked at where outcomes come at once and Σ is given: factors change with units alone."""
     beside, of_context = relink(factor.beside), relink(per_context)
     find = Kernel(coming_of, inline=True)
@@ -135,7 +135,7 @@ def sight_of(relink: Relinker, coming_of: Callable[[int], Any]) -> Sight:
         return units
 
     relink.replace(leverage.look_at, Kernel(_is_shown, inline=True))
-    return Sight(*(Kernel(each, inline=True) for each in (distance, begin, show, move_on)))
+    return ContextSteps(*(Kernel(each, inline=True) for each in (distance, begin, show, move_on)))
 
 
 def _is_shown(state: Any, which: Any) -> None:

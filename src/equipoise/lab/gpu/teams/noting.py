@@ -20,7 +20,7 @@ from equipoise.lab.gpu.teams.opening import arm_opener
 from equipoise.lab.gpu.teams.pipeline import pass_lines
 
 
-def is_worth_it(team: Team) -> bool:
+def noting_pays(team: Team) -> bool:
     """Whether so many threads gain by it: trials of a warp, which have enough at different times, wait."""
     return team.size > LANES
 

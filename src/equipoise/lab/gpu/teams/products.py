@@ -23,22 +23,22 @@ from equipoise.lab.gpu.memory import near_numbers
 from equipoise.lab.gpu.teams.lanes import LANES, Team
 from equipoise.lab.gpu.teams.triangles import Variable
 
-_GROUP, _ARRAY = "terms", "products"
+_GROUP, _ARRAY = "told", "products"
 _HALF, _WORD, _NUMBER = ir.IntType(32), ir.IntType(64), ir.DoubleType()
 _PAIR = ir.VectorType(_NUMBER, 2)
 _NEAR = 3
 
 
 @handled
-class Terms(NamedTuple):
+class Told(NamedTuple):
     """What threads tell each other of an inner product."""
 
     products: Vector  # [d], of large teams
 
 
-def new_terms(dim: int, team: Team) -> Terms:
+def new_told(dim: int, team: Team) -> Told:
     """Room for it."""
-    return Terms(np.zeros(dim if team.size > LANES else 0))
+    return Told(np.zeros(dim if team.size > LANES else 0))
 
 
 def use_products(relink: Relinker) -> None:

@@ -31,8 +31,8 @@ _ROOM = 16
 """Numbers that a thread has room for: entries of a context, or a line."""
 
 
-class Sight(NamedTuple):
-    """What threads see of contexts, as functions for compiled code."""
+class ContextSteps(NamedTuple):
+    """What is done about contexts around a unit, as functions for compiled code."""
 
     distance: Any
     """How many units ahead a context is asked for, by a trial's place in its block."""
@@ -44,10 +44,10 @@ class Sight(NamedTuple):
     """What a unit ends with; of these, the arm that got it, and the context that was asked for."""
 
 
-def unit_taker(relink: Relinker, sight: Sight, take_in: Any) -> Callable[..., None]:
+def unit_taker(relink: Relinker, steps: ContextSteps, take_in: Any) -> Callable[..., None]:
     """What takes the place of :func:`equipoise.lab.trial.run.assign_unit`."""
     choose, assign, draw = map(relink, (next_arm, assign_next, draw_outcome))
-    distance, _, show, move_on = sight
+    distance, _, show, move_on = steps
 
     def take_unit(state: Any, rule: Any, world: Any, t: int) -> None:
         place = world.clock[0].place
@@ -67,7 +67,7 @@ def unit_taker(relink: Relinker, sight: Sight, take_in: Any) -> Callable[..., No
     return take_unit
 
 
-def next_context() -> Sight:
+def blind_steps() -> ContextSteps:
     """Only the context of the unit at hand is there: policies do not look at it."""
 
     def distance(place: int) -> int:
@@ -83,12 +83,12 @@ def next_context() -> Sight:
     def move_on(state: Any, place: int, t: int, arm: int, ahead: Any) -> None:
         put(state.z, ahead)
 
-    return Sight(*(Kernel(each, inline=True) for each in (distance, begin, show, move_on)))
+    return ContextSteps(*(Kernel(each, inline=True) for each in (distance, begin, show, move_on)))
 
 
-def first_shower(sight: Sight) -> Callable[..., None]:
+def first_shower(steps: ContextSteps) -> Callable[..., None]:
     """What the loop over the units begins with."""
-    begin = sight.begin
+    begin = steps.begin
 
     def show_first(state: Any, world: Any) -> None:
         if world.contexts.shape[1] > 0:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from numba import types
 from numba.extending import intrinsic
@@ -73,10 +73,19 @@ def by_arm_program(plan: Plan) -> Callable[..., None]:
     return run
 
 
-def _middle(
-    assemblers: Mapping[str, Assembler], relink: Relinker, holding: tuple[Any, ...]
-) -> Callable[..., None]:
-    hold_one, take, put_back, bring = holding
+class _Holding(NamedTuple):
+    """What becomes of a factor while its arm takes in units, as functions for compiled code."""
+
+    hold: Any
+    """A state that has room for the factor of the arm at hand."""
+    take_up: Any
+    put_down: Any
+    bring_near: Any
+    """Where a line, which is read again and again, is read; of the line, and room for it."""
+
+
+def _middle(assemblers: Mapping[str, Assembler], relink: Relinker, holding: _Holding) -> Callable[..., None]:
+    hold_one, take, put_back, bring = holding  # by these names for compiled code
     state_of, world_of = (assemblers[group].handle(held=True) for group in ("state", "world"))
     turns_of = assemblers["turns"].handle()
     keep_state, keep_world = assemblers["state"].keeper(), assemblers["world"].keeper()
@@ -150,8 +159,8 @@ def _where_it_is(line: Any, room: Any) -> Any:
 
 
 _NO_FACTOR = Kernel(_nothing, inline=True)
-_TILES = hold, take_up, put_down, near_line
-_NO_TILES = Kernel(_itself, inline=True), _NO_FACTOR, _NO_FACTOR, Kernel(_where_it_is, inline=True)
+_TILES = _Holding(hold, take_up, put_down, near_line)
+_NO_TILES = _Holding(Kernel(_itself, inline=True), _NO_FACTOR, _NO_FACTOR, Kernel(_where_it_is, inline=True))
 """The same where factors are not kept in registers at all, and f is needed."""
 
 

@@ -8,7 +8,7 @@ from equipoise.lab.gpu.programs.drawing import is_drawn_there
 from equipoise.lab.scenario import Scenario
 
 
-def counts_alone(policy: Policy) -> bool:
+def is_by_counts(policy: Policy) -> bool:
     """Whether counts alone decide who gets a unit.
 
     A class says so of the score that is its own, and what it says counts for those below it as long as they
@@ -27,7 +27,7 @@ def are_turns_known(scenario: Scenario, policy: Policy) -> bool:
     limits = scenario.costs, scenario.floors, scenario.caps
     varies = scenario.heteroscedasticity, scenario.noise_drift
     return (
-        counts_alone(policy)
+        is_by_counts(policy)
         and is_drawn_there(scenario)
         and not any(limits)
         and not any(varies)
