@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import struct
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from rating_files import csv_of, write_gzip, write_xls, write_zip
 
@@ -208,6 +209,7 @@ def test_too_few_users(tmp_path):
 cells = st.one_of(st.just(99.0), st.integers(-1000, 1000).map(lambda n: n / 100))
 
 
+@settings(max_examples=20)  # each begins a process
 @given(st.integers(1, 6).flatmap(lambda w: st.lists(st.lists(cells, min_size=w, max_size=w), min_size=1)))
 def test_whatever_is_written_is_read(tmp_path_factory, ratings):
     rows = [[float(sum(cell != 99 for cell in row)), *row] for row in ratings]
@@ -243,7 +245,8 @@ def test_a_single_quote_is_no_panic(tmp_path, capfd, content):
     assert capfd.readouterr().err == ""
 
 
-@given(st.lists(st.tuples(st.integers(0, 6000), st.integers(0, 255)), min_size=1, max_size=30))
+@settings(max_examples=20)  # each begins a process
+@given(st.lists(st.tuples(st.integers(8, 6000), st.integers(0, 255)), min_size=1, max_size=30))
 def test_no_damaged_spreadsheet_brings_it_down(tmp_path_factory, changes):
     folder = tmp_path_factory.mktemp("damage")
     content = bytearray(write_xls(folder / "a.xls", [[2.0, 1.5, -3.25]] * 60).read_bytes())
@@ -253,6 +256,19 @@ def test_no_damaged_spreadsheet_brings_it_down(tmp_path_factory, changes):
         read_jester(save(folder / "a.xls", content))
     except EquipoiseError as error:
         assert error.hint
+
+
+def test_sheets_larger_than_memory_are_damaged(tmp_path, capfd):
+    path = write_xls(tmp_path / "a.xls", [[2.0, 1.5, -3.25]] * 60)
+    sound = path.read_bytes()
+    cell = sound.index(struct.pack("<HHHH", 0x0203, 14, 30, 1)) + 4
+    sizes = sound.index(struct.pack("<HHII", 0x0200, 14, 0, 60)) + 8
+    for place, wrong in ((cell, b"\xff\xff\xff\xff"), (sizes, b"\xff\xff\xff\xff\x00\x00\xff\xff")):
+        damaged = sound[:place] + wrong + sound[place + len(wrong) :]
+        with pytest.raises(InvalidData, match="is not a spreadsheet: its reader broke down") as raised:
+            read_jester(save(path, damaged))
+        assert raised.value.hint == "download it again"
+    assert capfd.readouterr() == ("", "")
 
 
 # The real files.

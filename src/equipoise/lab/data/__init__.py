@@ -1,18 +1,20 @@
 """Real tables of ratings: official files, fetched or at hand, and the dense subsets that replays need.
 
-==============  ======================================================
-``sources``     what can be fetched: addresses, terms, checksums
-``fetch``       terms first, then download, check, and into the cache
-``download``    one file over HTTP, resumed where it broke off
-``files``       opens a plain file, a packed one, or one in an archive
-``jester``      jokes
-``movielens``   movies
-``packed``      their text as eight bytes a rating
-``matrix``      ratings as users × items, with gaps
-``subset``      p items, and the users who rated all of them
-``dense``       the complete table of these
-``inspection``  what a file holds
-==============  ======================================================
+======================  ======================================================
+``sources``             what can be fetched: addresses, terms, checksums
+``fetch``               terms first, then download, check, and into the cache
+``download``            one file over HTTP, resumed where it broke off
+``files``               opens a plain file, a packed one, or one in an archive
+``jester``              jokes
+``spreadsheet``         the form that they come in, read by another process
+``spreadsheet_reader``  that process
+``movielens``           movies
+``packed``              their text as eight bytes a rating
+``matrix``              ratings as users × items, with gaps
+``subset``              p items, and the users who rated all of them
+``dense``               the complete table of these
+``inspection``          what a file holds
+======================  ======================================================
 """
 
 from equipoise.lab.data.dense import DenseTable

@@ -21,6 +21,7 @@ from equipoise.lab.data.dense import DenseTable, dense_table
 from equipoise.lab.data.files import open_data
 from equipoise.lab.data.matrix import RatingMatrix
 from equipoise.lab.data.sources import PathOrName, locate
+from equipoise.lab.data.spreadsheet import read_spreadsheet
 from equipoise.lab.data.subset import Method
 
 _NOT_RATED = 99.0
@@ -114,26 +115,13 @@ def _read(path: Path) -> _Part:
     if not content:
         raise InvalidData(f"{path} is empty", hint=f"{_WHAT} is expected there")
     if content.startswith(_XLS):
-        return _check(path, None, _spreadsheet(path, content))
+        return _check(path, None, read_spreadsheet(path, content))
     return _check(path, *_text(path, content))
 
 
 def is_jester_name(name: str) -> bool:
     """Whether a file in an archive is called like one of Jester's."""
     return re.fullmatch(r"(jester|jester_ratings).*\.(xls|csv)", name) is not None
-
-
-def _spreadsheet(path: Path, content: bytes) -> Any:
-    fastexcel = library("fastexcel")
-    try:
-        sheet = fastexcel.read_excel(content).load_sheet(0, header_row=None)
-        return sheet.to_polars()
-    except BaseException as error:
-        # A panic in the library's own language is no Exception, and has no name to import.
-        if not isinstance(error, fastexcel.FastExcelError) and type(error).__name__ != "PanicException":
-            raise
-        reason = str(error).partition("\n")[0]
-        raise InvalidData(f"{path} is not a spreadsheet: {reason}", hint="download it again") from None
 
 
 def _text(path: Path, content: bytes) -> tuple[list[str] | None, Any]:
