@@ -27,7 +27,8 @@ import equipoise as eq
 from equipoise.core.arithmetic.numerics import NUMERICS
 from equipoise.core.jit.nvptx import to_ptx
 from equipoise.core.text_tables import markdown_table
-from equipoise.lab.gpu import ahead, kept
+from equipoise.lab.gpu import kept
+from equipoise.lab.gpu.ahead import tasks as telling
 from equipoise.lab.gpu.programs.drawing import draw_program, drawing_layout
 from equipoise.lab.gpu.seat import Seat
 from equipoise.lab.trial.world import Draws
@@ -46,8 +47,9 @@ def jobs(dims: Sequence[int]) -> list[Job]:
     """Scenario, policy and what for, as helpers are told; those with one draft follow each other."""
     arenas = {arena.dim: arena for panel in PANELS.values() for arena in panel.sweep.arenas}
     points = [(arenas[dim], compared_policies()) for dim in (dims or arenas)]
-    with mock.patch.object(ahead, "split", lambda arena, policies, device, *, elsewhere: set(policies)):
-        tasks = sorted(ahead._tasks(points, "cuda"), key=lambda task: task["family"])
+    with mock.patch.object(telling, "split", lambda arena, policies, device, *, elsewhere: set(policies)):
+        needed = [telling.tasks_of(*point, "cuda") for point in points]
+    tasks = sorted((task for each in needed for task in each), key=lambda task: task["family"])
     return [(eq.Scenario.from_dict(task["scenario"]), task["policy"], task["what"]) for task in tasks]
 
 

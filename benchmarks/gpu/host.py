@@ -26,7 +26,8 @@ from equipoise.__main__ import run
 from equipoise.core.arithmetic.numerics import NUMERICS
 from equipoise.core.jit import storage
 from equipoise.core.text_tables import markdown_table
-from equipoise.lab.gpu import ahead, bench, offers, seat
+from equipoise.lab.gpu import bench, offers, seat
+from equipoise.lab.gpu.ahead import rounds
 from studies import POLICIES, swept
 
 
@@ -84,7 +85,7 @@ def idle_gpu() -> Any:
     """Let ``device="cuda"`` be one, for which nothing is compiled."""
     device = _IdleGpu()
     with contextlib.ExitStack() as stack:
-        for module in (ahead, bench, offers):
+        for module in (bench, offers, rounds):
             stack.enter_context(mock.patch.object(module, "open_device", return_value=device))
         stack.enter_context(mock.patch.object(seat.Seat, "ptx", return_value=""))
         for module in (bench, seat):
@@ -92,7 +93,7 @@ def idle_gpu() -> Any:
             stack.enter_context(mock.patch.object(module, "kept_draft", return_value=""))
         stack.enter_context(mock.patch.object(storage, "read", return_value=None))
         stack.enter_context(mock.patch.object(storage, "write"))
-        stack.enter_context(mock.patch.object(ahead, "_processors", return_value=1))
+        stack.enter_context(mock.patch.object(rounds, "_processors", return_value=1))
         yield
 
 

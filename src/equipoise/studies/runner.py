@@ -58,19 +58,21 @@ class Runner:
     codes: Codes = field(default_factory=Codes)
 
     @contextmanager
-    def compiling(self, points: Iterable[tuple[Arena, Sequence[Policy | str], int]]) -> Iterator[None]:
-        """Have programs for a GPU compiled together, while points run that need them one after the other.
+    def in_turn(self, points: Iterable[tuple[Arena, Sequence[Policy | str], int]]) -> Iterator[Iterator[int]]:
+        """The places of points, in the order in which they had better run.
 
-        Points are arenas, policies and how many trials they will have. Trials that are kept need no program.
+        Points are arenas, policies and how many trials they will have. Programs for a GPU are compiled
+        together while points run: next is the first of those that have theirs. Trials that are kept need
+        none.
         """
         if self.device == CPU or self.executor is not None:
-            yield
+            yield iter(range(sum(1 for _ in points)))
             return
         from equipoise.lab.gpu.ahead import compiled_meanwhile
 
         lacking = ((point[0], self._unfinished(*point)) for point in points)
-        with compiled_meanwhile(lacking, self.device):
-            yield
+        with compiled_meanwhile(lacking, self.device) as programs:
+            yield programs.in_turn()
 
     def _unfinished(self, scenario: Arena, policies: Sequence[Policy | str], trials: int) -> list[Policy]:
         """Policies of whose trials some are not kept."""

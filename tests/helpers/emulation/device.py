@@ -9,7 +9,8 @@ from unittest import mock
 import numpy as np
 
 from emulation.programs import EmulatedProgram
-from equipoise.lab.gpu import ahead, bench, kept, offers
+from equipoise.lab.gpu import bench, kept, offers
+from equipoise.lab.gpu.ahead import rounds
 
 _ALIGNED = 256
 """Where a driver lets memory begin: multiples of so many bytes."""
@@ -21,7 +22,7 @@ def emulated_gpu(*, lot=1, own_ways=False, shared_bytes=232_448, counted=False):
     device = EmulatedDevice(lot, own_ways, shared_bytes, counted=counted)
     with ExitStack() as stack:
         stack.enter_context(mock.patch.dict(kept.PROGRAMS, clear=True))
-        for module in (ahead, bench, offers):
+        for module in (bench, offers, rounds):
             stack.enter_context(mock.patch.object(module, "open_device", return_value=device))
         yield device
 

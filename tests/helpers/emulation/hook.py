@@ -9,10 +9,10 @@ _HOOK = """
 import os, sys
 if "equipoise.lab.gpu.ahead" in sys.orig_argv:
     from emulation.device import EmulatedDevice
-    from equipoise.lab.gpu import ahead, bench, driver, offers
+    from equipoise.lab.gpu import bench, driver, offers
     device, compile_program = EmulatedDevice(1, False, 232_448), bench.compile_program
     EmulatedDevice.load = lambda device, code: None
-    for module in (ahead, bench, driver, offers):
+    for module in (bench, driver, offers):
         module.open_device = lambda number=0: device
     def watched(*arguments):
         open(os.path.join({folder!r}, f"{{os.getpid()}}.at-work"), "w").close()

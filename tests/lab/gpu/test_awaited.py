@@ -11,7 +11,9 @@ from emulation.failing import failing_driver
 import equipoise as eq
 from equipoise.core.jit import storage
 from equipoise.errors import DeviceUnavailable
-from equipoise.lab.gpu import ahead, awaited, bench, driver, seat
+from equipoise.lab.gpu import awaited, bench, driver, seat
+from equipoise.lab.gpu.ahead import __main__ as helper
+from equipoise.lab.gpu.ahead.tasks import done_name
 from equipoise.lab.gpu.awaited import AwaitedDevice, facts_of
 
 SCENARIO = eq.GaussianScenario(noise=[0.5, 2.0], dim=2, budget=30, estimator="ridge")
@@ -33,7 +35,7 @@ def test_it_is_the_gpu_that_was_described(fake):
     other = AwaitedDevice(told(device))
     for name in ("name", "target", "processors", "shared_bytes", "description"):
         assert getattr(other, name) == getattr(device, name)
-    assert ahead._done(other, {"kind": "one"}) == ahead._done(device, {"kind": "one"})
+    assert done_name(other, {"kind": "one"}) == done_name(device, {"kind": "one"})
 
 
 def test_programs_are_written_before_it_is_open(fake, monkeypatch):
@@ -52,12 +54,12 @@ def test_programs_are_written_before_it_is_open(fake, monkeypatch):
     monkeypatch.setattr(awaited.driver, "open_device", open_slowly)
     monkeypatch.setattr(seat.Seat, "ptx", write)
     arguments = AwaitedDevice(told(device)), SCENARIO, eq.TraceUCB(), "trials"
-    helper = threading.Thread(target=bench.compile_program, args=arguments)
-    helper.start()
+    other = threading.Thread(target=bench.compile_program, args=arguments)
+    other.start()
     assert written.wait(PATIENCE)
     assert [name for name in kept if name.startswith("GPU")] == []
     opened.set()
-    helper.join(PATIENCE)
+    other.join(PATIENCE)
     assert [code for name, code in kept.items() if name.startswith("GPU")] == [b"machine code"]
 
 
@@ -90,7 +92,7 @@ def test_a_helper_whose_gpu_does_not_open_compiles_nothing_more(fake, monkeypatc
     lines = "".join(json.dumps(each) + "\n" for each in (facts, task, task))
     monkeypatch.setattr("sys.stdin", io.StringIO(lines))
     try:
-        ahead._help()
+        helper.main()
     finally:
         gc.enable()
     assert asked == ["trials"]

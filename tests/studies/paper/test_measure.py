@@ -1,3 +1,4 @@
+import contextlib
 from dataclasses import replace
 
 import pytest
@@ -44,8 +45,16 @@ def test_points_with_few_features_come_first():
     assert [trials for arena, _, trials in points if arena.dim == 5] == [10_000] * 2 + [2_000] * 2
 
 
+class InOrder:
+    """A runner that has points run as they are."""
+
+    @contextlib.contextmanager
+    def in_turn(self, points):
+        yield iter(range(len(list(points))))
+
+
 def test_every_panel_gets_its_own_points():
-    class Runner:
+    class Runner(InOrder):
         def point(self, arena, policies, trials, *, name):
             assert name.startswith("equal" if arena.noise[0] == arena.noise[1] else "unequal")
             return Point(arena.dim, arena.budget, trials, {})
@@ -61,7 +70,7 @@ def test_every_panel_gets_its_own_points():
 
 
 def test_points_of_a_sweep_that_descends_keep_their_places():
-    class Runner:
+    class Runner(InOrder):
         def point(self, arena, policies, trials, *, name):
             return Point(arena.dim, arena.budget, trials, {})
 
@@ -69,6 +78,20 @@ def test_points_of_a_sweep_that_descends_keep_their_places():
     descending = replace(panel, sweep=replace(panel.sweep, dims=panel.sweep.dims[::-1]))
     results, _ = PaperStudy((descending,), (), ("uniform",), 1.0, 0).measure(Runner())
     assert [point.dim for point in results["a"].points] == list(panel.sweep.dims[::-1])
+
+
+def test_points_may_run_in_any_order():
+    class Runner:
+        @contextlib.contextmanager
+        def in_turn(self, points):
+            yield iter(range(len(list(points)))[::-1])
+
+        def point(self, arena, policies, trials, *, name):
+            return Point(arena.dim, arena.budget, trials, {})
+
+    results, _ = study("af").measure(Runner())
+    for name, result in results.items():
+        assert [point.dim for point in result.points] == [arena.dim for arena in PANELS[name].sweep.arenas]
 
 
 def test_they_are_compiled_while_points_are_measured():
@@ -80,7 +103,7 @@ def test_they_are_compiled_while_points_are_measured():
             return False
 
     class Runner:
-        def compiling(self, points):
+        def in_turn(self, points):
             self.points = list(points)
             return Compiling()
 

@@ -46,15 +46,16 @@ class PaperStudy:
         return sum(simulation_work(arena, len(policies), trials) for arena, policies, trials in points)
 
     def points(self) -> Iterator[tuple[Arena, Sequence[str], int]]:
-        """Arenas, policies and numbers of trials of all that is measured, in that order."""
+        """Arenas, policies and numbers of trials of all that is measured."""
         yield from ((part.arenas[place], part.policies, part.trials) for part, place in self._in_order())
 
     def measure(self, runner: Runner) -> tuple[dict[str, PanelResult], dict[str, tuple[Finding, ...]]]:
         """Every policy at every point, by panel; and the claims by width, unless these are left out."""
-        found = {
-            (part.name, place): runner.point(part.arenas[place], part.policies, part.trials, name=part.name)
-            for part, place in self._in_order()
-        }
+        parts, found = self._in_order(), dict[tuple[str, int], Point]()
+        with runner.in_turn(self.points()) as turns:
+            for part, place in (parts[turn] for turn in turns):
+                arena, name = part.arenas[place], part.name
+                found[name, place] = runner.point(arena, part.policies, part.trials, name=name)
         points: dict[str, list[Point]] = {}
         for part in self._parts():
             points[part.name] = [found[part.name, place] for place in range(len(part.arenas))]

@@ -38,8 +38,7 @@ class Plan:
 
     def measure(self, runner: Runner) -> Reproduction:
         """Everything but the figures."""
-        with runner.compiling(self.paper.points()):
-            results, by_width = self.paper.measure(runner)
+        results, by_width = self.paper.measure(runner)
         rate = measure_rate(runner, self.scale) if self.rate else None
         sparse = tuple(study.measure(runner, self.scale) for study in self.sparse)
         return Reproduction(

@@ -78,11 +78,13 @@ def sweep(
     total = sum(simulation_work(world, len(used), trials) for world, (_, used) in shared.items())
     runner = Runner(int(seed), workers, Store(folder), Meter(total, progress), executor, device)
     results: dict[int, SimulationResult] = {}
-    with runner.compiling((world, list(used.values()), int(trials)) for world, (_, used) in shared.items()):
-        for world, (places, used) in shared.items():
+    worlds = [(world, list(used.values()), int(trials)) for world, (_, used) in shared.items()]
+    with runner.in_turn(worlds) as turns:
+        for world, used, _ in (worlds[turn] for turn in turns):
+            places, _ = shared[world]
             title = points[places[0]].title
             label = title if len(places) == 1 else f"{title}, … ({len(places)} points)"
-            found = runner.result(world, list(used.values()), int(trials), label=label)
+            found = runner.result(world, used, int(trials), label=label)
             for place in places:
                 results[place] = _own(found, points[place])
     return SweepResult(

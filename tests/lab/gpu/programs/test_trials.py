@@ -21,7 +21,7 @@ from equipoise.core.jit.nvptx import ENTRY, new_draft
 from equipoise.core.jit.plain import Plain
 from equipoise.core.jit.relinking import Relinker
 from equipoise.errors import DeviceUnavailable
-from equipoise.lab.gpu import ahead, kept, places
+from equipoise.lab.gpu import kept, places
 from equipoise.lab.gpu import seat as seats
 from equipoise.lab.gpu.driver import devices
 from equipoise.lab.gpu.layout import share_of
@@ -193,41 +193,6 @@ def test_programs_of_other_functions_or_types_have_drafts_of_their_own(changes, 
         for what in ("trials", "judged"):
             seat("trace-ucb", scenario).ptx(what)
     assert len(kept.DRAFTS) == drafts
-
-
-def test_programs_of_a_study_are_compiled_once_each(monkeypatch):
-    monkeypatch.setattr(ahead, "split", lambda arena, policies, device, *, elsewhere: set(policies))
-    points = [
-        (SCENARIO.replace(dim=dim, budget=budget), ["uniform", "trace-ucb", "trace-ucb:width=theory:bound=3"])
-        for dim in (2, 3)
-        for budget in (60, 80)
-    ]
-    tasks = list(ahead._tasks(points, "cuda"))
-    found = sorted(task["what"] for task in tasks)
-    assert found == sorted(["draws", "judged"] * 2 + ["opened", "trials"] * 4 + ["elasticities", "turns"])
-    for helpers in (1, 3, 7, 10):
-        batches = ahead._batches(tasks, helpers)
-        assert len(batches) == helpers
-        assert sorted(tasks.index(task) for batch in batches for task in batch) == list(range(len(tasks)))
-        # What is needed first is done first.
-        assert all(
-            [tasks.index(task) for task in batch] == sorted(map(tasks.index, batch)) for batch in batches
-        )
-        families = [{task["family"] for task in batch} for batch in batches]
-        assert all(len(family) == 1 for family in families) or helpers < 8
-        assert sum(map(len, families)) == max(8, helpers)
-
-
-def test_helpers_whose_tasks_are_done_take_those_of_others():
-    tasks = [{"kind": str(k), "family": str(k % 3), "seconds": (1.1, 1.4)} for k in range(9)]
-    stock = ahead._Stock(tasks, 3)
-    mine, other = ([str(k) for k in range(9) if k % 3 == family] for family in (2, 1))
-    assert [stock.take(0)["kind"] for _ in range(3)] == mine
-    assert stock.take(1)["kind"] == other[0]
-    # What is needed last, of who has most to do.
-    assert {stock.take(0)["kind"], stock.take(0)["kind"]} == {"6", other[2]}
-    assert stock.leave() == stock.leave() == []  # the first is through, another one has died
-    assert sorted(task["kind"] for task in stock.leave()) == sorted(["0", "3", other[1]])
 
 
 def test_the_plain_way_of_compiling_is_refused(monkeypatch):

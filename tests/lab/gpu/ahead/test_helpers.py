@@ -13,7 +13,8 @@ PROGRAM = """
 import numpy as np
 import equipoise as eq
 from emulation.device import emulated_gpu
-from equipoise.lab.gpu import ahead, bench, seat
+from equipoise.lab.gpu import bench, seat
+from equipoise.lab.gpu.ahead import rounds
 
 scenario = eq.GaussianScenario(noise=[0.5, 2.0], dim=2, budget=30, estimator="ridge")
 run = {"dim": [2, 3], "policies": ["uniform", "trace-gain"], "trials": 4, "seed": 5}
@@ -25,7 +26,7 @@ def noted(*arguments, **options):
     return finish(*arguments, **options)
 bench.to_ptx = seat.to_ptx = noted
 
-ahead._processors = lambda: 4
+rounds._processors = lambda: 4
 with emulated_gpu():
     there = eq.sweep(scenario, device="cuda", **run)
 for (_, one), (_, other) in zip(here, there, strict=True):

@@ -20,13 +20,13 @@ pytestmark = pytest.mark.skipif(why_not() is not None, reason=str(why_not()))
 PROGRAM = """
 import equipoise as eq
 from emulation.device import emulated_gpu
-from equipoise.lab.gpu import ahead
-ahead._processors = lambda: 4
+from equipoise.lab.gpu.ahead import compile_ahead, rounds
+rounds._processors = lambda: 4
 scenario = eq.GaussianScenario(noise=[0.5, 2.0], dim=2, budget=300, estimator="ridge")
 points = [(scenario.replace(dim=dim), ["uniform", "trace-ucb", "trace-gain"]) for dim in (24, 28, 30)]
 with emulated_gpu():
     try:
-        ahead.compile_ahead(points, "cuda")
+        compile_ahead(points, "cuda")
         print("finished")
     except KeyboardInterrupt:
         print("interrupted")

@@ -1,0 +1,60 @@
+"""Processes that compile, as seen from the one that wants programs: a line for each task, and one back."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from threading import Lock
+from typing import Any
+
+from equipoise.lab.gpu.ahead.tasks import Task
+from equipoise.lab.gpu.awaited import facts_of
+from equipoise.lab.gpu.driver import Device
+
+ANSWERS = ("equipoise: done", "equipoise: not done")
+"""What a helper says when it has looked at a task."""
+
+Helper = subprocess.Popen[str]
+
+
+class Helpers:
+    """Processes that compile for a GPU and end together."""
+
+    def __init__(self, device: Device) -> None:
+        self._device = device
+        self._lock, self._started, self._ended = Lock(), list[Helper](), False
+
+    def start(self) -> Helper:
+        """One more, unless they have been ended."""
+        command, pipe = [sys.executable, "-m", "equipoise.lab.gpu.ahead"], subprocess.PIPE
+        with self._lock:
+            if self._ended:
+                raise ChildProcessError("no more helpers are wanted")
+            # A Ctrl-C of the terminal reaches them, too: what they say of it is for nobody.
+            one = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, text=True)
+            self._started.append(one)
+        _say(one, facts_of(self._device))
+        return one
+
+    def end(self) -> None:
+        """End them at once."""
+        with self._lock:
+            self._ended = True
+            for one in self._started:
+                one.kill()
+
+
+def does(helper: Helper, task: Task) -> bool:
+    """Have a task done; whether the helper lives."""
+    assert helper.stdout is not None
+    _say(helper, task)
+    # Libraries may print something, too.
+    return any(line.startswith(ANSWERS) for line in iter(helper.stdout.readline, ""))
+
+
+def _say(helper: Helper, what: Mapping[str, Any]) -> None:
+    assert helper.stdin is not None
+    helper.stdin.write(json.dumps(what) + "\n")
+    helper.stdin.flush()
