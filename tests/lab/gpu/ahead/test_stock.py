@@ -1,44 +1,78 @@
-"""What helpers are told, and how tasks are shared out among them."""
+"""How tasks are shared out among helpers."""
 
-import equipoise as eq
-from equipoise.lab.gpu.ahead import tasks as telling
+import itertools
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from equipoise.lab.gpu.ahead.stock import Stock, batches
-from equipoise.lab.gpu.ahead.tasks import tasks_of
 
-SCENARIO = eq.GaussianScenario(noise=[0.3, 0.7, 2.0], dim=3, budget=60, estimator="ridge")
+# How many programs families have in a study with many numbers of features, and what they take.
+MANY = [
+    (9, (1.1, 0.4)), (1, (0.6, 0.3)), (9, (1.0, 1.1)), (9, (2.4, 1.5)), (9, (1.1, 1.4)), (1, (0.6, 0.3)),
+    (9, (1.0, 1.1)), (9, (2.4, 1.5)), (1, (1.1, 0.4)), (9, (2.4, 1.5)), (1, (1.1, 0.4)), (9, (3.7, 3.3)),
+    (1, (1.1, 0.4)), (9, (1.1, 1.4)),
+]  # fmt: skip
+seconds = st.floats(0.1, 10)
+families = st.lists(st.tuples(st.integers(1, 9), st.tuples(seconds, seconds)), min_size=1, max_size=14)
 
 
-def test_programs_of_a_study_are_compiled_once_each(monkeypatch):
-    monkeypatch.setattr(telling, "split", lambda arena, policies, device, *, elsewhere: set(policies))
-    points = [
-        (SCENARIO.replace(dim=dim, budget=budget), ["uniform", "trace-ucb", "trace-ucb:width=theory:bound=3"])
-        for dim in (2, 3)
-        for budget in (60, 80)
+def told(families):
+    """Tasks of families that have so many each, of every family one after the other."""
+    rows = [
+        [{"kind": f"{family}-{place}", "family": str(family), "seconds": seconds} for place in range(count)]
+        for family, (count, seconds) in enumerate(families)
     ]
-    needed = [tasks_of(*point, "cuda") for point in points]
-    listed = list({task["kind"]: task for each in needed for task in each}.values())
-    found = sorted(task["what"] for task in listed)
-    assert found == sorted(["draws", "judged"] * 2 + ["opened", "trials"] * 4 + ["elasticities", "turns"])
-    for helpers in (1, 3, 7, 10):
-        shared = batches(listed, helpers)
-        assert len(shared) == helpers
-        assert sorted(listed.index(task) for batch in shared for task in batch) == list(range(len(listed)))
-        # What is needed first is done first.
-        assert all(
-            [listed.index(task) for task in batch] == sorted(map(listed.index, batch)) for batch in shared
-        )
-        families = [{task["family"] for task in batch} for batch in shared]
-        assert all(len(family) == 1 for family in families) or helpers < 8
-        assert sum(map(len, families)) == max(8, helpers)
+    return [task for column in itertools.zip_longest(*rows) for task in column if task is not None]
+
+
+def time_of(batch):
+    drafts = {task["family"]: task["seconds"][0] for task in batch}
+    return sum(drafts.values()) + sum(task["seconds"][1] for task in batch)
+
+
+@given(families, st.integers(1, 16))
+def test_every_task_is_done_once_and_what_is_needed_first_is_done_first(families, helpers):
+    tasks = told(families)
+    shared = batches(tasks, helpers)
+    assert len(shared) == helpers
+    places = [[tasks.index(task) for task in batch] for batch in shared]
+    assert sorted(itertools.chain(*places)) == list(range(len(tasks)))
+    assert all(batch == sorted(batch) for batch in places)
+
+
+@given(families, st.integers(1, 16))
+def test_who_has_most_to_do_has_not_much_more_than_others(families, helpers):
+    times = sorted(map(time_of, batches(told(families), helpers)))
+    longest = max(draft + finish * count for count, (draft, finish) in families)
+    # As if no family were taken apart: the longest one ends last, or the one begun last.
+    assert times[-1] <= sum(draft + finish * count for count, (draft, finish) in families) / helpers + longest
+
+
+@pytest.mark.parametrize(("helpers", "most"), [(4, 1.05), (8, 1.15), (12, 1.35), (16, 1.1)])
+def test_a_study_is_shared_out_evenly(helpers, most):
+    shared = batches(told(MANY), helpers)
+    times = [time_of(batch) for batch in shared]
+    assert max(times) < most * sum(times) / helpers
+    # Numba's part of programs is done again by few.
+    alone = time_of(told(MANY))
+    assert sum(times) < 1.25 * alone
+
+
+def test_few_helpers_leave_families_whole():
+    shared = batches(told([(3, (2.0, 1.0))] * 4), 2)
+    assert sorted(len({task["family"] for task in batch}) for batch in shared) == [2, 2]
+    assert sorted(map(len, shared)) == [6, 6]
 
 
 def test_helpers_whose_tasks_are_done_take_those_of_others():
-    tasks = [{"kind": str(k), "family": str(k % 3), "seconds": (1.1, 1.4)} for k in range(9)]
-    stock = Stock(tasks, 3)
-    mine, other = ([str(k) for k in range(9) if k % 3 == family] for family in (2, 1))
-    assert [stock.take(0)["kind"] for _ in range(3)] == mine
-    assert stock.take(1)["kind"] == other[0]
+    stock = Stock(told([(3, (1.1, 1.4))] * 3), 3)
+    batches = {task["family"]: helper for helper in (0, 1, 2) for task in [stock.take(helper)]}
+    one, other = (str(family) for family in (1, 2))
+    assert [stock.take(batches[one])["kind"] for _ in range(2)] == ["1-1", "1-2"]
+    assert stock.take(batches[other])["kind"] == "2-1"
     # What is needed last, of who has most to do.
-    assert {stock.take(0)["kind"], stock.take(0)["kind"]} == {"6", other[2]}
-    assert stock.leave() == stock.leave() == []  # the first is through, another one has died
-    assert sorted(task["kind"] for task in stock.leave()) == sorted(["0", "3", other[1]])
+    assert [stock.take(batches[one])["kind"] for _ in range(1)] == ["0-2"]
+    assert stock.leave() == stock.leave() == []  # one is through, another one has died
+    assert sorted(task["kind"] for task in stock.leave()) == ["0-1", "2-2"]

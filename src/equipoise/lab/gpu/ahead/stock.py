@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from threading import Lock
 
 from equipoise.lab.gpu.ahead.tasks import Task
@@ -31,30 +31,58 @@ class Stock:
 
 
 def batches(tasks: Sequence[Task], helpers: int) -> list[list[Task]]:
-    """What each helper does, in the order of the tasks: few families each, and about as long.
+    """What each helper does, in the order of the tasks.
 
-    Numba's part of programs is the same in a family, and is done once by whoever has several of them.
+    Numba's part of programs is the same in a family, and is done once by whoever has several of them. A
+    family is taken apart where all is done sooner for it.
     """
     families: dict[str, list[Task]] = {}
     for task in tasks:
         families.setdefault(task["family"], []).append(task)
     pieces = dict.fromkeys(families, 1)
+    found = _dealt(families, pieces, helpers)
+    while True:
+        _, busiest = max(found, key=_seconds)
+        finer = [
+            {**pieces, family: pieces[family] + 1}
+            for family in {task["family"]: None for task in busiest}
+            if pieces[family] < min(helpers, len(families[family]))
+        ]
+        others = [(each, _dealt(families, each, helpers)) for each in finer]
+        sooner = [each for each in others if _longest_first(each[1]) < _longest_first(found)]
+        if not sooner:
+            break
+        pieces, found = min(sooner, key=lambda each: _longest_first(each[1]))
+    order = {task["kind"]: place for place, task in enumerate(tasks)}
+    return [sorted(batch, key=lambda task: order[task["kind"]]) for _, batch in found]
 
-    def seconds(family: str) -> float:
-        drafting, finishing = families[family][0]["seconds"]
-        return drafting + finishing * len(families[family]) / pieces[family]
 
-    while sum(pieces.values()) < min(helpers, len(tasks)):
-        pieces[max((name for name in families if pieces[name] < len(families[name])), key=seconds)] += 1
-    # The longest first, each to who has least.
-    found: list[tuple[float, list[str]]] = [(0.0, []) for _ in range(helpers)]
-    for family in sorted(families, key=seconds, reverse=True):
+_Batch = tuple[float, list[Task]]
+"""Seconds, and tasks."""
+
+
+def _dealt(families: Mapping[str, list[Task]], pieces: Mapping[str, int], helpers: int) -> list[_Batch]:
+    """Families in so many pieces each, the longest first, each to who has least."""
+    parts: list[_Batch] = []
+    for family, tasks in families.items():
+        drafting, finishing = tasks[0]["seconds"]
         for place in range(pieces[family]):
-            found.sort(key=lambda batch: batch[0])
-            before, kinds = found[0]
-            mine = [task["kind"] for task in families[family][place :: pieces[family]]]
-            found[0] = before + seconds(family), [*kinds, *mine]
-    return [[task for task in tasks if task["kind"] in kinds] for _, kinds in found]
+            mine = tasks[place :: pieces[family]]
+            parts.append((drafting + finishing * len(mine), mine))
+    found: list[_Batch] = [(0.0, []) for _ in range(helpers)]
+    for seconds, mine in sorted(parts, key=_seconds, reverse=True):
+        least = min(range(helpers), key=lambda helper: found[helper][0])
+        before, others = found[least]
+        found[least] = before + seconds, [*others, *mine]
+    return found
+
+
+def _seconds(batch: _Batch) -> float:
+    return batch[0]
+
+
+def _longest_first(found: Sequence[_Batch]) -> list[float]:
+    return sorted((seconds for seconds, _ in found), reverse=True)
 
 
 def _seconds_left(batch: Sequence[Task]) -> float:

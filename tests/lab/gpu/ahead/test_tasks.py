@@ -1,0 +1,50 @@
+"""What helpers are told."""
+
+import pytest
+
+import equipoise as eq
+from equipoise.lab.gpu.ahead import tasks
+from equipoise.lab.gpu.ahead.tasks import tasks_of
+
+SCENARIO = eq.GaussianScenario(noise=[0.3, 0.7, 2.0], dim=3, budget=60, estimator="ridge")
+
+
+@pytest.fixture(autouse=True)
+def runs_all(monkeypatch):
+    """A GPU that nobody looks for."""
+    monkeypatch.setattr(tasks, "split", lambda arena, policies, device, *, elsewhere: set(policies))
+
+
+def test_programs_of_a_study_are_compiled_once_each():
+    policies = ["uniform", "trace-ucb", "trace-ucb:width=theory:bound=3"]
+    needed = [
+        tasks_of(SCENARIO.replace(dim=dim, budget=budget), policies, "cuda")
+        for dim in (2, 3)
+        for budget in (60, 80)
+    ]
+    found = {task["kind"]: task["what"] for each in needed for task in each}
+    names = ["draws", "judged"] * 2 + ["opened", "trials"] * 4 + ["elasticities", "turns"]
+    assert sorted(found.values()) == sorted(names)
+    # Budgets are no part of programs, and most families serve both numbers of features.
+    assert [task["kind"] for task in needed[0]] == [task["kind"] for task in needed[1]]
+    assert len({task["family"] for each in needed for task in each}) == 8
+
+
+def test_tasks_come_in_the_order_of_policies():
+    one, other = (
+        [task["policy"] for task in tasks_of(SCENARIO, policies, "cuda") if task["what"] == "trials"]
+        for policies in (["trace-ucb", "trace-gain", "uniform"], ["uniform", "trace-gain", "trace-ucb"])
+    )
+    assert one == other[::-1] == ["trace-ucb", "trace-gain", "uniform"]
+
+
+def test_policies_of_ones_own_are_left_to_those_who_know_them():
+    @eq.register("test-tasks-own")
+    def widest(arm, trial, settings):
+        return float(arm.trace)
+
+    assert tasks_of(SCENARIO, ["test-tasks-own"], "cuda") == []
+    assert tasks_of(SCENARIO, [], "cuda") == []
+    assert {task["policy"] for task in tasks_of(SCENARIO, ["test-tasks-own", "uniform"], "cuda")} == {
+        "uniform"
+    }
