@@ -33,7 +33,7 @@ def real_data():
         if not folder:
             pytest.skip("EQUIPOISE_DATA does not name a folder with the real files")
         path = Path(folder) / name
-        if not path.is_file() and os.environ.get("CI"):
+        if not path.is_file() and os.environ.get("EQUIPOISE_CI"):
             pytest.fail(f"EQUIPOISE_DATA is set, and {name} is not there")
         if not path.is_file():
             pytest.skip(f"EQUIPOISE_DATA has no {name}")

@@ -18,7 +18,7 @@ pytestmark = [
     pytest.mark.skipif(devices() > 0, reason="workers would find the GPU that is here"),
     pytest.mark.skipif(why_not() is not None, reason=str(why_not())),
     pytest.mark.skipif(
-        find_spec("distributed") is None and os.environ.get("CI") != "true",
+        find_spec("distributed") is None and not os.environ.get("EQUIPOISE_CI"),
         reason="distributed is not installed: pip install 'equipoise[cluster]'",
     ),
 ]

@@ -26,7 +26,7 @@ from equipoise.lab.trial.ledger import Ledger
 
 # In continuous integration a missing library is a failure, not a reason to skip.
 pytestmark = pytest.mark.skipif(
-    find_spec("distributed") is None and os.environ.get("CI") != "true",
+    find_spec("distributed") is None and not os.environ.get("EQUIPOISE_CI"),
     reason="distributed is not installed: pip install 'equipoise[cluster]'",
 )
 
