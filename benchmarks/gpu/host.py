@@ -94,7 +94,7 @@ def idle_gpu() -> Any:
         stack.enter_context(mock.patch.object(storage, "read", return_value=None))
         stack.enter_context(mock.patch.object(storage, "write"))
         stack.enter_context(mock.patch.object(rounds, "_processors", return_value=1))
-        yield
+        yield device
 
 
 def reproduced() -> None:
