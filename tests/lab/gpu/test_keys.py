@@ -10,8 +10,9 @@ import equipoise as eq
 from equipoise.core.estimates.estimators import ESTIMATORS, Estimator
 from equipoise.core.jit.decorators import compiled
 from equipoise.core.policies.base.policy import known_policies, restore_policies
-from equipoise.lab.gpu import ahead, kept
+from equipoise.lab.gpu import kept
 from equipoise.lab.gpu import seat as seats
+from equipoise.lab.gpu.ahead import tasks
 from equipoise.lab.gpu.kept import array_types
 from equipoise.lab.trial.world import Draws
 
@@ -157,7 +158,7 @@ def coin():
 
 
 def test_helpers_are_not_asked_for_what_they_do_not_know(monkeypatch, coin):
-    monkeypatch.setattr(ahead, "split", lambda arena, policies, device, *, elsewhere: set(policies))
+    monkeypatch.setattr(tasks, "split", lambda arena, policies, device, *, elsewhere: set(policies))
     scenario = eq.Scenario(**BASE)
-    assert list(ahead._tasks([(scenario, [coin])], "cuda")) == []
-    assert {task["policy"] for task in ahead._tasks([(scenario, [coin, "wei-urn"])], "cuda")} == {"wei-urn"}
+    assert tasks.tasks_of(scenario, [coin], "cuda") == []
+    assert {task["policy"] for task in tasks.tasks_of(scenario, [coin, "wei-urn"], "cuda")} == {"wei-urn"}

@@ -1,6 +1,7 @@
 """Programs compiled by several helpers at once: nothing twice, and nobody waits in vain."""
 
 import contextlib
+import dataclasses
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -27,14 +28,15 @@ class Workshop:
     def __init__(self, monkeypatch):
         self.done, self.held, self.dies = [], {}, False
         self._kept = {}
-        monkeypatch.setattr(rounds, "_processors", lambda: 4)
+        # One for every task: a helper that is held keeps no other task waiting.
+        monkeypatch.setattr(rounds, "_processors", lambda: 16)
         monkeypatch.setattr(Helpers, "start", lambda helpers: contextlib.nullcontext())
         monkeypatch.setattr(rounds, "does", lambda helper, task: self._do(task))
         monkeypatch.setattr(rounds.storage, "read", self._kept.get)
 
     def _do(self, task):
         held = self.held.get(task["scenario"]["dim"])
-        if held is not None:
+        if held is not None and task["what"] not in OF_ALL_SIZES:
             held.wait(PATIENCE)
         if self.dies:
             return False
@@ -45,11 +47,13 @@ class Workshop:
 
 
 PATIENCE = 30.0  # seconds
+OF_ALL_SIZES = "turns", "elasticities"  # programs that serve all numbers of features
 
 
 @pytest.fixture
 def workshop(monkeypatch):
-    with emulated_gpu():
+    with emulated_gpu() as device:
+        monkeypatch.setattr(device, "free_bytes", lambda: 2**37)
         yield Workshop(monkeypatch)
 
 
@@ -114,7 +118,7 @@ def test_a_sweep_runs_first_what_can_run(workshop, monkeypatch):
     def watched(runner, scenario, *arguments, **options):
         ran.append(scenario.dim)
         workshop.held[2].set()
-        return run(runner, scenario, *arguments, **{**options, "label": "one"})
+        return run(dataclasses.replace(runner, device="cpu"), scenario, *arguments, **options)
 
     monkeypatch.setattr(Runner, "result", watched)
     found = eq.sweep(SCENARIO, dim=[2, 3], policies=POLICIES, trials=2, device="cuda")
@@ -199,6 +203,6 @@ def test_what_is_not_there_in_the_end_is_given_up(workshop, monkeypatch):
     monkeypatch.setattr(Helpers, "end", end)
     with pytest.raises(KeyboardInterrupt), compiled_meanwhile(points(3), "cuda"):
         raise KeyboardInterrupt
-    assert workshop.done == []
+    assert len(workshop.done) <= len(OF_ALL_SIZES)
     assert rounds._ROUNDS == []
     assert threading.active_count() == before

@@ -3,6 +3,7 @@
 import pytest
 
 import equipoise as eq
+from equipoise.core.policies.base.policy import known_policies, restore_policies
 from equipoise.lab.gpu.ahead import tasks
 from equipoise.lab.gpu.ahead.tasks import tasks_of
 
@@ -38,13 +39,19 @@ def test_tasks_come_in_the_order_of_policies():
     assert one == other[::-1] == ["trace-ucb", "trace-gain", "uniform"]
 
 
-def test_policies_of_ones_own_are_left_to_those_who_know_them():
-    @eq.register("test-tasks-own")
+@pytest.fixture
+def own():
+    """A policy of one's own."""
+    known = known_policies()
+
+    @eq.register("own")
     def widest(arm, trial, settings):
         return float(arm.trace)
 
-    assert tasks_of(SCENARIO, ["test-tasks-own"], "cuda") == []
-    assert tasks_of(SCENARIO, [], "cuda") == []
-    assert {task["policy"] for task in tasks_of(SCENARIO, ["test-tasks-own", "uniform"], "cuda")} == {
-        "uniform"
-    }
+    yield "own"
+    restore_policies(known)
+
+
+def test_policies_of_ones_own_are_left_to_those_who_know_them(own):
+    assert tasks_of(SCENARIO, [own], "cuda") == tasks_of(SCENARIO, [], "cuda") == []
+    assert {task["policy"] for task in tasks_of(SCENARIO, [own, "uniform"], "cuda")} == {"uniform"}

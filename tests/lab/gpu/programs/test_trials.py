@@ -111,7 +111,7 @@ def test_one_normal_at_a_time_has_the_bits_of_four():
 
 
 def test_shares_of_near_memory_do_not_overlap():
-    groups = seat("trace-gain").groups
+    groups = layout_of("trace-gain", SCENARIO).groups
     share = share_of(groups, PLACES, Team(4))
     ends = [
         (start, start + getattr(groups[group], name).nbytes) for (group, name), start in share.offsets.items()

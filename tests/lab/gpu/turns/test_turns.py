@@ -9,7 +9,8 @@ from emulation.programs import why_not
 
 import equipoise as eq
 from equipoise.core.policies.base.policy import Policy, known_policies
-from equipoise.lab.gpu import ahead, places, seat
+from equipoise.lab.gpu import places, planning
+from equipoise.lab.gpu.ahead.tasks import tasks_of
 from equipoise.lab.gpu.seat import Seat
 from equipoise.lab.gpu.turns import known
 from equipoise.lab.gpu.turns.known import are_turns_known, is_by_counts
@@ -112,7 +113,7 @@ def test_the_same_bits_where_first_units_have_no_room():
 
 def test_the_same_bits_of_many_units_and_settings(monkeypatch):
     monkeypatch.setattr(places, "_FEW_UNITS", 30)
-    monkeypatch.setattr(seat, "TABLE_WORDS", 60)
+    monkeypatch.setattr(planning, "TABLE_WORDS", 60)
     plan = plans(SCENARIO, "oracle")["turns"].layout
     assert plan.groups["turns"].units.dtype == np.int32
     assert not plan.places["choice"].constant
@@ -124,7 +125,7 @@ def test_policies_share_what_does_not_depend_on_them():
     # Draws, the trials' beginning, themselves and their judgement once; turns for each.
     assert len(device.programs) == 4 + 2
     with emulated_gpu():
-        tasks = [task["what"] for task in ahead._tasks([(SCENARIO, ["uniform", "oracle"])], "cuda")]
+        tasks = [task["what"] for task in tasks_of(SCENARIO, ["uniform", "oracle"], "cuda")]
     assert sorted(tasks) == ["draws", "judged", "opened", "trials", "turns", "turns"]
 
 

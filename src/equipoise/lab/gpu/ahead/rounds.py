@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
@@ -71,7 +72,9 @@ def compiled_meanwhile(points: Points, device: str) -> Iterator[Compiling]:
     """
     hand_over = device != CPU and storage.writable_folder() is not None
     needed = [tasks_of(*point, device) if hand_over else [] for point in points]
-    tasks = {task["kind"]: task for each in needed for task in each}
+    tasks: dict[str, Task] = {}
+    for task in itertools.chain(*needed):
+        tasks.setdefault(task["kind"], task)
     if not tasks:
         yield Compiling([()] * len(needed))
         return
