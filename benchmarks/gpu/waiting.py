@@ -1,7 +1,7 @@
 """How long ``reproduce`` waits for programs of a GPU that takes no time, by how many helpers compile them.
 
 Helpers only sleep: some seconds until they are there, then for every program as long as tasks are said to
-take, and a third more. It shows what an order of tasks and points is worth; how long a GPU's machine really
+take, and a third more. So two orders of tasks and points can be compared; how long a GPU's machine really
 works is seen there alone.
 
 Usage: python benchmarks/gpu/waiting.py [--helpers 16 8 …] [--output FILE]

@@ -58,7 +58,9 @@ class Runner:
     codes: Codes = field(default_factory=Codes)
 
     @contextmanager
-    def in_turn(self, points: Iterable[tuple[Arena, Sequence[Policy | str], int]]) -> Iterator[Iterator[int]]:
+    def ready_first(
+        self, points: Iterable[tuple[Arena, Sequence[Policy | str], int]]
+    ) -> Iterator[Iterator[int]]:
         """The places of points, in the order in which they had better run.
 
         Points are arenas, policies and how many trials they will have. Programs for a GPU are compiled
@@ -72,7 +74,7 @@ class Runner:
 
         lacking = ((point[0], self._unfinished(*point)) for point in points)
         with compiled_meanwhile(lacking, self.device) as programs:
-            yield programs.in_turn()
+            yield programs.ready_first()
 
     def _unfinished(self, scenario: Arena, policies: Sequence[Policy | str], trials: int) -> list[Policy]:
         """Policies of whose trials some are not kept."""

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 import struct
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -12,6 +15,7 @@ from hypothesis import strategies as st
 from rating_files import csv_of, write_gzip, write_xls, write_zip
 
 import equipoise as eq
+from equipoise.another_python import another_python
 from equipoise.errors import (
     DataNotFound,
     EquipoiseError,
@@ -20,6 +24,7 @@ from equipoise.errors import (
     NoCompleteUsers,
     RatingOutOfRange,
 )
+from equipoise.lab.data import spreadsheet
 from equipoise.lab.data.jester import read_jester
 
 # Users × 5 jokes; jokes 2 and 4 are rated by all, joke 5 by one.
@@ -246,6 +251,7 @@ def test_a_single_quote_is_no_panic(tmp_path, capfd, content):
 
 
 @settings(max_examples=20)  # each begins a process
+# What it begins with, its eight bytes, says that it is a spreadsheet.
 @given(st.lists(st.tuples(st.integers(8, 6000), st.integers(0, 255)), min_size=1, max_size=30))
 def test_no_damaged_spreadsheet_brings_it_down(tmp_path_factory, changes):
     folder = tmp_path_factory.mktemp("damage")
@@ -263,12 +269,55 @@ def test_sheets_larger_than_memory_are_damaged(tmp_path, capfd):
     sound = path.read_bytes()
     cell = sound.index(struct.pack("<HHHH", 0x0203, 14, 30, 1)) + 4
     sizes = sound.index(struct.pack("<HHII", 0x0200, 14, 0, 60)) + 8
-    for place, wrong in ((cell, b"\xff\xff\xff\xff"), (sizes, b"\xff\xff\xff\xff\x00\x00\xff\xff")):
+    # No machine has so much, nor so much for one process; the last one's is 6 GiB.
+    for place, wrong in (
+        (sizes, b"\xff\xff\xff\xff\x00\x00\xff\xff"),
+        (cell, b"\xff\xff\xff\xff"),
+        (cell, b"\xff\xff\x00\x0c"),
+    ):
         damaged = sound[:place] + wrong + sound[place + len(wrong) :]
         with pytest.raises(InvalidData, match="is not a spreadsheet: its reader broke down") as raised:
             read_jester(save(path, damaged))
         assert raised.value.hint == "download it again"
     assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.parametrize(
+    "program", [None, "", "/nowhere/python", sys.executable + "-frozen", shutil.which("true")]
+)
+def test_without_another_python_this_one_reads(tmp_path, monkeypatch, program):
+    path = written(tmp_path, "xls")
+    there = read_jester(path)
+    monkeypatch.setattr(sys, "executable", program)
+    here = read_jester(path)
+    np.testing.assert_array_equal(here.codes, there.codes)
+    np.testing.assert_array_equal(here.counts, there.counts)
+
+
+def test_a_program_that_brings_its_python_is_not_started_again(tmp_path, monkeypatch):
+    path = written(tmp_path, "xls")
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
+    monkeypatch.setattr(subprocess, "run", None)
+    assert len(read_jester(path).counts) == 4
+
+
+def test_what_others_print_is_no_answer(tmp_path, monkeypatch):
+    folder = tmp_path / "own"
+    folder.mkdir()
+    save(folder / "sitecustomize.py", b"print('hello', flush=True)\n")
+    monkeypatch.setattr(sys, "path", [str(folder), *sys.path])
+    monkeypatch.setattr(spreadsheet, "first_sheet", None)  # or this process would read it
+    assert len(read_jester(written(tmp_path, "xls")).counts) == 4
+
+
+def test_another_python_finds_what_this_one_finds(tmp_path, monkeypatch):
+    save(tmp_path / "only_here.py", b"")
+    (tmp_path / "elsewhere").mkdir()
+    save(tmp_path / "elsewhere" / "fastexcel.py", b"raise ImportError\n")
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *filter(None, sys.path)])
+    command, environment = another_python("-c", "import fastexcel, only_here")
+    assert subprocess.run(command, env=environment).returncode == 0
 
 
 # The real files.

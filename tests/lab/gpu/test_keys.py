@@ -9,10 +9,8 @@ import pytest
 import equipoise as eq
 from equipoise.core.estimates.estimators import ESTIMATORS, Estimator
 from equipoise.core.jit.decorators import compiled
-from equipoise.core.policies.base.policy import known_policies, restore_policies
 from equipoise.lab.gpu import kept
 from equipoise.lab.gpu import seat as seats
-from equipoise.lab.gpu.ahead import tasks
 from equipoise.lab.gpu.kept import array_types
 from equipoise.lab.trial.world import Draws
 
@@ -140,25 +138,3 @@ def test_an_estimator_of_ones_own_is_known_by_its_code_and_not_kept(asked, monke
         mine.program("trials")
         assert asked[-1][2]
     assert keys[0] != keys[1]
-
-
-@pytest.fixture
-def coin():
-    """A design of one's own: its score is the package's."""
-    known = known_policies()
-
-    @eq.register("coin")
-    class Coin(eq.Design):
-        @staticmethod
-        def weigh(arms, trial, settings, context, memory, turns, weights):
-            pass
-
-    yield Coin()
-    restore_policies(known)
-
-
-def test_helpers_are_not_asked_for_what_they_do_not_know(monkeypatch, coin):
-    monkeypatch.setattr(tasks, "split", lambda arena, policies, device, *, elsewhere: set(policies))
-    scenario = eq.Scenario(**BASE)
-    assert tasks.tasks_of(scenario, [coin], "cuda") == []
-    assert {task["policy"] for task in tasks.tasks_of(scenario, [coin, "wei-urn"], "cuda")} == {"wei-urn"}

@@ -49,7 +49,7 @@ class InOrder:
     """A runner that has points run as they are."""
 
     @contextlib.contextmanager
-    def in_turn(self, points):
+    def ready_first(self, points):
         yield iter(range(len(list(points))))
 
 
@@ -83,7 +83,7 @@ def test_points_of_a_sweep_that_descends_keep_their_places():
 def test_points_may_run_in_any_order():
     class Runner:
         @contextlib.contextmanager
-        def in_turn(self, points):
+        def ready_first(self, points):
             yield iter(range(len(list(points)))[::-1])
 
         def point(self, arena, policies, trials, *, name):
@@ -103,7 +103,7 @@ def test_they_are_compiled_while_points_are_measured():
             return False
 
     class Runner:
-        def in_turn(self, points):
+        def ready_first(self, points):
             self.points = list(points)
             return Compiling()
 

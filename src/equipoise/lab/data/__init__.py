@@ -6,7 +6,7 @@
 ``download``            one file over HTTP, resumed where it broke off
 ``files``               opens a plain file, a packed one, or one in an archive
 ``jester``              jokes
-``spreadsheet``         the form that they come in, read by another process
+``spreadsheet``         the form of their files, read by another process
 ``spreadsheet_reader``  that process
 ``movielens``           movies
 ``packed``              their text as eight bytes a rating

@@ -3,39 +3,62 @@
 It is run as a program, and imports nothing of the package, which would take longer than most files.
 """
 
+import os
 import sys
 from contextlib import suppress
+from typing import Any
 
-TABLE, REASON = b"T", b"R"
-"""What goes out begins with one of them."""
+READY, TABLE, REASON = b"equipoise: ready to read\n", b"T", b"R"
+"""What it says first, and what an answer begins with."""
 _MEMORY = 2**32
-"""Bytes that it may take: many times what the largest sheet of the old format needs."""
+"""Bytes that it may take: more than a sheet of the old format needs that is full of numbers."""
 
 
 def main() -> None:
     """Read one file."""
+    # Whatever libraries print goes elsewhere.
+    with os.fdopen(os.dup(1), "wb") as out:
+        os.dup2(2, 1)
+        _import_libraries()
+        _limit()
+        out.write(READY)
+        out.flush()
+        found = first_sheet(sys.stdin.buffer.read())
+        if isinstance(found, str):
+            out.write(REASON + found.encode())
+        else:
+            out.write(TABLE)
+            found.write_ipc(out)
+
+
+def first_sheet(content: bytes) -> Any:
+    """The first sheet of a file as a table, all of whose rows are data; or in words why there is none."""
     import fastexcel
 
-    _limit_memory()
-    out = sys.stdout.buffer
     try:
-        table = fastexcel.read_excel(sys.stdin.buffer.read()).load_sheet(0, header_row=None).to_polars()
+        return fastexcel.read_excel(content).load_sheet(0, header_row=None).to_polars()
     except BaseException as error:
         # A panic in the library's own language is no Exception, and has no name to import.
         if not isinstance(error, fastexcel.FastExcelError) and type(error).__name__ != "PanicException":
             raise
-        out.write(REASON + str(error).partition("\n")[0].encode())
-        return
-    out.write(TABLE)
-    table.write_ipc(out)
+        return str(error).partition("\n")[0]
 
 
-def _limit_memory() -> None:
+def _import_libraries() -> None:
+    import fastexcel  # noqa: F401
+    import polars  # noqa: F401
+
+
+def _limit() -> None:
+    """Take no more than some memory, and leave no image of it behind."""
     # Not every system knows such limits, or lets them be set.
     with suppress(ImportError, OSError, ValueError):
         import resource
 
-        resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+        if soft == resource.RLIM_INFINITY or soft > _MEMORY:
+            resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, hard))
 
 
 if __name__ == "__main__":

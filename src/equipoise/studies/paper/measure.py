@@ -52,8 +52,8 @@ class PaperStudy:
     def measure(self, runner: Runner) -> tuple[dict[str, PanelResult], dict[str, tuple[Finding, ...]]]:
         """Every policy at every point, by panel; and the claims by width, unless these are left out."""
         parts, found = self._in_order(), dict[tuple[str, int], Point]()
-        with runner.in_turn(self.points()) as turns:
-            for part, place in (parts[turn] for turn in turns):
+        with runner.ready_first(self.points()) as order:
+            for part, place in (parts[number] for number in order):
                 arena, name = part.arenas[place], part.name
                 found[name, place] = runner.point(arena, part.policies, part.trials, name=name)
         points: dict[str, list[Point]] = {}

@@ -79,8 +79,8 @@ def sweep(
     runner = Runner(int(seed), workers, Store(folder), Meter(total, progress), executor, device)
     results: dict[int, SimulationResult] = {}
     worlds = [(world, list(used.values()), int(trials)) for world, (_, used) in shared.items()]
-    with runner.in_turn(worlds) as turns:
-        for world, used, _ in (worlds[turn] for turn in turns):
+    with runner.ready_first(worlds) as order:
+        for world, used, _ in (worlds[number] for number in order):
             places, _ = shared[world]
             title = points[places[0]].title
             label = title if len(places) == 1 else f"{title}, … ({len(places)} points)"

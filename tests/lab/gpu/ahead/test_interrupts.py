@@ -23,25 +23,30 @@ from emulation.device import emulated_gpu
 from equipoise.lab.gpu.ahead import compile_ahead, rounds
 rounds._processors = lambda: 4
 scenario = eq.GaussianScenario(noise=[0.5, 2.0], dim=2, budget=300, estimator="ridge")
-points = [(scenario.replace(dim=dim), ["uniform", "trace-ucb", "trace-gain"]) for dim in (24, 28, 30)]
+dims, policies = (24, 28, 30), ["uniform", "trace-ucb", "trace-gain"]
+points = [(scenario.replace(dim=dim), policies) for dim in dims]
 with emulated_gpu():
     try:
-        compile_ahead(points, "cuda")
+        {waits}
         print("finished")
     except KeyboardInterrupt:
         print("interrupted")
 """
+WAITS = {
+    "a run": 'compile_ahead(points, "cuda")',
+    "a sweep": 'eq.sweep(scenario, dim=dims, policies=policies, trials=2, device="cuda")',
+}
 PATIENCE, SOON = 90.0, 5.0  # seconds; programs of so many features take longer than that
 
 
 class Terminal:
     """A terminal in which a program runs, with all processes that it starts."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, waits):
         self._folder = folder
         self._mine, theirs = pty.openpty()
         self.program = subprocess.Popen(
-            [sys.executable, "-c", PROGRAM],
+            [sys.executable, "-c", PROGRAM.format(waits=WAITS[waits])],
             stdin=theirs,
             stdout=theirs,
             stderr=theirs,
@@ -96,15 +101,19 @@ def processes_of(session):
 
 
 @pytest.fixture
-def terminal(tmp_path):
+def terminal(tmp_path, request):
     if not Path("/proc/self/stat").exists():
         pytest.skip("processes are looked up in /proc")
-    terminal = Terminal(tmp_path)
+    terminal = Terminal(tmp_path, getattr(request, "param", "a run"))
     yield terminal
     terminal.close()
 
 
-@pytest.mark.parametrize("to", ["the terminal", "the program alone"])
+@pytest.mark.parametrize(
+    ("terminal", "to"),
+    [("a run", "the terminal"), ("a run", "the program alone"), ("a sweep", "the terminal")],
+    indirect=["terminal"],
+)
 def test_ctrl_c_ends_helpers_at_once(terminal, to):
     terminal.wait_for_helpers(2)
     assert len(terminal.others()) >= 2

@@ -86,10 +86,10 @@ def test_who_asks_meanwhile_waits_for_what_it_needs_alone(workshop):
 def test_points_whose_programs_are_there_come_first(workshop):
     workshop.held[3] = threading.Event()
     with compiled_meanwhile(points(3, 2, 3, 2), "cuda") as programs:
-        turns = programs.in_turn()
-        assert [next(turns), next(turns)] == [1, 3]
+        order = programs.ready_first()
+        assert [next(order), next(order)] == [1, 3]
         with ThreadPoolExecutor(1) as pool:
-            coming = pool.submit(list, turns)
+            coming = pool.submit(list, order)
             time.sleep(0.1)
             assert not coming.done()
             workshop.held[3].set()
@@ -98,17 +98,17 @@ def test_points_whose_programs_are_there_come_first(workshop):
 
 def test_points_that_nobody_compiles_for_come_as_they_are(workshop):
     with compiled_meanwhile([*points(3, 2), (SCENARIO, [])], "cpu") as programs:
-        assert list(programs.in_turn()) == [0, 1, 2]
+        assert list(programs.ready_first()) == [0, 1, 2]
     workshop.dies = True
     with compiled_meanwhile([*points(3, 2), (SCENARIO, [])], "cuda") as programs:
-        assert sorted(programs.in_turn()) == [0, 1, 2]
+        assert sorted(programs.ready_first()) == [0, 1, 2]
     assert workshop.done == []
 
 
 def test_no_gpu_is_opened_for_nothing(workshop, monkeypatch):
     monkeypatch.setattr(rounds, "open_device", None)
     with compiled_meanwhile([(SCENARIO, []), (SCENARIO, [])], "auto") as programs:
-        assert list(programs.in_turn()) == [0, 1]
+        assert list(programs.ready_first()) == [0, 1]
 
 
 def test_a_sweep_runs_first_what_can_run(workshop, monkeypatch):

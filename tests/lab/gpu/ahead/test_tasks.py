@@ -41,17 +41,23 @@ def test_tasks_come_in_the_order_of_policies():
 
 @pytest.fixture
 def own():
-    """A policy of one's own."""
+    """Policies of one's own: a score, and a design whose score is the package's."""
     known = known_policies()
 
     @eq.register("own")
     def widest(arm, trial, settings):
         return float(arm.trace)
 
-    yield "own"
+    @eq.register("coin")
+    class Coin(eq.Design):
+        @staticmethod
+        def weigh(arms, trial, settings, context, memory, turns, weights):
+            pass
+
+    yield ["own", "coin"]
     restore_policies(known)
 
 
 def test_policies_of_ones_own_are_left_to_those_who_know_them(own):
-    assert tasks_of(SCENARIO, [own], "cuda") == tasks_of(SCENARIO, [], "cuda") == []
-    assert {task["policy"] for task in tasks_of(SCENARIO, [own, "uniform"], "cuda")} == {"uniform"}
+    assert tasks_of(SCENARIO, own, "cuda") == tasks_of(SCENARIO, [], "cuda") == []
+    assert {task["policy"] for task in tasks_of(SCENARIO, [*own, "wei-urn"], "cuda")} == {"wei-urn"}

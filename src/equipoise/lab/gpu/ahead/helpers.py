@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from collections.abc import Mapping
 from threading import Lock
 from typing import Any
 
+from equipoise.another_python import another_python
 from equipoise.lab.gpu.ahead.tasks import Task
 from equipoise.lab.gpu.awaited import facts_of
 from equipoise.lab.gpu.driver import Device
@@ -28,12 +28,15 @@ class Helpers:
 
     def start(self) -> Helper:
         """One more, unless they have been ended."""
-        command, pipe = [sys.executable, "-m", "equipoise.lab.gpu.ahead"], subprocess.PIPE
+        command, environment = another_python("-m", "equipoise.lab.gpu.ahead")
+        pipe, nowhere = subprocess.PIPE, subprocess.DEVNULL
         with self._lock:
             if self._ended:
                 raise ChildProcessError("no more helpers are wanted")
             # A Ctrl-C of the terminal reaches them, too: what they say of it is for nobody.
-            one = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, text=True)
+            one = subprocess.Popen(
+                command, stdin=pipe, stdout=pipe, stderr=nowhere, env=environment, text=True
+            )
             self._started.append(one)
         _say(one, facts_of(self._device))
         return one

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures import FIRST_COMPLETED, Future, InvalidStateError, wait
 from contextlib import contextmanager, suppress
 from threading import Lock, Thread
 
@@ -33,7 +33,7 @@ _CHANGING = Lock()
 """Held while rounds begin and end."""
 
 
-class Compiling:
+class ComingPrograms:
     """Programs of some points, of which some may still be missing."""
 
     def __init__(self, awaited: Sequence[Sequence[Future[None]]]) -> None:
@@ -44,7 +44,7 @@ class Compiling:
         """Until all are there."""
         wait([program for each in self._awaited for program in each])
 
-    def in_turn(self) -> Iterator[int]:
+    def ready_first(self) -> Iterator[int]:
         """The places of all points; the next one is the first of those whose programs are there."""
         left = dict(enumerate(self._awaited))
         while left:
@@ -65,7 +65,7 @@ def compile_ahead(points: Points, device: str) -> None:
 
 
 @contextmanager
-def compiled_meanwhile(points: Points, device: str) -> Iterator[Compiling]:
+def compiled_meanwhile(points: Points, device: str) -> Iterator[ComingPrograms]:
     """Compile them while something else is done.
 
     Who asks for some of them meanwhile waits for these alone. What is not there in the end is given up.
@@ -76,7 +76,7 @@ def compiled_meanwhile(points: Points, device: str) -> Iterator[Compiling]:
     for task in itertools.chain(*needed):
         tasks.setdefault(task["kind"], task)
     if not tasks:
-        yield Compiling([()] * len(needed))
+        yield ComingPrograms([()] * len(needed))
         return
     gpu = open_device()
     mine = _Round(gpu)
@@ -87,7 +87,7 @@ def compiled_meanwhile(points: Points, device: str) -> Iterator[Compiling]:
             _ROUNDS.append(mine)
             mine.start([task for task in lacking if task["kind"] not in begun])
         coming = {**mine.ready, **begun}
-        yield Compiling(
+        yield ComingPrograms(
             [[coming[task["kind"]] for task in each if task["kind"] in coming] for each in needed]
         )
     finally:
@@ -144,7 +144,7 @@ class _Round:
                 self._is_over(undone["kind"])
 
     def _is_over(self, kind: str) -> None:
-        if not self.ready[kind].done():
+        with suppress(InvalidStateError):  # it was over before
             self.ready[kind].set_result(None)
 
 
