@@ -68,17 +68,14 @@ class Planning:
         self.plans: dict[str, Plan] = {}
         self.arrangements: dict[str, Arrangement] = {}
         plan = self._plan_trials(seat.policy)
-        self.trials_at_once = self._at_once("trials")
+        trials = self.arrangements["trials"]
+        self.trials_at_once = trials.teams * trials.blocks * device.processors
         self._plan_judging(plan)
         if plan.forgets_rows and plan.one_factor and plan.layout.dim <= LARGEST:
             self._plan_beginning(plan, seat)
         # Where counts alone decide, units follow no variance.
         if self.groups["judge"].intervals[0] and "turns" not in self.plans:
             self._plan_elasticities(plan)
-
-    def _at_once(self, what: str) -> int:
-        found = self.arrangements[what]
-        return found.teams * found.blocks * self._device.processors
 
     def _plan_trials(self, policy: Policy) -> Plan:
         """Let units be allocated."""
@@ -88,7 +85,7 @@ class Planning:
         )
         many = short.team.size > LANES and short.one_factor
         blocks = _MOST_BLOCKS_OF_LARGE_TEAMS if many else _MOST_BLOCKS
-        found = arranged(self.groups, self._with_room(choices), short.team, self._device, blocks)
+        found = arranged(self.groups, self._as_rule_fits(choices), short.team, self._device, blocks)
         plan = Plan(
             Layout(self.groups, found.places, short.team, found.share, known_of(self.groups)),
             policy,
@@ -103,7 +100,7 @@ class Planning:
         self.plans["trials"], self.arrangements["trials"] = plan, found
         return plan
 
-    def _with_room(self, choices: list[dict[str, Places]]) -> list[dict[str, Places]]:
+    def _as_rule_fits(self, choices: list[dict[str, Places]]) -> list[dict[str, Places]]:
         """The same placements, without a rule's numbers among constants where there is no room for them."""
         arrays = sum(1 for _ in all_arrays(self.groups)) + len(Room._fields)
         there_is = _is_room(arrays, self.groups["rule"].settings)
@@ -116,7 +113,7 @@ class Planning:
         if self._estimator == RIDGE:
             team, choices = judging_team(groups["state"], groups["judge"]), judging_placements()
         found = arranged(
-            *(groups, self._with_room(choices), team, self._device, _BLOCKS_THAT_JUDGE),
+            *(groups, self._as_rule_fits(choices), team, self._device, _BLOCKS_THAT_JUDGE),
             cost_of_distance=_COST_OF_JUDGING_FAR_AWAY,
         )
         layout = Layout(groups, found.places, team, found.share)
