@@ -49,7 +49,7 @@ def jobs(dims: Sequence[int]) -> list[Job]:
     points = [(arenas[dim], compared_policies()) for dim in (dims or arenas)]
     with mock.patch.object(telling, "split", lambda arena, policies, device, *, elsewhere: set(policies)):
         needed = [telling.tasks_of(*point, "cuda") for point in points]
-    tasks = sorted((task for each in needed for task in each), key=lambda task: task["family"])
+    tasks = sorted(telling.each_once(needed), key=lambda task: task["family"])
     return [(eq.Scenario.from_dict(task["scenario"]), task["policy"], task["what"]) for task in tasks]
 
 

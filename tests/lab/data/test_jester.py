@@ -10,7 +10,7 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rating_files import csv_of, write_gzip, write_xls, write_zip
 
@@ -214,7 +214,6 @@ def test_too_few_users(tmp_path):
 cells = st.one_of(st.just(99.0), st.integers(-1000, 1000).map(lambda n: n / 100))
 
 
-@settings(max_examples=20)  # each begins a process
 @given(st.integers(1, 6).flatmap(lambda w: st.lists(st.lists(cells, min_size=w, max_size=w), min_size=1)))
 def test_whatever_is_written_is_read(tmp_path_factory, ratings):
     rows = [[float(sum(cell != 99 for cell in row)), *row] for row in ratings]
@@ -250,7 +249,6 @@ def test_a_single_quote_is_no_panic(tmp_path, capfd, content):
     assert capfd.readouterr().err == ""
 
 
-@settings(max_examples=20)  # each begins a process
 # What it begins with, its eight bytes, says that it is a spreadsheet.
 @given(st.lists(st.tuples(st.integers(8, 6000), st.integers(0, 255)), min_size=1, max_size=30))
 def test_no_damaged_spreadsheet_brings_it_down(tmp_path_factory, changes):

@@ -11,7 +11,7 @@ from typing import Any
 READY, TABLE, REASON = b"equipoise: ready to read\n", b"T", b"R"
 """What it says first, and what an answer begins with."""
 _MEMORY = 2**32
-"""Bytes that it may take: more than a sheet of the old format needs that is full of numbers."""
+"""Bytes that it may take. The published files are read with that (tests/lab/data/test_jester.py)."""
 
 
 def main() -> None:

@@ -70,8 +70,8 @@ def shortcuts_of(scenario: Scenario, policy: Policy, state: State, world: World)
     enough = len(state.arms) * (dim + 1) <= len(world.contexts[0])
     return Shortcuts(
         team,
-        at_once=bool(at_once),
-        one_factor=bool(at_once) and state.lots.ndim == 2,
+        at_once=at_once,
+        one_factor=at_once and state.lots.ndim == 2,
         one_context=one_context,
         forgets_rows=forgets,
         turns_are_known=turns_are_known,

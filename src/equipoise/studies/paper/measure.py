@@ -47,15 +47,14 @@ class PaperStudy:
 
     def points(self) -> Iterator[tuple[Arena, Sequence[str], int]]:
         """Arenas, policies and numbers of trials of all that is measured."""
-        yield from ((part.arenas[place], part.policies, part.trials) for part, place in self._in_order())
+        yield from (part.point(place) for part, place in self._in_order())
 
     def measure(self, runner: Runner) -> tuple[dict[str, PanelResult], dict[str, tuple[Finding, ...]]]:
         """Every policy at every point, by panel; and the claims by width, unless these are left out."""
         parts, found = self._in_order(), dict[tuple[str, int], Point]()
-        with runner.ready_first(self.points()) as order:
+        with runner.ready_first(part.point(place) for part, place in parts) as order:
             for part, place in (parts[number] for number in order):
-                arena, name = part.arenas[place], part.name
-                found[name, place] = runner.point(arena, part.policies, part.trials, name=name)
+                found[part.name, place] = runner.point(*part.point(place), name=part.name)
         points: dict[str, list[Point]] = {}
         for part in self._parts():
             points[part.name] = [found[part.name, place] for place in range(len(part.arenas))]
@@ -110,6 +109,10 @@ class _Part:
     arenas: Sequence[Arena]
     policies: tuple[str, ...]
     trials: int
+
+    def point(self, place: int) -> tuple[Arena, Sequence[str], int]:
+        """Arena, policies and number of trials at a place."""
+        return self.arenas[place], self.policies, self.trials
 
 
 def _of_widths(sweep: Sweep | TableSweep) -> str:

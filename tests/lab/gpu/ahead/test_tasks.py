@@ -5,7 +5,7 @@ import pytest
 import equipoise as eq
 from equipoise.core.policies.base.policy import known_policies, restore_policies
 from equipoise.lab.gpu.ahead import tasks
-from equipoise.lab.gpu.ahead.tasks import tasks_of
+from equipoise.lab.gpu.ahead.tasks import each_once, tasks_of
 
 SCENARIO = eq.GaussianScenario(noise=[0.3, 0.7, 2.0], dim=3, budget=60, estimator="ridge")
 
@@ -23,9 +23,11 @@ def test_programs_of_a_study_are_compiled_once_each():
         for dim in (2, 3)
         for budget in (60, 80)
     ]
-    found = {task["kind"]: task["what"] for each in needed for task in each}
+    found = each_once(needed)
     names = ["draws", "judged"] * 2 + ["opened", "trials"] * 4 + ["elasticities", "turns"]
-    assert sorted(found.values()) == sorted(names)
+    assert sorted(task["what"] for task in found) == sorted(names)
+    # Those that serve both are told as the first point needs them.
+    assert [task["scenario"]["dim"] for task in found if task["what"] in ("turns", "elasticities")] == [2, 2]
     # Budgets are no part of programs, and most families serve both numbers of features.
     assert [task["kind"] for task in needed[0]] == [task["kind"] for task in needed[1]]
     assert len({task["family"] for each in needed for task in each}) == 8

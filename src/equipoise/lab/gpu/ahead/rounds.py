@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, InvalidStateError, wait
@@ -15,7 +14,7 @@ from equipoise.core.policies.base.policy import Policy
 from equipoise.lab.arena import Arena
 from equipoise.lab.gpu.ahead.helpers import Helpers, does
 from equipoise.lab.gpu.ahead.stock import Stock
-from equipoise.lab.gpu.ahead.tasks import Task, done_name, tasks_of
+from equipoise.lab.gpu.ahead.tasks import Task, done_name, each_once, tasks_of
 from equipoise.lab.gpu.driver import Device, open_device
 from equipoise.lab.gpu.offers import CPU
 
@@ -72,9 +71,7 @@ def compiled_meanwhile(points: Points, device: str) -> Iterator[ComingPrograms]:
     """
     hand_over = device != CPU and storage.writable_folder() is not None
     needed = [tasks_of(*point, device) if hand_over else [] for point in points]
-    tasks: dict[str, Task] = {}
-    for task in itertools.chain(*needed):
-        tasks.setdefault(task["kind"], task)
+    tasks = each_once(needed)
     if not tasks:
         yield ComingPrograms([()] * len(needed))
         return
@@ -82,7 +79,7 @@ def compiled_meanwhile(points: Points, device: str) -> Iterator[ComingPrograms]:
     mine = _Round(gpu)
     try:
         with _CHANGING:
-            lacking = [task for task in tasks.values() if storage.read(done_name(gpu, task)) is None]
+            lacking = [task for task in tasks if storage.read(done_name(gpu, task)) is None]
             begun = {kind: ready for each in _ROUNDS for kind, ready in each.ready.items()}
             _ROUNDS.append(mine)
             mine.start([task for task in lacking if task["kind"] not in begun])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from equipoise.core.jit.sources import is_stamped
@@ -38,7 +39,7 @@ def tasks_of(arena: Arena, policies: Sequence[Policy | str], device: str) -> lis
     on_gpu = split(arena, named, device, elsewhere=False)
     if not isinstance(arena, Scenario):
         return []
-    scenario, found = arena.to_dict(), dict[str, Task]()
+    scenario, found = arena.to_dict(), list[Task]()
     world = _kind_of(scenario)
     for name, policy in named.items():
         if name not in on_gpu or not _is_known_to_helpers(policy):
@@ -48,7 +49,15 @@ def tasks_of(arena: Arena, policies: Sequence[Policy | str], device: str) -> lis
             size = (len(arena.noise),) if what in _OF_ARMS_ALONE else (arena.dim, len(arena.noise))
             seconds = (_SECONDS_IF_LOOKS if type(policy).looks else {}).get(what, _SECONDS[what])
             task: Task = {"what": what, "kind": repr((family, *size)), "family": family, "seconds": seconds}
-            found.setdefault(task["kind"], {"scenario": scenario, "policy": name, **task})
+            found.append({"scenario": scenario, "policy": name, **task})
+    return each_once([found])
+
+
+def each_once(needed: Iterable[Iterable[Task]]) -> list[Task]:
+    """The tasks of several points, those of a kind as the first of these has them."""
+    found: dict[str, Task] = {}
+    for task in itertools.chain.from_iterable(needed):
+        found.setdefault(task["kind"], task)
     return list(found.values())
 
 
