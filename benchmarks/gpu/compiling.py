@@ -1,7 +1,8 @@
 """How long the programs of Figure 1 take to compile for a GPU, by one process that has none.
 
 All programs of the panels, as ``reproduce`` has them compiled, first with Numba's part of each done anew,
-then once for all that differ in the numbers of arms and features alone. What a driver does with the assembly
+then once for all that differ in the numbers of arms and features alone, as for a first study; then with that
+part on disk, as for a study of other numbers of features. What a driver does with the assembly
 language is left to ``ptxas``, where that is installed: a driver may be quicker or slower. Time of the
 processor, not of the clock.
 
@@ -21,58 +22,72 @@ import time
 from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 from unittest import mock
 
 import equipoise as eq
 from equipoise.core.arithmetic.numerics import NUMERICS
-from equipoise.core.jit.nvptx import to_ptx
 from equipoise.core.text_tables import markdown_table
 from equipoise.lab.gpu import kept
 from equipoise.lab.gpu.ahead import tasks as telling
-from equipoise.lab.gpu.programs.drawing import draw_program, drawing_layout
-from equipoise.lab.gpu.seat import Seat
-from equipoise.lab.trial.world import Draws
+from equipoise.lab.gpu.ahead.recipes import recipe_of
 from equipoise.studies.paper.figure1 import PANELS, compared_policies
 
 Job = tuple[eq.Scenario, str, str]
 
 
 class Gpu:
-    """What programs need to know of a GPU: an H200's."""
+    """What programs need to know of a GPU: an H200's. Keeps what it is given to assemble."""
 
-    name, target, processors, shared_bytes = "none", "sm_90", 132, 232_448
+    name = description = "none"
+    target, processors, shared_bytes = "sm_90", 132, 232_448
+
+    def __init__(self) -> None:
+        self.programs: list[str] = []
+
+    def assemble(self, ptx: str) -> bytes:
+        """Machine code of nothing."""
+        self.programs.append(ptx)
+        return b""
+
+    def load(self, code: bytes) -> None:
+        """Nobody will run it."""
 
 
 def jobs(dims: Sequence[int]) -> list[Job]:
-    """Scenario, policy and what for, as helpers are told; those with one draft follow each other."""
+    """Scenario, policy and what for, as helpers are told."""
     arenas = {arena.dim: arena for panel in PANELS.values() for arena in panel.sweep.arenas}
     points = [(arenas[dim], compared_policies()) for dim in (dims or arenas)]
     with mock.patch.object(telling, "split", lambda arena, policies, device, *, elsewhere: set(policies)):
         needed = [telling.tasks_of(*point, "cuda") for point in points]
-    tasks = sorted(telling.each_once(needed), key=lambda task: task["family"])
+    tasks = telling.each_once(needed)
     return [(eq.Scenario.from_dict(task["scenario"]), task["policy"], task["what"]) for task in tasks]
 
 
-def ptx_of(job: Job) -> str:
-    scenario, policy, what = job
-    draws = Draws(scenario, 0, block=1)
-    if what != "draws":
-        return Seat(scenario, eq.parse_policy(policy), 0, draws, Gpu()).ptx(what)  # type: ignore[arg-type]
-    layout = drawing_layout(draws.world)
-    draft = kept.kept_draft(("draws",), lambda: draw_program(layout))
-    return to_ptx(draft, layout, Gpu.target)
-
-
-def compiled(todo: Sequence[Job], *, anew: bool) -> tuple[float, list[str]]:
-    """Seconds, and the programs."""
-    found = []
-    with mock.patch.dict(kept.DRAFTS, clear=True):
+def compiled(todo: Sequence[Job], drafts: dict[str, bytes], *, anew: bool) -> tuple[float, list[str]]:
+    """Seconds, and the programs; ``drafts`` are on disk, and ``anew`` is every program a process's first."""
+    gpu: Any = Gpu()
+    with (
+        mock.patch.dict(kept.DRAFTS, clear=True),
+        mock.patch.dict(kept.PROGRAMS, clear=True),
+        mock.patch.object(kept, "storage", SimpleNamespace(read=drafts.get, write=drafts.__setitem__)),
+    ):
         begin = time.process_time()
-        for job in todo:
+        for scenario, policy, what in todo:
             if anew:
                 kept.DRAFTS.clear()
-            found.append(ptx_of(job))
-        return time.process_time() - begin, found
+            recipe = recipe_of(gpu, scenario, eq.parse_policy(policy), what)
+            assert recipe is not None
+            recipe.program()
+        return time.process_time() - begin, gpu.programs
+
+
+class Forgotten(dict[str, bytes]):
+    """A disk that keeps nothing."""
+
+    def __setitem__(self, name: str, content: bytes) -> None:
+        """It is gone."""
 
 
 def assembled(programs: Sequence[str]) -> float | None:
@@ -97,12 +112,16 @@ def main() -> None:
     options = parser.parse_args()
     todo = jobs([int(part) for part in options.dims.split(",") if part])
     gc.disable()  # as in the processes that compile for a study
-    ptx_of(todo[0])  # what every process needs first
-    (before, _), (now, programs) = (compiled(todo, anew=anew) for anew in (True, False))
+    compiled(todo[:1], Forgotten(), anew=True)  # what every process needs first
+    before, _ = compiled(todo, Forgotten(), anew=True)
+    drafts: dict[str, bytes] = {}
+    now, programs = compiled(todo, drafts, anew=False)
+    found, _ = compiled(todo, {name: text for name, text in drafts.items() if "draft" in name}, anew=True)
     driver = assembled(programs)
     lines = [
         ["Numba's part of each anew", f"{len(todo)}", f"{before:.1f}", "1.00"],
         ["Numba's part once for all sizes", f"{len(todo)}", f"{now:.1f}", f"{now / before:.2f}"],
+        ["Numba's part found on disk", f"{len(todo)}", f"{found:.1f}", f"{found / before:.2f}"],
     ]
     if driver is not None:
         lines.append(["machine code, by ptxas", f"{len(todo)}", f"{driver:.1f}", f"{driver / before:.2f}"])

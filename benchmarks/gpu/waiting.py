@@ -1,8 +1,8 @@
 """How long ``reproduce`` waits for programs of a GPU that takes no time, by how many helpers compile them.
 
-Helpers only sleep: some seconds until they are there, then for every program as long as tasks are said to
-take, and a third more. So two orders of tasks and points can be compared; how long a GPU's machine really
-works is seen there alone.
+Helpers only sleep: some seconds until they are there, then for every step as long as tasks are said to take,
+and twice that, as on a machine of whose processors each is at work. So two orders of tasks and points can be
+compared; how long a GPU's machine really works is seen there alone.
 
 Usage: python benchmarks/gpu/waiting.py [--helpers 16 8 …] [--output FILE]
 """
@@ -25,18 +25,16 @@ from equipoise.core.jit import storage
 from equipoise.core.text_tables import markdown_table
 from equipoise.lab.gpu.ahead import rounds
 from equipoise.lab.gpu.ahead.helpers import Helpers
-from equipoise.lab.gpu.ahead.tasks import Task, done_name
+from equipoise.lab.gpu.ahead.stock import Step
+from equipoise.lab.gpu.ahead.tasks import done_name
 from equipoise.studies.runner import Runner
 
-START, LONGER = 4.0, 1.3
+START, LONGER = 2.0, 2.5
 """Until a helper is there, and how much longer tasks take where all processors are at work."""
 
 
 class Sleeper:
     """A helper that does nothing but take its time."""
-
-    def __init__(self) -> None:
-        self._drafted = set[str]()
 
     def __enter__(self) -> Sleeper:
         time.sleep(START)
@@ -45,12 +43,6 @@ class Sleeper:
     def __exit__(self, *error: object) -> None:
         pass
 
-    def do(self, task: Task) -> None:
-        """Let the time pass."""
-        drafting, finishing = task["seconds"]
-        time.sleep(LONGER * (finishing + (0.0 if task["family"] in self._drafted else drafting)))
-        self._drafted.add(task["family"])
-
 
 def waited(helpers: int, gpu: Any) -> list[str]:
     """A line of the table."""
@@ -58,9 +50,11 @@ def waited(helpers: int, gpu: Any) -> list[str]:
     points: list[float] = []
     point = Runner.point
 
-    def does(helper: Sleeper, task: Task) -> bool:
-        helper.do(task)
-        made[done_name(gpu, task)] = time.perf_counter()
+    def does(helper: Sleeper, step: Step) -> bool:
+        drafting, finishing = step.task["seconds"]
+        time.sleep(LONGER * (drafting if step.is_draft else finishing))
+        if not step.is_draft:
+            made[done_name(gpu, step.task)] = time.perf_counter()
         return True
 
     def watched(*arguments: Any, **options: Any) -> Any:

@@ -17,10 +17,14 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
-def write_whole(path: str | Path, content: Content, *, hint: str = "choose another place") -> None:
+def write_whole(
+    path: str | Path, content: Content, *, hint: str = "choose another place", lasting: bool = True
+) -> None:
     """Write a text, bytes, or what a function saves into an open file; or OutputNotWritable.
 
-    The new file is written under another name in the same folder, brought to the disk and then renamed.
+    The new file is written under another name in the same folder, brought to the disk and then renamed. One
+    that is not ``lasting`` is left to the system, which brings it to the disk within a minute or so: after a
+    power cut it may be there and damaged.
     """
     path = Path(path)
     try:
@@ -31,7 +35,7 @@ def write_whole(path: str | Path, content: Content, *, hint: str = "choose anoth
             with target.open("wb") as file:
                 _fill(file, content)
             return
-        _replace(target, content)
+        _replace(target, content, lasting=lasting)
     except EquipoiseError:
         raise  # of what makes the content, such as a store that cannot be reached
     except OSError as error:
@@ -98,7 +102,7 @@ def not_writable(path: Path, error: OSError, hint: str) -> OutputNotWritable:
     return kind(message, hint=hint)
 
 
-def _replace(path: Path, content: Content) -> None:
+def _replace(path: Path, content: Content, *, lasting: bool) -> None:
     _check_old(path)
     known = path.stat().st_mode if path.exists() else None
     # Short, as the name of the file may be as long as names can be; and of this call alone, as two
@@ -107,8 +111,9 @@ def _replace(path: Path, content: Content) -> None:
     try:
         with partial.open("xb") as file:
             _fill(file, content)
-            file.flush()
-            os.fsync(file.fileno())
+            if lasting:
+                file.flush()
+                os.fsync(file.fileno())
         if known is not None:
             partial.chmod(known & 0o7777)
         partial.replace(path)

@@ -10,14 +10,15 @@ import os, sys
 if "equipoise.lab.gpu.ahead" in sys.orig_argv:
     from emulation.device import EmulatedDevice
     from equipoise.lab.gpu import bench, driver, offers
-    device, compile_program = EmulatedDevice(1, False, 232_448), bench.compile_program
+    from equipoise.lab.gpu.ahead import recipes
+    device, recipe_of = EmulatedDevice(1, False, 232_448), recipes.recipe_of
     EmulatedDevice.load = lambda device, code: None
     for module in (bench, driver, offers):
         module.open_device = lambda number=0: device
     def watched(*arguments):
         open(os.path.join({folder!r}, f"{{os.getpid()}}.at-work"), "w").close()
-        compile_program(*arguments)
-    bench.compile_program = watched
+        return recipe_of(*arguments)
+    recipes.recipe_of = watched
 """
 
 

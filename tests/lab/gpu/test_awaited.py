@@ -11,8 +11,10 @@ from emulation.failing import failing_driver
 import equipoise as eq
 from equipoise.core.jit import storage
 from equipoise.errors import DeviceUnavailable
-from equipoise.lab.gpu import awaited, bench, driver, seat
+from equipoise.lab.gpu import awaited, driver, seat
 from equipoise.lab.gpu.ahead import __main__ as helper
+from equipoise.lab.gpu.ahead import recipes
+from equipoise.lab.gpu.ahead.recipes import recipe_of
 from equipoise.lab.gpu.ahead.tasks import done_name
 from equipoise.lab.gpu.awaited import AwaitedDevice, facts_of
 
@@ -53,8 +55,8 @@ def test_programs_are_written_before_it_is_open(fake, monkeypatch):
 
     monkeypatch.setattr(awaited.driver, "open_device", open_slowly)
     monkeypatch.setattr(seat.Seat, "ptx", write)
-    arguments = AwaitedDevice(told(device)), SCENARIO, eq.TraceUCB(), "trials"
-    other = threading.Thread(target=bench.compile_program, args=arguments)
+    recipe = recipe_of(AwaitedDevice(told(device)), SCENARIO, eq.TraceUCB(), "trials")
+    other = threading.Thread(target=recipe.program)
     other.start()
     assert written.wait(PATIENCE)
     assert [name for name in kept if name.startswith("GPU")] == []
@@ -79,16 +81,17 @@ def test_what_keeps_it_from_opening_is_said_where_it_is_needed(fake, monkeypatch
 def test_a_helper_whose_gpu_does_not_open_compiles_nothing_more(fake, monkeypatch):
     facts, asked = told(driver.open_device()), []
 
-    def compile_nothing(device, scenario, policy, what):
+    def nothing_of(device, scenario, policy, what):
         asked.append(what)
-        device.use()
+        return recipes.Recipe("a family", None, device.use)
 
     def fail():
         raise DeviceUnavailable("it does not open")
 
     monkeypatch.setattr(awaited.driver, "open_device", fail)
-    monkeypatch.setattr(bench, "compile_program", compile_nothing)
+    monkeypatch.setattr(recipes, "recipe_of", nothing_of)
     task = {"scenario": SCENARIO.to_dict(), "policy": "uniform", "what": "trials", "kind": "one"}
+    task["is_draft"] = False
     lines = "".join(json.dumps(each) + "\n" for each in (facts, task, task))
     monkeypatch.setattr("sys.stdin", io.StringIO(lines))
     try:

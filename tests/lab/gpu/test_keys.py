@@ -5,6 +5,7 @@ import re
 
 import numpy as np
 import pytest
+from emulation.drafts import keep_no_draft
 
 import equipoise as eq
 from equipoise.core.estimates.estimators import ESTIMATORS, Estimator
@@ -57,6 +58,7 @@ class Processor:
 @pytest.fixture
 def asked(monkeypatch):
     """Programs that were asked for: their keys, what makes them, and whether they are kept on disk."""
+    keep_no_draft(monkeypatch)
     seen = []
 
     def note(device, key, make, *, stored=True):

@@ -2,11 +2,13 @@ import json
 import os
 import sys
 import xml.etree.ElementTree as ET
+from collections import Counter
 
 import pytest
 
 import equipoise as eq
 from equipoise.lab.running import simulate as running
+from equipoise.lab.running.checkpoint import FEW_FILES
 from equipoise.studies import runner
 from equipoise.studies.paper.widths import WIDTHS
 from equipoise.studies.reproduce import reproduce, run
@@ -93,8 +95,8 @@ def test_an_interrupted_run_goes_on_to_the_same_numbers(tmp_path, monkeypatch):
     assert len(list((tmp_path / "parts" / "checkpoint").iterdir())) == 4
     assert text(reproduce(["d", "rate"], output=tmp_path / "parts", **TINY)) == text(whole)
     for point in (tmp_path / "parts" / "checkpoint").glob("d10-*"):
-        names = [path.name.rsplit("-", 3)[0] for path in point.glob("*.npz")]
-        assert len(names) == len(set(names))  # one file a policy
+        files = Counter(path.name.rsplit("-", 3)[0] for path in point.glob("*.npz"))
+        assert max(files.values()) <= FEW_FILES
 
 
 def test_a_damaged_checkpoint_is_simulated_again(tmp_path):

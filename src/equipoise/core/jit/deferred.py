@@ -3,25 +3,30 @@
 What Numba does, to find types and to write LLVM's language, takes most of the time in which a program for a
 GPU is compiled, and is the same for programs that differ in the sizes of their arrays alone. So it is done
 once: callers get a call of a function that is only declared, a *gap*, and :func:`fill` defines all gaps of
-a draft for some ``layout``, whatever that is. LLVM then takes them in like any other function.
+a draft for some ``layout``, whatever that is. LLVM then takes them in like any other function. Gaps go to
+other processes with their draft, see :func:`packed`.
 """
 
 from __future__ import annotations
 
 import functools
 import itertools
+import pickle
 import re
+import zlib
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from llvmlite import ir
-from numba import types
+from numba import cloudpickle, types
+from numba.core.registry import cpu_target
 from numba.extending import intrinsic
 
 Generate = Callable[..., Any]
 """Emits code for a layout: takes it before what Numba gives to an intrinsic, see :func:`deferred`."""
 
 _PREFIX = "equipoise_gap_"
+_NAMES = re.compile(rf"{_PREFIX}\d+")
 _numbers = itertools.count()
 
 
@@ -77,9 +82,7 @@ def call_later(
 def fill(draft: str, layout: Any) -> str:
     """LLVM's language for all gaps that a draft has, for a layout."""
     module = ir.Module()
-    # By number, so that the order does not depend on how many gaps other drafts had before.
-    for number in sorted({int(found) for found in re.findall(rf"{_PREFIX}(\d+)", draft)}):
-        name = f"{_PREFIX}{number}"
+    for name in _gaps_in(draft):
         gap = _gaps[name]
         function = ir.Function(module, gap.kind, name)
         builder = ir.IRBuilder(function.append_basic_block("entry"))
@@ -92,3 +95,26 @@ def fill(draft: str, layout: Any) -> str:
     # A generator cannot leave gaps itself: nobody would fill them.
     assert not re.search(rf"^declare .*{_PREFIX}\d+", text, re.M)
     return text
+
+
+def packed(draft: str) -> bytes:
+    """A draft for other processes of the same Python and sources, with all that fills its gaps."""
+    gaps = {name: _gaps[name] for name in _gaps_in(draft)}
+    # One by one: some kinds of Numba's cannot be written where they have been met before.
+    filled = {name: cloudpickle.dumps(gap._replace(context=None)) for name, gap in gaps.items()}
+    return zlib.compress(pickle.dumps((draft, filled)), level=1)
+
+
+def unpacked(content: bytes) -> str:
+    """The draft that was packed, whose gaps are known here from now on under names of their own."""
+    draft, filled = pickle.loads(zlib.decompress(content))
+    # In the same order, in which they will be filled.
+    names = {name: f"{_PREFIX}{next(_numbers)}" for name in filled}
+    for name, gap in filled.items():
+        _gaps[names[name]] = pickle.loads(gap)._replace(context=cpu_target.target_context)
+    return _NAMES.sub(lambda found: names[found[0]], draft)
+
+
+def _gaps_in(draft: str) -> list[str]:
+    """The gaps of a draft by number, so that the order does not depend on how many others had before."""
+    return sorted(set(_NAMES.findall(draft)), key=lambda name: int(name.removeprefix(_PREFIX)))

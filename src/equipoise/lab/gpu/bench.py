@@ -106,8 +106,7 @@ class _DeviceWorld:
         return time.perf_counter() - begin
 
     def _draw_there(self, first: int, count: int) -> float:
-        groups, program = {"world": self.arrays}, drawing(self.arrays, self._device)
-        shared = _THREADS_THAT_DRAW // WARP * drawing_layout(self.arrays).share.size
+        groups, drawing = {"world": self.arrays}, Drawing(self.arrays, self._device)
         rows = []
         for _, name, array in all_arrays(groups):
             buffer = self.buffers.get(name) or self._uploaded.get(name)
@@ -116,7 +115,8 @@ class _DeviceWorld:
             rows.append(table_row(self.shapes.get(name, array.shape), buffer.address))
         blocks = self._device.processors * _BLOCKS_THAT_DRAW
         words = self._seed, first, count
-        return program.launch(np.array(rows), blocks, _THREADS_THAT_DRAW, shared, words) / 1e3
+        threads, shared = _THREADS_THAT_DRAW, drawing.shared_bytes
+        return drawing.program().launch(np.array(rows), blocks, threads, shared, words) / 1e3
 
 
 def _of_many(shape: tuple[int, ...], block: int) -> tuple[int, ...]:
@@ -124,24 +124,29 @@ def _of_many(shape: tuple[int, ...], block: int) -> tuple[int, ...]:
     return (block, *shape[1:]) if math.prod(shape) else shape
 
 
-def drawing(world: World, device: Device) -> Program:
-    """The program that draws such a world."""
-    layout, registers = drawing_layout(world), REGISTERS // (_THREADS_THAT_DRAW * _BLOCKS_THAT_DRAW)
+class Drawing:
+    """What draws such a world."""
 
-    def make() -> str:
-        draft = kept_draft(("draws", array_types(layout.groups)), lambda: draw_program(layout))
-        return to_ptx(draft, layout, device.target, registers=registers)
+    def __init__(self, world: World, device: Device) -> None:
+        self._layout, self._device = drawing_layout(world), device
+        self.draft_key = "draws", array_types(self._layout.groups)
+        """What its draft depends on."""
 
-    key = "draws", str(layout.known), str(registers), *array_kinds(layout.groups, layout.places)
-    return kept_program(device, key, make)
+    @property
+    def shared_bytes(self) -> int:
+        """What a block of threads takes of the memory that it shares."""
+        return _THREADS_THAT_DRAW // WARP * self._layout.share.size
 
+    def draft(self) -> str:
+        """What its program is finished from."""
+        return kept_draft(self.draft_key, lambda: draw_program(self._layout))
 
-def compile_program(device: Device, scenario: Scenario, policy: Policy, what: str) -> None:
-    """Have a program on disk that ``"draws"`` trials, or one of those of a policy's seat, if it has that."""
-    draws = Draws(scenario, 0, block=1)
-    if what != "draws":
-        seat = Seat(scenario, policy, 0, draws, device)
-        if what in seat.plans:
-            seat.program(what)
-    elif is_drawn_there(scenario):
-        drawing(draws.world, device)
+    def program(self) -> Program:
+        """Ready to run."""
+        layout, registers = self._layout, REGISTERS // (_THREADS_THAT_DRAW * _BLOCKS_THAT_DRAW)
+
+        def make() -> str:
+            return to_ptx(self.draft(), layout, self._device.target, registers=registers)
+
+        key = "draws", str(layout.known), str(registers), *array_kinds(layout.groups, layout.places)
+        return kept_program(self._device, key, make)

@@ -1,4 +1,4 @@
-"""Programs that are kept under all that they depend on: in memory, and as machine code on disk."""
+"""Drafts and programs that are kept under all that they depend on: in memory and on disk."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 import numba
 
 from equipoise.core.jit import storage
+from equipoise.core.jit.deferred import packed, unpacked
 from equipoise.core.jit.nvptx import new_draft
 from equipoise.lab.gpu.driver import CodeRefused, Device, Program
 from equipoise.lab.gpu.layout import Groups, Places, all_arrays
@@ -19,11 +20,23 @@ DRAFTS: dict[tuple[str, ...], str] = {}
 _TYPES: dict[tuple[Any, ...], str] = {}
 
 
-def kept_draft(key: tuple[str, ...], make: Callable[[], Callable[..., None]]) -> str:
-    """What programs of several layouts are finished from, compiled once a process."""
+def kept_draft(key: tuple[str, ...], make: Callable[[], Callable[..., None]], *, stored: bool = True) -> str:
+    """What programs of several layouts are finished from, compiled once a process, and kept on disk."""
     if key not in DRAFTS:
-        DRAFTS[key] = new_draft(make(), WORDS)
+        name = f"draft {key}"
+        draft = _draft_from_disk(name) if stored else None
+        if draft is None:
+            draft = new_draft(make(), WORDS)
+            if stored:
+                storage.write(name, packed(draft))
+        DRAFTS[key] = draft
     return DRAFTS[key]
+
+
+def _draft_from_disk(name: str) -> str | None:
+    """None if it is not there."""
+    content = storage.read(name)
+    return None if content is None else unpacked(content)
 
 
 def kept_program(

@@ -146,10 +146,9 @@ class Seat:
             self._buffers[key] = self._device.allocate(size)
         return self._buffers[key], is_new
 
-    def ptx(self, what: str = "trials") -> str:
-        """One of its programs: ``"trials"``, or what else it has plans for."""
+    def draft(self, what: str) -> str:
+        """What one of its programs is finished from: ``"trials"``, or what else it has plans for."""
         plan = self.plans[what]
-
         makers: dict[str, Callable[[Plan], Callable[..., None]]] = {
             "turns": sequence_program,
             "opened": opening_program,
@@ -157,9 +156,16 @@ class Seat:
             "elasticities": elasticity_program,
             "judged": lambda plan: judge_program(plan, self._estimator),
         }
-        key = *self._drafted(what), array_types(plan.layout.groups)
-        draft = kept_draft(key, lambda: makers[what](plan))
-        return to_ptx(draft, plan.layout, self._device.target, registers=self._registers(what))
+        return kept_draft(self.draft_key(what), lambda: makers[what](plan), stored=self._is_stored(what))
+
+    def draft_key(self, what: str) -> tuple[str, ...]:
+        """What a draft depends on."""
+        return *self._drafted(what), array_types(self.plans[what].layout.groups)
+
+    def ptx(self, what: str = "trials") -> str:
+        """One of its programs in the assembly language."""
+        layout, registers = self.plans[what].layout, self._registers(what)
+        return to_ptx(self.draft(what), layout, self._device.target, registers=registers)
 
     def _registers(self, what: str) -> int:
         """How many a thread may have, for as many to be there as were planned."""
@@ -171,8 +177,11 @@ class Seat:
         layout = self.plans[what].layout
         settings = layout.team.size, layout.share, self._registers(what), layout.known
         key = *self._drafted(what), *map(str, settings), *array_kinds(layout.groups, layout.places)
-        stored = all(map(is_stamped, self._functions(what)))
-        return kept_program(self._device, key, lambda: self.ptx(what), stored=stored)
+        return kept_program(self._device, key, lambda: self.ptx(what), stored=self._is_stored(what))
+
+    def _is_stored(self, what: str) -> bool:
+        """Whether a program is kept on disk."""
+        return all(map(is_stamped, self._functions(what)))
 
     def _functions(self, what: str) -> list[Any]:
         """Those that may be somebody's own, and become part of a program."""

@@ -32,6 +32,8 @@ from equipoise.version import __version__
 _MANIFEST = "manifest.json"
 _ELSEWHERE = "choose another folder; trials that are there already are kept"
 _LONGEST_STEM = 40
+FEW_FILES = 4
+"""So many of a policy stay as they are: to compress trials takes longer than a GPU takes to run them."""
 
 
 class Part(NamedTuple):
@@ -79,28 +81,34 @@ class Checkpoint:
         return reached >= trials
 
     def write(self, parts: Mapping[int, Part]) -> None:
-        """Keep finished trials of some policies, all files at once: a disk takes its time for each."""
+        """Keep finished trials of some policies, all files at once.
+
+        Nobody waits for the disk: what a power cut damages is run again.
+        """
         with ThreadPoolExecutor(len(parts)) as pool:
-            written = [pool.submit(self._write, policy, part, np.savez) for policy, part in parts.items()]
+            written = [
+                pool.submit(self._write, policy, part, np.savez, lasting=False)
+                for policy, part in parts.items()
+            ]
         for each in written:
             each.result()
 
     def pack(self, policy: int, part: Part) -> None:
-        """One compressed file in place of those that hold the same trials."""
+        """One compressed file in place of those that hold the same trials, unless these are few."""
         old = {path for first, last, path in self._files(policy) if part.first <= first and last <= part.last}
-        if len(old) > 1:
-            kept = self._write(policy, part, np.savez_compressed)
+        if len(old) > FEW_FILES:
+            kept = self._write(policy, part, np.savez_compressed, lasting=True)
             for path in old - {kept}:
                 path.unlink(missing_ok=True)
 
-    def _write(self, policy: int, part: Part, save: Any) -> Path:
+    def _write(self, policy: int, part: Part, save: Any, *, lasting: bool) -> Path:
         path = self.folder / f"{self._stem(policy)}-{part.first}-{part.last}.npz"
         belongs = self._belongs(policy, part.first, part.last)
 
         def fill(file: BinaryIO) -> None:
             save(file, belongs=np.array(belongs), seconds=np.array(part.seconds), **part.ledger._asdict())
 
-        write_whole(path, fill, hint=_ELSEWHERE)
+        write_whole(path, fill, hint=_ELSEWHERE, lasting=lasting)
         return path
 
     def _read(self, path: Path, policy: int, first: int, last: int) -> Part | None:

@@ -185,7 +185,7 @@ def pack_trials(
     found: Mapping[str, PolicyResult],
     codes: Codes | None = None,
 ) -> None:
-    """One file a policy in a checkpoint whose run is finished: sweeps have many points."""
+    """Few files a policy in a checkpoint whose run is finished: sweeps have many points."""
     if checkpoint is not None:
         store = checkpoint_in(checkpoint, arena, named_policies(policies), seed, codes)
         for place, result in enumerate(found.values()):

@@ -26,15 +26,20 @@ class Workshop:
     """In place of helpers, which take too long: what is done, and tasks that wait until they are let go."""
 
     def __init__(self, monkeypatch):
-        self.done, self.held, self.dies = [], {}, False
+        self.drafted, self.done, self.held, self.dies = [], [], {}, False
         self._kept = {}
         # One for every task: a helper that is held keeps no other task waiting.
         monkeypatch.setattr(rounds, "_processors", lambda: 16)
         monkeypatch.setattr(Helpers, "start", lambda helpers: contextlib.nullcontext())
-        monkeypatch.setattr(rounds, "does", lambda helper, task: self._do(task))
+        monkeypatch.setattr(rounds, "does", lambda helper, step: self._do(*step))
+        monkeypatch.setattr(rounds, "families_of", lambda tasks, device: [named(task) for task in tasks])
         monkeypatch.setattr(rounds.storage, "read", self._kept.get)
 
-    def _do(self, task):
+    def _do(self, task, is_draft):
+        if is_draft:
+            self.drafted.append(named(task))
+            return not self.dies
+        assert named(task) in self.drafted
         held = self.held.get(task["scenario"]["dim"])
         if held is not None and task["what"] not in OF_ALL_SIZES:
             held.wait(PATIENCE)
@@ -44,6 +49,11 @@ class Workshop:
         self.done.append(task["kind"])
         self._kept[done_name(rounds.open_device(), task)] = b""
         return True
+
+
+def named(task):
+    """What it is and for whom, in place of its family."""
+    return f"{task['what']} {task['policy']}"
 
 
 PATIENCE = 30.0  # seconds

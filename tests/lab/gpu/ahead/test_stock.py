@@ -1,78 +1,114 @@
-"""How tasks are shared out among helpers."""
+"""Which task a helper begins with next."""
 
-import itertools
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from equipoise.lab.gpu.ahead.stock import Stock, batches
+from equipoise.lab.gpu.ahead.stock import Stock
 
-# How many programs families have in a study with many numbers of features, and what they take.
-MANY = [
-    (9, (1.1, 0.4)), (1, (0.6, 0.3)), (9, (1.0, 1.1)), (9, (2.4, 1.5)), (9, (1.1, 1.4)), (1, (0.6, 0.3)),
-    (9, (1.0, 1.1)), (9, (2.4, 1.5)), (1, (1.1, 0.4)), (9, (2.4, 1.5)), (1, (1.1, 0.4)), (9, (3.7, 3.3)),
-    (1, (1.1, 0.4)), (9, (1.1, 1.4)),
-]  # fmt: skip
-seconds = st.floats(0.1, 10)
-families = st.lists(st.tuples(st.integers(1, 9), st.tuples(seconds, seconds)), min_size=1, max_size=14)
+PATIENCE = 30.0  # seconds
+families = st.lists(st.none() | st.sampled_from("abcde"), max_size=12)
 
 
-def told(families):
-    """Tasks of families that have so many each, of every family one after the other."""
-    rows = [
-        [{"kind": f"{family}-{place}", "family": str(family), "seconds": seconds} for place in range(count)]
-        for family, (count, seconds) in enumerate(families)
-    ]
-    return [task for column in itertools.zip_longest(*rows) for task in column if task is not None]
+def tasks(count, seconds=(1.0, 1.0)):
+    return [{"kind": str(number), "seconds": seconds} for number in range(count)]
 
 
-def time_of(batch):
-    drafts = {task["family"]: task["seconds"][0] for task in batch}
-    return sum(drafts.values()) + sum(task["seconds"][1] for task in batch)
+def filled(families, helpers=1, todo=None):
+    stock = Stock(helpers)
+    stock.fill(todo or tasks(len(families)), families)
+    return stock
 
 
-@given(families, st.integers(1, 16))
-def test_every_task_is_done_once_and_what_is_needed_first_is_done_first(families, helpers):
-    tasks = told(families)
-    shared = batches(tasks, helpers)
-    assert len(shared) == helpers
-    places = [[tasks.index(task) for task in batch] for batch in shared]
-    assert sorted(itertools.chain(*places)) == list(range(len(tasks)))
-    assert all(batch == sorted(batch) for batch in places)
+def steps_of(stock):
+    """What one helper that does all would do."""
+    while (step := stock.take()) is not None:
+        yield step
+        stock.is_over(step)
 
 
-@given(families, st.integers(1, 16))
-def test_who_has_most_to_do_has_not_much_more_than_others(families, helpers):
-    times = sorted(map(time_of, batches(told(families), helpers)))
-    longest = max(draft + finish * count for count, (draft, finish) in families)
-    # As if no family were taken apart: the longest one ends last, or the one begun last.
-    assert times[-1] <= sum(draft + finish * count for count, (draft, finish) in families) / helpers + longest
+@given(families)
+def test_every_program_is_compiled_once_and_every_family_drafted_once_before(families):
+    drafted, compiled = [], []
+    for task, is_draft in steps_of(filled(families)):
+        family = families[int(task["kind"])]
+        assert is_draft or family in (*drafted, None)
+        (drafted if is_draft else compiled).append(family if is_draft else int(task["kind"]))
+    assert compiled == list(range(len(families)))
+    assert sorted(drafted) == sorted({family for family in families if family is not None})
 
 
-@pytest.mark.parametrize(("helpers", "most"), [(4, 1.05), (8, 1.15), (12, 1.35), (16, 1.1)])
-def test_a_study_is_shared_out_evenly(helpers, most):
-    shared = batches(told(MANY), helpers)
-    times = [time_of(batch) for batch in shared]
-    assert max(times) < most * sum(times) / helpers
-    # Numba's part of programs is done again by few.
-    alone = time_of(told(MANY))
-    assert sum(times) < 1.25 * alone
+@given(families, st.integers(2, 8))
+def test_many_helpers_do_each_step_once(families, helpers):
+    stock, done = filled(families, helpers), []
+    with ThreadPoolExecutor(helpers) as pool:
+        working = [pool.submit(lambda: done.extend(steps_of(stock))) for _ in range(helpers)]
+        for each in working:
+            each.result(PATIENCE)
+    programs = sorted(int(task["kind"]) for task, is_draft in done if not is_draft)
+    assert programs == list(range(len(families)))
+    assert len(done) - len(programs) == len({family for family in families if family is not None})
 
 
-def test_few_helpers_leave_families_whole():
-    shared = batches(told([(3, (2.0, 1.0))] * 4), 2)
-    assert sorted(len({task["family"] for task in batch}) for batch in shared) == [2, 2]
-    assert sorted(map(len, shared)) == [6, 6]
+def test_the_longest_draft_comes_first_and_programs_come_in_order():
+    todo = [{"kind": str(k), "seconds": (draft, 1.0)} for k, draft in enumerate((1.0, 3.0, 2.0, 3.0))]
+    order = [(step.task["kind"], step.is_draft) for step in steps_of(filled(["a", "b", "c", "b"], todo=todo))]
+    assert order == [*(("1", True), ("2", True), ("0", True)), *((str(k), False) for k in range(4))]
 
 
-def test_helpers_whose_tasks_are_done_take_those_of_others():
-    stock = Stock(told([(3, (1.1, 1.4))] * 3), 3)
-    helpers = {stock.take(helper)["family"]: helper for helper in (0, 1, 2)}
-    one, other = helpers["1"], helpers["2"]
-    assert [stock.take(one)["kind"], stock.take(one)["kind"]] == ["1-1", "1-2"]
-    assert stock.take(other)["kind"] == "2-1"
-    # What is needed last, of who has most to do.
-    assert stock.take(one)["kind"] == "0-2"
-    assert stock.leave() == stock.leave() == []  # one is through, another one has died
-    assert sorted(task["kind"] for task in stock.leave()) == ["0-1", "2-2"]
+def test_programs_that_take_much_longer_than_most_come_first():
+    todo = [{"kind": str(k), "seconds": (1.0, finish)} for k, finish in enumerate((0.9, 1.5, 0.4, 2.4, 0.9))]
+    order = [step.task["kind"] for step in steps_of(filled([None] * 5, todo=todo))]
+    assert order == ["3", "0", "1", "2", "4"]
+
+
+def test_nobody_begins_with_a_program_whose_draft_is_under_way():
+    stock = filled(["a", "b", "a"], helpers=3)
+    one, other = stock.take(), stock.take()
+    stock.is_over(other)
+    assert stock.take() == (other.task, False)
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(stock.take)
+        time.sleep(0.05)
+        assert not waiting.done()
+        stock.is_over(one)
+        assert waiting.result(PATIENCE).task["kind"] == "0"
+    assert [stock.take().task["kind"], stock.take()] == ["2", None]
+
+
+@pytest.mark.parametrize("end", [Stock.close, lambda stock: stock.fill([], [])])
+def test_helpers_wait_until_they_are_told_what_there_is(end):
+    stock = Stock(1)
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(stock.take)
+        time.sleep(0.05)
+        assert not waiting.done()
+        end(stock)
+        assert waiting.result(PATIENCE) is None
+
+
+def test_what_is_left_when_the_last_helper_leaves_is_given_up():
+    stock = filled(["a", None, "a"], helpers=2)
+    stock.take()
+    assert stock.leave() == []
+    assert [task["kind"] for task in stock.leave()] == ["0", "1", "2"]
+    assert stock.take() is None
+
+
+def test_what_is_told_when_all_helpers_have_left_is_given_up():
+    stock = Stock(1)
+    assert stock.leave() == []
+    assert [task["kind"] for task in stock.fill(tasks(2), ["a", "b"])] == ["0", "1"]
+
+
+def test_who_waits_for_a_draft_is_woken_when_its_helper_has_died():
+    stock = filled(["a", "a"], helpers=2)
+    step = stock.take()
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(stock.take)
+        stock.is_over(step)
+        assert waiting.result(PATIENCE) == (step.task, False)
+        assert stock.leave() == []

@@ -28,17 +28,19 @@ def test_programs_of_a_study_are_compiled_once_each():
     assert sorted(task["what"] for task in found) == sorted(names)
     # Those that serve both are told as the first point needs them.
     assert [task["scenario"]["dim"] for task in found if task["what"] in ("turns", "elasticities")] == [2, 2]
-    # Budgets are no part of programs, and most families serve both numbers of features.
+    # Budgets are no part of programs.
     assert [task["kind"] for task in needed[0]] == [task["kind"] for task in needed[1]]
-    assert len({task["family"] for each in needed for task in each}) == 8
 
 
-def test_tasks_come_in_the_order_of_policies():
+def test_what_takes_longest_comes_first_and_then_tasks_are_in_the_order_of_policies():
     one, other = (
         [task["policy"] for task in tasks_of(SCENARIO, policies, "cuda") if task["what"] == "trials"]
-        for policies in (["trace-ucb", "trace-gain", "uniform"], ["uniform", "trace-gain", "trace-ucb"])
+        for policies in (["trace-ucb", "trace-gain", "var-ucb"], ["var-ucb", "trace-gain", "trace-ucb"])
     )
-    assert one == other[::-1] == ["trace-ucb", "trace-gain", "uniform"]
+    assert one == ["trace-gain", "trace-ucb", "var-ucb"]
+    assert other == ["trace-gain", "var-ucb", "trace-ucb"]
+    seconds = [task["seconds"][1] for task in tasks_of(SCENARIO, ["uniform", "trace-gain"], "cuda")]
+    assert seconds == sorted(seconds, reverse=True)
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ import re
 
 import numpy as np
 import pytest
+from emulation.drafts import keep_no_draft
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
@@ -154,7 +155,7 @@ def test_a_draft_serves_programs_of_other_sizes_as_if_it_were_their_own(what, mo
         return new_draft(*arguments)
 
     monkeypatch.setattr(kept, "new_draft", counted)
-    monkeypatch.setattr(kept, "DRAFTS", {})
+    keep_no_draft(monkeypatch)
     # Other numbers of threads, arms and features, and other arrays near.
     others = [
         SCENARIO.replace(dim=15, budget=90),
@@ -186,7 +187,7 @@ def test_a_draft_serves_programs_of_other_sizes_as_if_it_were_their_own(what, mo
     ],
 )
 def test_programs_of_other_functions_or_types_have_drafts_of_their_own(changes, drafts, monkeypatch):
-    monkeypatch.setattr(kept, "DRAFTS", {})
+    keep_no_draft(monkeypatch)
     monkeypatch.setattr(kept, "new_draft", lambda make, words: "")
     monkeypatch.setattr(seats, "to_ptx", lambda *arguments, **options: "")
     for scenario in (SCENARIO, SCENARIO.replace(**changes)):

@@ -9,12 +9,12 @@ from threading import Lock
 from typing import Any
 
 from equipoise.another_python import another_python
-from equipoise.lab.gpu.ahead.tasks import Task
+from equipoise.lab.gpu.ahead.stock import Step
 from equipoise.lab.gpu.awaited import facts_of
 from equipoise.lab.gpu.driver import Device
 
 ANSWERS = ("equipoise: done", "equipoise: not done")
-"""What a helper says when it has looked at a task."""
+"""What a helper says when it has looked at a step."""
 
 Helper = subprocess.Popen[str]
 
@@ -49,10 +49,10 @@ class Helpers:
                 one.kill()
 
 
-def does(helper: Helper, task: Task) -> bool:
-    """Have a task done; whether the helper lives."""
+def does(helper: Helper, step: Step) -> bool:
+    """Have a step done; whether the helper lives."""
     assert helper.stdout is not None
-    _say(helper, task)
+    _say(helper, {**step.task, "is_draft": step.is_draft})
     # Libraries may print something, too.
     return any(line.startswith(ANSWERS) for line in iter(helper.stdout.readline, ""))
 

@@ -13,7 +13,8 @@ from equipoise.core.jit import storage, ways
 from equipoise.core.policies.base.policy import Policy
 from equipoise.lab.arena import Arena
 from equipoise.lab.gpu.ahead.helpers import Helpers, does
-from equipoise.lab.gpu.ahead.stock import Stock
+from equipoise.lab.gpu.ahead.recipes import families_of
+from equipoise.lab.gpu.ahead.stock import Step, Stock
 from equipoise.lab.gpu.ahead.tasks import Task, done_name, each_once, tasks_of
 from equipoise.lab.gpu.driver import Device, open_device
 from equipoise.lab.gpu.offers import CPU
@@ -83,6 +84,7 @@ def compiled_meanwhile(points: Points, device: str) -> Iterator[ComingPrograms]:
             begun = {kind: ready for each in _ROUNDS for kind, ready in each.ready.items()}
             _ROUNDS.append(mine)
             mine.start([task for task in lacking if task["kind"] not in begun])
+        mine.share_out()
         coming = {**mine.ready, **begun}
         yield ComingPrograms(
             [[coming[task["kind"]] for task in each if task["kind"] in coming] for each in needed]
@@ -101,44 +103,62 @@ class _Round:
         self.ready: dict[str, Future[None]] = {}
         """Over when a task is done, or nobody will do it here."""
         self._device, self._helpers, self._threads = device, Helpers(device), list[Thread]()
+        self._tasks: Sequence[Task] = ()
+        self._stock = Stock(0)
 
     def start(self, tasks: Sequence[Task]) -> None:
-        """Begin."""
+        """Let helpers start."""
         count = min(_processors(), _MOST_HELPERS, len(tasks))
         if count >= _WORTH_A_HELPER:
             count = min(count, int(_SHARE_OF_MEMORY * self._device.free_bytes() / _HELPERS_MEMORY))
         if count < _WORTH_A_HELPER:
             return
+        self._tasks, self._stock = tasks, Stock(count)
         self.ready = {task["kind"]: Future() for task in tasks}
-        stock = Stock(tasks, count)
-        for helper in range(count):
-            thread = Thread(target=self._work_off, args=(stock, helper), daemon=True)
+        for _ in range(count):
+            thread = Thread(target=self._work_off, daemon=True)
             thread.start()
             self._threads.append(thread)
-        # All of them need next how to compile, and the order of arms that tie: while they start it is
-        # compiled here, and they find it on disk.
-        ways.chosen()
-        tie_order(("",), 0)
+
+    def share_out(self) -> None:
+        """Let them begin.
+
+        All of them need how to compile, the order of arms that tie, and what planning a policy's programs
+        takes: while they start it is compiled here, and they find it on disk.
+        """
+        if self._tasks:
+            ways.chosen()
+            tie_order(("",), 0)
+            for undone in self._stock.fill(self._tasks, families_of(self._tasks, self._device)):
+                self._is_over(undone["kind"])
 
     def end(self) -> None:
         """Give up what is not done; what is half done is not kept, and nobody waits for it."""
+        self._stock.close()
         self._helpers.end()
         for thread in self._threads:
             thread.join()
         for kind in self.ready:
             self._is_over(kind)
 
-    def _work_off(self, stock: Stock, number: int) -> None:
+    def _work_off(self) -> None:
         """Have tasks done by a helper; one that it does not manage is done by nobody here."""
-        task = None
+        step: Step | None = None
         try:
             # None could be started, or it has died: others take what is left.
             with suppress(OSError), self._helpers.start() as helper:
-                while (task := stock.take(number)) is not None and does(helper, task):
-                    self._is_over(task["kind"])
+                while (step := self._stock.take()) is not None and does(helper, step):
+                    self._end(step)
         finally:
-            for undone in (*([task] if task else []), *stock.leave()):
+            if step is not None:
+                self._end(step)
+            for undone in self._stock.leave():
                 self._is_over(undone["kind"])
+
+    def _end(self, step: Step) -> None:
+        self._stock.is_over(step)
+        if not step.is_draft:
+            self._is_over(step.task["kind"])
 
     def _is_over(self, kind: str) -> None:
         with suppress(InvalidStateError):  # it was over before

@@ -16,10 +16,10 @@ from equipoise.lab.gpu.turns.known import are_turns_known
 from equipoise.lab.scenario import Scenario
 
 _SECONDS = {
-    **{"trials": (2.4, 1.5), "judged": (1.1, 1.4), "draws": (1.1, 0.4), "opened": (1.0, 1.1)},
-    **{"turns": (0.6, 0.3), "elasticities": (1.1, 0.4)},
+    **{"trials": (2.1, 0.9), "judged": (0.8, 0.9), "draws": (0.2, 0.4), "opened": (0.8, 0.8)},
+    **{"turns": (0.5, 0.2), "elasticities": (0.9, 0.3)},
 }
-_SECONDS_IF_LOOKS = {"trials": (3.7, 3.3)}
+_SECONDS_IF_LOOKS = {"trials": (3.1, 2.4)}
 """What Numba's part of programs takes, about, and then each of them; only ratios matter."""
 _OF_ARMS_ALONE = "turns", "elasticities"
 """Programs that serve all numbers of features."""
@@ -27,8 +27,7 @@ _SETTINGS = ("width", "bound", "delta", "caution")
 """Options of policies that are numbers in memory, and no part of a program."""
 
 Task = dict[str, Any]
-"""What a helper is told. Tasks of a ``kind`` have the same program, those of a ``family`` differ in the
-numbers of arms and features alone."""
+"""What a helper is told. Tasks of a ``kind`` have the same program."""
 
 
 def tasks_of(arena: Arena, policies: Sequence[Policy | str], device: str) -> list[Task]:
@@ -45,12 +44,12 @@ def tasks_of(arena: Arena, policies: Sequence[Policy | str], device: str) -> lis
         if name not in on_gpu or not _is_known_to_helpers(policy):
             continue
         for what, kind in _programs(arena, policy):
-            family = repr((what, world, kind))
             size = (len(arena.noise),) if what in _OF_ARMS_ALONE else (arena.dim, len(arena.noise))
             seconds = (_SECONDS_IF_LOOKS if type(policy).looks else {}).get(what, _SECONDS[what])
-            task: Task = {"what": what, "kind": repr((family, *size)), "family": family, "seconds": seconds}
+            task: Task = {"what": what, "kind": repr((what, world, kind, *size)), "seconds": seconds}
             found.append({"scenario": scenario, "policy": name, **task})
-    return each_once([found])
+    # What takes longest comes first, so that helpers are through together.
+    return each_once([sorted(found, key=lambda task: -task["seconds"][1])])
 
 
 def each_once(needed: Iterable[Iterable[Task]]) -> list[Task]:
