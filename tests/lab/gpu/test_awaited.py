@@ -3,6 +3,9 @@
 import gc
 import io
 import json
+import os
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -14,12 +17,29 @@ from equipoise.errors import DeviceUnavailable
 from equipoise.lab.gpu import awaited, driver, seat
 from equipoise.lab.gpu.ahead import __main__ as helper
 from equipoise.lab.gpu.ahead import recipes
+from equipoise.lab.gpu.ahead.helpers import ANSWERS
 from equipoise.lab.gpu.ahead.recipes import recipe_of
 from equipoise.lab.gpu.ahead.tasks import done_name
 from equipoise.lab.gpu.awaited import AwaitedDevice, facts_of
 
 SCENARIO = eq.GaussianScenario(noise=[0.5, 2.0], dim=2, budget=30, estimator="ridge")
 PATIENCE = 30.0  # seconds
+
+
+STEP = {
+    **{"scenario": SCENARIO.to_dict(), "policy": "uniform", "what": "trials", "kind": "one"},
+    "is_draft": False,
+}
+
+
+def helped(monkeypatch, facts, steps):
+    """Let a helper read these."""
+    lines = "".join(json.dumps(each) + "\n" for each in (facts, *steps))
+    monkeypatch.setattr("sys.stdin", io.StringIO(lines))
+    try:
+        helper.main()
+    finally:
+        gc.enable()
 
 
 def told(device):
@@ -90,12 +110,52 @@ def test_a_helper_whose_gpu_does_not_open_compiles_nothing_more(fake, monkeypatc
 
     monkeypatch.setattr(awaited.driver, "open_device", fail)
     monkeypatch.setattr(recipes, "recipe_of", nothing_of)
-    task = {"scenario": SCENARIO.to_dict(), "policy": "uniform", "what": "trials", "kind": "one"}
-    task["is_draft"] = False
-    lines = "".join(json.dumps(each) + "\n" for each in (facts, task, task))
-    monkeypatch.setattr("sys.stdin", io.StringIO(lines))
-    try:
-        helper.main()
-    finally:
-        gc.enable()
+    helped(monkeypatch, facts, [STEP, STEP])
     assert asked == ["trials"]
+
+
+def test_a_draft_is_no_program(fake, monkeypatch, capsys):
+    done, written = [], []
+
+    def recipe(device, scenario, policy, what):
+        return recipes.Recipe("a family", lambda: done.append("draft"), lambda: done.append("program"))
+
+    monkeypatch.setattr(recipes, "recipe_of", recipe)
+    monkeypatch.setattr(helper.storage, "write", lambda name, content: written.append(name))
+    facts = told(driver.open_device())
+    helped(monkeypatch, facts, [{**STEP, "is_draft": True}])
+    assert (done, written) == (["draft"], [])
+    helped(monkeypatch, facts, [STEP])
+    assert (done, len(written)) == (["draft", "program"], 1)
+    assert capsys.readouterr().out == 2 * f"{ANSWERS[0]}\n"
+
+
+def test_what_has_no_program_is_done(fake, monkeypatch, capsys):
+    monkeypatch.setattr(recipes, "recipe_of", lambda *arguments: None)
+    written = []
+    monkeypatch.setattr(helper.storage, "write", lambda name, content: written.append(name))
+    helped(monkeypatch, told(driver.open_device()), [STEP])
+    assert len(written) == 1
+    assert capsys.readouterr().out == f"{ANSWERS[0]}\n"
+
+
+@pytest.mark.skipif(not hasattr(os, "nice"), reason="there is no such thing here")
+def test_a_helper_leaves_processors_to_others():
+    program = "import os, equipoise.lab.gpu.ahead.__main__ as it; it._step_back(); print(os.nice(0))"
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert int(found.stdout) == min(os.nice(0) + helper._NICE, 19)
+
+
+def test_what_cannot_be_planned_has_no_family(fake, monkeypatch):
+    recipe = recipes.recipe_of
+
+    def fail_once(device, scenario, policy, what):
+        if what == "trials":
+            raise RuntimeError("it cannot be planned")
+        return recipe(device, scenario, policy, what)
+
+    monkeypatch.setattr(recipes, "recipe_of", fail_once)
+    tasks = [{**STEP, "what": what} for what in ("trials", "judged", "elasticities", "draws")]
+    families = [recipes.family_of(task, driver.open_device()) for task in tasks]
+    # Where counts alone decide, there are no elasticities.
+    assert [family is not None for family in families] == [False, True, False, True]

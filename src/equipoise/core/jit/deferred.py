@@ -98,7 +98,10 @@ def fill(draft: str, layout: Any) -> str:
 
 
 def packed(draft: str) -> bytes:
-    """A draft for other processes of the same Python and sources, with all that fills its gaps."""
+    """A draft for other processes of the same Python and sources, with all that fills its gaps.
+
+    Numba's addresses of what functions know of Python stay in it; no program reads them.
+    """
     gaps = {name: _gaps[name] for name in _gaps_in(draft)}
     # One by one: some kinds of Numba's cannot be written where they have been met before.
     filled = {name: cloudpickle.dumps(gap._replace(context=None)) for name, gap in gaps.items()}

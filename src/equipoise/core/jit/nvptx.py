@@ -44,6 +44,7 @@ _njit: Any = numba.njit
 
 def new_draft(function: Callable[..., Any], words: int) -> str:
     """LLVM's language for a kernel that calls a function of so many whole numbers."""
+    check_way()
     return _retargeted(*lowered(function, words), words)
 
 
@@ -78,8 +79,8 @@ def to_ptx(draft: str, layout: Any, target: str, *, registers: int = _MOST_REGIS
     return str(machine.emit_assembly(module))
 
 
-def lowered(function: Callable[..., Any], words: int) -> tuple[str, str]:
-    """LLVM's language for a function of so many whole numbers and all that it calls, and its name there."""
+def check_way() -> None:
+    """Refuse to compile in the plain way, which knows no drafts."""
     from equipoise.core.jit import fast, ways
 
     if not isinstance(ways.chosen(), fast.Fast):
@@ -87,6 +88,12 @@ def lowered(function: Callable[..., Any], words: int) -> tuple[str, str]:
             f"programs for a GPU are not compiled in the plain way ({ways.ENVIRONMENT}=plain)",
             hint="unset it, or use device='cpu'; another Numba than was tried is used in the plain way, too",
         )
+
+
+def lowered(function: Callable[..., Any], words: int) -> tuple[str, str]:
+    """LLVM's language for a function of so many whole numbers and all that it calls, and its name there."""
+    from equipoise.core.jit import fast
+
     kinds = (numba.int64,) * words
     dispatcher = _njit(pipeline_class=fast.PartCompiler, **OPTIONS, **PART)(function)
     dispatcher.compile(kinds)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 import numba
 
 from equipoise.core.jit import storage
 from equipoise.core.jit.deferred import packed, unpacked
-from equipoise.core.jit.nvptx import new_draft
+from equipoise.core.jit.nvptx import check_way, new_draft
 from equipoise.lab.gpu.driver import CodeRefused, Device, Program
 from equipoise.lab.gpu.layout import Groups, Places, all_arrays
 from equipoise.lab.gpu.programs.trials import WORDS
@@ -23,20 +24,25 @@ _TYPES: dict[tuple[Any, ...], str] = {}
 def kept_draft(key: tuple[str, ...], make: Callable[[], Callable[..., None]], *, stored: bool = True) -> str:
     """What programs of several layouts are finished from, compiled once a process, and kept on disk."""
     if key not in DRAFTS:
+        check_way()
         name = f"draft {key}"
         draft = _draft_from_disk(name) if stored else None
         if draft is None:
             draft = new_draft(make(), WORDS)
             if stored:
-                storage.write(name, packed(draft))
+                with suppress(Exception):  # what cannot be packed is made again
+                    storage.write(name, packed(draft))
         DRAFTS[key] = draft
     return DRAFTS[key]
 
 
 def _draft_from_disk(name: str) -> str | None:
-    """None if it is not there."""
+    """None if it is not there, or cannot be used."""
     content = storage.read(name)
-    return None if content is None else unpacked(content)
+    try:
+        return None if content is None else unpacked(content)
+    except Exception:  # it is made anew
+        return None
 
 
 def kept_program(

@@ -2,8 +2,9 @@
 
 A file holds consecutive trials of one policy and says what they belong to: whatever it was written for, a
 run with more trials, fewer, or other policies besides reads what it needs and runs the rest. A file that
-exists is whole, whatever stopped the program; one that is damaged later, or came from elsewhere, is run
-again. The manifest says which scenario, seed and version the folder is for; any other is refused.
+exists is whole, whatever stopped the program; one that is damaged by a power cut or later, or came from
+elsewhere, is run again. The manifest says which scenario, seed and version the folder is for; any other is
+refused.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ class Workshop:
         monkeypatch.setattr(rounds, "_processors", lambda: 16)
         monkeypatch.setattr(Helpers, "start", lambda helpers: contextlib.nullcontext())
         monkeypatch.setattr(rounds, "does", lambda helper, step: self._do(*step))
-        monkeypatch.setattr(rounds, "families_of", lambda tasks, device: [named(task) for task in tasks])
+        monkeypatch.setattr(rounds, "family_of", lambda task, device: named(task))
         monkeypatch.setattr(rounds.storage, "read", self._kept.get)
 
     def _do(self, task, is_draft):
@@ -216,3 +216,28 @@ def test_what_is_not_there_in_the_end_is_given_up(workshop, monkeypatch):
     assert len(workshop.done) <= len(OF_ALL_SIZES)
     assert rounds._ROUNDS == []
     assert threading.active_count() == before
+
+
+def test_nobody_waits_where_nothing_can_be_planned(workshop, monkeypatch):
+    def fail():
+        raise RuntimeError("it does not compile")
+
+    monkeypatch.setattr(rounds.ways, "chosen", fail)
+    compile_ahead(points(2, 3), "cuda")
+    assert workshop.done == []
+
+
+def test_what_is_given_up_is_planned_no_further(workshop, monkeypatch):
+    planned, begun = [], threading.Event()
+
+    def family(task, device):
+        planned.append(task)
+        begun.set()
+        time.sleep(0.1)
+
+    monkeypatch.setattr(rounds, "family_of", family)
+    with compiled_meanwhile(points(2, 3), "cuda"):
+        assert begun.wait(PATIENCE)
+    assert len(planned) < 4
+    assert workshop.done == []
+    assert rounds._ROUNDS == []

@@ -1,4 +1,4 @@
-"""Processes that compile, as seen from the one that wants programs: a line for each task, and one back."""
+"""Processes that compile, as seen from the one that wants programs: a line for each step, and one back."""
 
 from __future__ import annotations
 

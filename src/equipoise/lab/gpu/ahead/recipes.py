@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
@@ -41,16 +41,11 @@ def recipe_of(device: Device, scenario: Scenario, policy: Policy, what: str) -> 
     return Recipe(repr(seat.draft_key(what)), partial(seat.draft, what), partial(seat.program, what))
 
 
-def families_of(tasks: Sequence[Task], device: Device) -> list[str | None]:
-    """The family of each task; None for what there is no program for, or what cannot be told."""
-    return list(_families(tasks, device))
-
-
-def _families(tasks: Sequence[Task], device: Device) -> Iterator[str | None]:
-    for task in tasks:
-        try:
-            scenario, policy = Scenario.from_dict(task["scenario"]), parse_policy(task["policy"])
-            recipe = recipe_of(device, scenario, policy, task["what"])
-        except Exception:  # whoever needs the program will say what is wrong
-            recipe = None
-        yield None if recipe is None else recipe.family
+def family_of(task: Task, device: Device) -> str | None:
+    """The family of a task's program; None if there is no program, or that cannot be told."""
+    try:
+        scenario, policy = Scenario.from_dict(task["scenario"]), parse_policy(task["policy"])
+        recipe = recipe_of(device, scenario, policy, task["what"])
+    except Exception:  # whoever needs the program will say what is wrong
+        return None
+    return None if recipe is None else recipe.family

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, InvalidStateError, wait
 from contextlib import contextmanager, suppress
+from functools import partial
 from threading import Lock, Thread
 
 from equipoise.core.choice.ties import tie_order
@@ -13,7 +14,7 @@ from equipoise.core.jit import storage, ways
 from equipoise.core.policies.base.policy import Policy
 from equipoise.lab.arena import Arena
 from equipoise.lab.gpu.ahead.helpers import Helpers, does
-from equipoise.lab.gpu.ahead.recipes import families_of
+from equipoise.lab.gpu.ahead.recipes import family_of
 from equipoise.lab.gpu.ahead.stock import Step, Stock
 from equipoise.lab.gpu.ahead.tasks import Task, done_name, each_once, tasks_of
 from equipoise.lab.gpu.driver import Device, open_device
@@ -84,7 +85,6 @@ def compiled_meanwhile(points: Points, device: str) -> Iterator[ComingPrograms]:
             begun = {kind: ready for each in _ROUNDS for kind, ready in each.ready.items()}
             _ROUNDS.append(mine)
             mine.start([task for task in lacking if task["kind"] not in begun])
-        mine.share_out()
         coming = {**mine.ready, **begun}
         yield ComingPrograms(
             [[coming[task["kind"]] for task in each if task["kind"] in coming] for each in needed]
@@ -103,34 +103,25 @@ class _Round:
         self.ready: dict[str, Future[None]] = {}
         """Over when a task is done, or nobody will do it here."""
         self._device, self._helpers, self._threads = device, Helpers(device), list[Thread]()
-        self._tasks: Sequence[Task] = ()
         self._stock = Stock(0)
 
     def start(self, tasks: Sequence[Task]) -> None:
-        """Let helpers start."""
+        """Begin."""
         count = min(_processors(), _MOST_HELPERS, len(tasks))
         if count >= _WORTH_A_HELPER:
             count = min(count, int(_SHARE_OF_MEMORY * self._device.free_bytes() / _HELPERS_MEMORY))
         if count < _WORTH_A_HELPER:
             return
-        self._tasks, self._stock = tasks, Stock(count)
+        self._stock = Stock(count)
         self.ready = {task["kind"]: Future() for task in tasks}
         for _ in range(count):
-            thread = Thread(target=self._work_off, daemon=True)
-            thread.start()
-            self._threads.append(thread)
+            self._begin(self._work_off)
+        self._begin(partial(self._share_out, tasks))
 
-    def share_out(self) -> None:
-        """Let them begin.
-
-        All of them need how to compile, the order of arms that tie, and what planning a policy's programs
-        takes: while they start it is compiled here, and they find it on disk.
-        """
-        if self._tasks:
-            ways.chosen()
-            tie_order(("",), 0)
-            for undone in self._stock.fill(self._tasks, families_of(self._tasks, self._device)):
-                self._is_over(undone["kind"])
+    def _begin(self, work: Callable[[], None]) -> None:
+        thread = Thread(target=work, daemon=True)
+        thread.start()
+        self._threads.append(thread)
 
     def end(self) -> None:
         """Give up what is not done; what is half done is not kept, and nobody waits for it."""
@@ -140,6 +131,29 @@ class _Round:
             thread.join()
         for kind in self.ready:
             self._is_over(kind)
+
+    def _share_out(self, tasks: Sequence[Task]) -> None:
+        """Say what there is to do.
+
+        All helpers need how to compile, the order of arms that tie, and what planning a policy's programs
+        takes: while they start it is compiled here, and they find it on disk. In a thread of its own: where
+        Numba tidies up, a Ctrl-C would be lost.
+        """
+        undone = tasks
+        try:
+            with suppress(Exception):  # whoever needs the programs will say what is wrong
+                ways.chosen()
+                tie_order(("",), 0)
+                families = list[str | None]()
+                for task in tasks:
+                    if not self._stock.is_open:
+                        return
+                    families.append(family_of(task, self._device))
+                undone = self._stock.fill(tasks, families)
+        finally:
+            self._stock.close()
+            for task in undone:
+                self._is_over(task["kind"])
 
     def _work_off(self) -> None:
         """Have tasks done by a helper; one that it does not manage is done by nobody here."""

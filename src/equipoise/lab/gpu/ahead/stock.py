@@ -34,7 +34,7 @@ class Stock:
         self._drafts, self._programs = list[Step](), list[Step]()
         self._families: dict[str, str | None] = {}
         self._drafted: set[str | None] = {None}
-        self._is_open = True
+        self.is_open = True
         """Whether there may be more tasks."""
 
     def fill(self, tasks: Sequence[Task], families: Sequence[str | None]) -> list[Task]:
@@ -57,7 +57,7 @@ class Stock:
     def close(self) -> None:
         """Nothing more comes: nobody waits for it."""
         with self._changed:
-            self._is_open = False
+            self.is_open = False
             self._changed.notify_all()
 
     def take(self) -> Step | None:
@@ -69,7 +69,7 @@ class Stock:
                 for place, step in enumerate(self._programs):
                     if self._families[step.task["kind"]] in self._drafted:
                         return self._programs.pop(place)
-                if not (self._programs or self._is_open):
+                if not (self._programs or self.is_open):
                     return None
                 self._changed.wait()
 

@@ -48,8 +48,7 @@ def tasks_of(arena: Arena, policies: Sequence[Policy | str], device: str) -> lis
             seconds = (_SECONDS_IF_LOOKS if type(policy).looks else {}).get(what, _SECONDS[what])
             task: Task = {"what": what, "kind": repr((what, world, kind, *size)), "seconds": seconds}
             found.append({"scenario": scenario, "policy": name, **task})
-    # What takes longest comes first, so that helpers are through together.
-    return each_once([sorted(found, key=lambda task: -task["seconds"][1])])
+    return each_once([found])
 
 
 def each_once(needed: Iterable[Iterable[Task]]) -> list[Task]:
