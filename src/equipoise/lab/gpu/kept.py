@@ -24,7 +24,7 @@ _TYPES: dict[tuple[Any, ...], str] = {}
 def kept_draft(key: tuple[str, ...], make: Callable[[], Callable[..., None]], *, stored: bool = True) -> str:
     """What programs of several layouts are finished from, compiled once a process, and kept on disk."""
     if key not in DRAFTS:
-        check_way()
+        check_way()  # whatever is on disk
         name = f"draft {key}"
         draft = _draft_from_disk(name) if stored else None
         if draft is None:
