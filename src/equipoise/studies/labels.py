@@ -112,11 +112,16 @@ def wrapped(name: str, width: int = 24) -> str:
 
     >>> wrapped("trace-ucb:width=2"), wrapped("trace-ucb:width=theory:bound=3:delta=0.05")
     ('trace-ucb:width=2', 'trace-ucb:width=theory\n:bound=3:delta=0.05')
+
+    Words that have lines of their own keep them.
+
+    >>> wrapped("dashed: bias of\nthe width alone")
+    'dashed: bias of\nthe width alone'
     """
     first, *rest = name.split(":")
     lines = [first]
     for part in rest:
-        if len(lines[-1]) + 1 + len(part) <= width:
+        if len(lines[-1]) + 1 + len(part.partition("\n")[0]) <= width:
             lines[-1] += f":{part}"
         else:
             lines.append(f":{part}")
