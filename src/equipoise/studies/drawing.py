@@ -58,7 +58,7 @@ def save(figure: Any, folder: Path, name: str, *, title: str, settings: str) -> 
     metadata = {"Title": title, "Description": settings}
     drawn = io.StringIO()
     figure.savefig(drawn, format="svg", metadata={**metadata, "Date": None})
-    figure.set_layout_engine("none")  # to find all places anew for a PNG takes as long as to draw it
+    figure.set_layout_engine("none")  # the PNG has the SVG's places
     png = partial(figure.savefig, format="png", metadata=metadata, dpi=_DPI, pil_kwargs={"optimize": True})
     files: dict[str, Content] = {"svg": _themed(drawn.getvalue()), "png": png}
     for kind, content in files.items():

@@ -18,8 +18,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from llvmlite import ir
-from numba import cloudpickle, types
-from numba.core.registry import cpu_target
+from numba import types
+from numba.core import registry, serialize
 from numba.extending import intrinsic
 
 Generate = Callable[..., Any]
@@ -104,7 +104,7 @@ def packed(draft: str) -> bytes:
     """
     gaps = {name: _gaps[name] for name in _gaps_in(draft)}
     # One by one: some kinds of Numba's cannot be written where they have been met before.
-    filled = {name: cloudpickle.dumps(gap._replace(context=None)) for name, gap in gaps.items()}
+    filled = {name: serialize.dumps(gap._replace(context=None)) for name, gap in gaps.items()}
     return zlib.compress(pickle.dumps((draft, filled)), level=1)
 
 
@@ -114,7 +114,7 @@ def unpacked(content: bytes) -> str:
     # In the same order, in which they will be filled.
     names = {name: f"{_PREFIX}{next(_numbers)}" for name in filled}
     for name, gap in filled.items():
-        _gaps[names[name]] = pickle.loads(gap)._replace(context=cpu_target.target_context)
+        _gaps[names[name]] = pickle.loads(gap)._replace(context=registry.cpu_target.target_context)
     return _NAMES.sub(lambda found: names[found[0]], draft)
 
 

@@ -34,7 +34,7 @@ _MANIFEST = "manifest.json"
 _ELSEWHERE = "choose another folder; trials that are there already are kept"
 _LONGEST_STEM = 40
 FEW_FILES = 4
-"""So many of a policy stay as they are: to compress trials takes longer than a GPU takes to run them."""
+"""So many files of a policy stay as they are; more become one."""
 
 
 class Part(NamedTuple):
